@@ -24,6 +24,15 @@ const P = 2n ** 255n - 19n
 /** libsodium lists it among the points that it refuses. */
 const ORDER_8_Y = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n
 
+/** Returns an odd modulus of 2,048 bits that has no smaller factor. */
+function withFactor(factor: bigint): string {
+  const isClean = (n: bigint) =>
+    Array.from({ length: Number(factor) - 2 }, (_, i) => BigInt(i + 2)).every((p) => n % p > 0n)
+  let cofactor = 2n ** 2_047n / factor + 1n
+  while (!isClean(cofactor)) cofactor += 1n
+  return base64url(Buffer.from((cofactor * factor).toString(16), 'hex'))
+}
+
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   let api: TestApi
   let vendorId: string
@@ -168,6 +177,10 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         { ...rsa, n: base64url(Buffer.concat([bytesOf(rsa.n).subarray(0, 255), Buffer.of(2)])) },
         '/publicKey/n',
       ],
+      ['a modulus that 3 divides', { ...rsa, n: withFactor(3n) }, '/publicKey/n'],
+      ['a modulus that 751 divides', { ...rsa, n: withFactor(751n) }, '/publicKey/n'],
+      ['the exponent 65,539', { ...rsa, e: 'AQAD' }, '/publicKey/e'],
+      ['the exponent 2^31 − 1', { ...rsa, e: base64url(Buffer.of(0x7f, 255, 255, 255)) }, '/publicKey/e'],
       ['the exponent 1', { ...rsa, e: 'AQ' }, '/publicKey/e'],
       ['the exponent 3', { ...rsa, e: 'AAAD' }, '/publicKey/e'],
       ['an even exponent', { ...rsa, e: 'AQAC' }, '/publicKey/e'],

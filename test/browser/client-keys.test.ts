@@ -214,7 +214,7 @@ describe('workspace: clients that have a key', () => {
     const field = dialog.getByRole('textbox', { name: 'Public key' })
     await field.fill(weak.export({ type: 'spki', format: 'pem' }).toString())
     await dialog.getByRole('button', { name: 'Create client' }).click()
-    await dialog.getByText(/^The key must be an odd number from 65,537/).waitFor()
+    await dialog.getByText(/^The key must have the exponent 65,537/).waitFor()
     assert.equal(await field.getAttribute('aria-invalid'), 'true')
     await field.fill(publicPem)
     await dialog.getByText('Its thumbprint is').waitFor()

@@ -2,6 +2,7 @@ import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { JWK } from 'jose'
 import { z } from 'zod'
 import type { NewKey } from '#shared/oauth/clients.ts'
+import { isSafeOnEd25519 } from './ed25519-point.ts'
 
 /** Members that only private and shared keys have (RFC 7518 §6.2.2, §6.3.2 and §6.4, RFC 8037 §2). */
 const SECRET_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
@@ -12,20 +13,27 @@ const base64url = (pattern: RegExp, rule: string) =>
 const numberIn = (text: string): bigint => BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`)
 
 const COORDINATE_RULE = 'must be 32 bytes in base64url, without padding'
-const MODULUS_RULE = 'must be an odd number of 2,048 to 4,096 bits, in base64url without padding'
-const EXPONENT_RULE = 'must be an odd number from 65,537 to 2,147,483,647, in base64url without padding'
+/** NIST SP 800-89 §5.3.3: a modulus has no smaller factor. */
+const FACTOR_MIN = 752
+const MODULUS_RULE = `must be a number of 2,048 to 4,096 bits without a factor below ${FACTOR_MIN}, in base64url without padding`
+const EXPONENT_RULE = 'must have the exponent 65,537 (AQAB)'
 
 const coordinate = base64url(/^[A-Za-z0-9_-]{43}$/, COORDINATE_RULE)
 // Longer texts start with a zero byte, which some libraries add.
 const modulus = base64url(/^[A-Za-z0-9_-]{342,684}$/, MODULUS_RULE).refine((text) => {
   const n = numberIn(text)
-  return n >= 2n ** 2_047n && n < 2n ** 4_096n && n % 2n === 1n
+  return n >= 2n ** 2_047n && n < 2n ** 4_096n && !hasSmallFactor(n)
 }, MODULUS_RULE)
-// A large one would make each verification as slow as a signature, and Go takes none above 31 bits.
-const exponent = base64url(/^[A-Za-z0-9_-]{4,8}$/, EXPONENT_RULE).refine((text) => {
-  const e = numberIn(text)
-  return e >= 65_537n && e < 2n ** 31n && e % 2n === 1n
-}, EXPONENT_RULE)
+// A large one would make each verification as slow as a signature, and no generator's default is another.
+const exponent = base64url(/^[A-Za-z0-9_-]{4,8}$/, EXPONENT_RULE).refine(
+  (text) => numberIn(text) === 65_537n,
+  EXPONENT_RULE,
+)
+
+function hasSmallFactor(n: bigint): boolean {
+  for (let factor = 2; factor < FACTOR_MIN; factor += 1) if (n % BigInt(factor) === 0n) return true
+  return false
+}
 
 const EcPublicKey = z
   .object({
@@ -41,7 +49,7 @@ const EdPublicKey = z
   .object({
     kty: z.literal('OKP'),
     crv: z.literal('Ed25519', 'must be Ed25519'),
-    x: coordinate.refine(isSafeOnEd25519, 'must be a point on Ed25519'),
+    x: coordinate.refine((x) => isSafeOnEd25519(Buffer.from(x, 'base64url')), 'must be a point on Ed25519'),
   })
   .meta({ id: 'EdPublicKey', description: 'For Ed25519, also called EdDSA.' })
 
@@ -88,27 +96,4 @@ function named(key: PublicKey): NewKey {
   // RFC 7638 §3.3: an exported public key has only the required members, which are hashed in order of their names.
   const hashed = JSON.stringify(jwk, Object.keys(jwk).sort())
   return { publicKey: jwk, keyThumbprint: createHash('sha256').update(hashed).digest('base64url') }
-}
-
-const P = 2n ** 255n - 19n
-const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n
-const ORDER_8_Y = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n
-/** Anyone can sign for the points whose order divides 8. They have these y. */
-const UNSAFE_Y = new Set([0n, 1n, P - 1n, ORDER_8_Y, P - ORDER_8_Y])
-
-/** Decodes y as RFC 8032 §5.1.3 does, because OpenSSL imports any 32 bytes. */
-function isSafeOnEd25519(x: string): boolean {
-  const encoded = Buffer.from(x, 'base64url').reverse()
-  const y = BigInt(`0x${encoded.toString('hex')}`) % 2n ** 255n
-  if (y >= P || UNSAFE_Y.has(y)) return false
-  // x² = (y² − 1) / (dy² + 1) has a root if this product has one, which is Euler's criterion.
-  return power(((y * y - 1n) * (D * y * y + 1n)) % P, (P - 1n) / 2n) === 1n
-}
-
-/** Returns base^exponent modulo P. */
-function power(base: bigint, exponent: bigint): bigint {
-  let result = 1n
-  for (let square = base, left = exponent; left > 0n; left >>= 1n, square = (square * square) % P)
-    if (left & 1n) result = (result * square) % P
-  return result
 }
