@@ -20,7 +20,6 @@ export type ClientRecords = ReturnType<typeof createClientRecords>
 export function createClientRecords(parts: {
   db: Queryable
   clock: Clock
-  /** Milliseconds that only ever go forward. */
   monotonic?: () => number
   max?: number
 }) {

@@ -32,7 +32,6 @@ export function createGetRevocations(parts: {
   clock: Clock
   clockWatch: Pick<ClockWatch, 'isRight'>
   issuer: string
-  /** Milliseconds that only ever go forward. */
   monotonic?: () => number
 }): Handler {
   const { db, keys, clock, clockWatch, issuer, monotonic = () => performance.now() } = parts

@@ -20,7 +20,6 @@ export class Refusal {
     this.parts = parts
   }
 
-  /** `errorPage`: the address of the page that explains each error. */
   answer(errorPage: string): Answer {
     const { status, error, description, headers } = this.parts
     const body = { error, error_description: description, error_uri: `${errorPage}#oauth-${error}` }

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
   ensureSigningKeys,
@@ -341,6 +341,17 @@ describe('signing keys', () => {
       const response = await answering
       assert.equal(response.status, 200, response.text)
       assert.ok(![active, next].includes(kidOf(response)))
+    })
+
+    it('revokes a token of a new key that another process made and this one has not read yet', async () => {
+      for (const kid of (await published()).reverse()) await revoke(kid)
+      const server = await another()
+      const token: string = (await server.token(client)).json.access_token
+      const { clientId: client_id, clientSecret: client_secret } = client
+      const { status } = await auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
+      await server.stop()
+      assert.equal(status, 200)
+      assert.equal((await auth.db('revoked_tokens').where({ jti: decodeJwt(token).jti })).length, 1)
     })
 
     it('makes a new key when active and standby key are revoked', async () => {
