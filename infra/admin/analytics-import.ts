@@ -1,38 +1,81 @@
 import { createReadStream } from 'node:fs'
-import { open, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Operator, record } from '#shared/accounts/activity.ts'
-import { type Company, findCompany } from '#shared/accounts/people.ts'
+import type { Company } from '#shared/accounts/people.ts'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { datesClosedToImports } from '#shared/analytics/daily.ts'
-import { type AnalyticsEvent, judgeEvent } from '#shared/analytics/events.ts'
+import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, judgeEvent } from '#shared/analytics/events.ts'
+import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
 import { rememberedIds, SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
-import type { Clock } from '#shared/process/clock.ts'
+import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type EventFileFormat, type EventLine, readEvents } from './event-file.ts'
+import { fileAt, required, type Subject } from './commands.ts'
+import { LINE_MAX_BYTES, type Line, readLines } from './lines.ts'
 import { OperatorError } from './operator.ts'
+import { requireCompany } from './people.ts'
 
-/** Small enough for other writers of the company to wait only briefly, large enough for a million events a minute. */
+const EXIT_LINES_REFUSED = 3
+/** Small enough for other writers of the company to wait only briefly. */
 const EVENTS_AT_ONCE = 5_000
+const REASON_MAX_CHARACTERS = 300
+
+const EXPLANATION = `
+FILE is NDJSON: one JSON object per line, with the members of POST /v1/analytics/{vendor_id}/events: eventId,
+type, occurredAt and, where needed, quantity, amountMinor, currency. The same rules apply, but events may be
+as old as 1970.
+
+Each eventId counts once. Events are stored in batches, each as a whole or not at all. If an import stops or
+crashes, run it again: it skips what it has already stored. Ids are not remembered permanently, so an event
+with an unknown id is added to a day only if
+  - the day has no figures yet, or
+  - the first event of the day was stored in the last ${DAY_OPEN_TO_IMPORTS_DAYS} days, which means that all its ids are still remembered.
+Events of other days are refused, so finish an import within ${DAY_OPEN_TO_IMPORTS_DAYS} days. Only this command can change
+a day that the API reports as final.
+
+Refused lines are named on standard error, with their number and the reason; all others are stored.
+Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, 1 if the import failed.`
+
+export const ANALYTICS: Subject = {
+  name: 'analytics',
+  description: 'Events and daily figures',
+  commands: [
+    {
+      name: 'import',
+      description: 'Import the events of a file, whatever their age',
+      example: 'analytics import history.ndjson --company ven_acme',
+      args: ['file'],
+      options: [required('--company <vendor_id>', 'company that the events belong to')],
+      explanation: EXPLANATION,
+      async run(context, { file, company }: { file: string; company: string }) {
+        const { db, by, stderr } = context
+        const source = { db, by, clock: systemClock, vendorId: company, file: fileAt(context, file) }
+        const counts = await importEvents({
+          ...source,
+          onRefused: (line, reason) => void stderr.write(`line ${line}: ${reason}\n`),
+        })
+        const [lines, stored, known, refused] = [
+          counts.lines,
+          counts.accepted,
+          counts.duplicates,
+          counts.refused,
+        ].map((count) => count.toLocaleString('en'))
+        return {
+          text: `${lines} lines: ${stored} stored, ${known} already known, ${refused} refused.`,
+          data: counts,
+          exitCode: counts.refused > 0 ? EXIT_LINES_REFUSED : 0,
+        }
+      },
+    },
+  ],
+}
 
 export interface ImportCounts {
-  /** Non-empty lines, without the header. */
+  /** Non-empty lines. */
   lines: number
   accepted: number
   duplicates: number
   refused: number
-}
-
-export interface ImportProgress extends ImportCounts {
-  read_bytes: number
-  size_bytes: number
-}
-
-export interface ImportResult extends ImportCounts {
-  /** CSV of line, eventId and reason, beside the imported file; null when no line was refused. */
-  refusedFile: string | null
-  /** Whether the signal stopped it, so that the rest of the file was not read. */
-  stopped: boolean
 }
 
 export interface ImportOptions {
@@ -41,10 +84,7 @@ export interface ImportOptions {
   vendorId: string
   by: Operator
   file: string
-  format: EventFileFormat
-  onProgress?: (progress: ImportProgress) => void
-  /** Stops the import after the current batch. */
-  signal?: AbortSignal
+  onRefused: (line: number, reason: string) => void
 }
 
 interface NumberedEvent {
@@ -60,134 +100,104 @@ interface NumberedEvent {
  * @throws OperatorError if the file or the company is unusable (nothing was stored then), or if the database fails (what
  * was stored remains).
  */
-export async function importEvents(options: ImportOptions): Promise<ImportResult> {
-  const { db, clock, vendorId, by, file, format, onProgress, signal } = options
-  const company = await findCompany(db, vendorId)
-  if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
-  const size_bytes = await sizeOf(file)
-  const refusedFile = `${file}.refused.csv`
-  const refusals = await createRefusals(refusedFile)
+export async function importEvents(options: ImportOptions): Promise<ImportCounts> {
+  const { db, clock, vendorId, file } = options
+  const judge = createJudge(await requireCompany(db, vendorId), clock)
+  await requireFile(file)
   const counts: ImportCounts = { lines: 0, accepted: 0, duplicates: 0, refused: 0 }
-  const source = createReadStream(file)
-  const judge = createJudge(company, clock)
-  let piece: NumberedEvent[] = []
-  let storing: Promise<void> = Promise.resolve()
-  let recorded = false
-  let stopped = false
-
-  async function refuse(line: number, eventId: unknown, reason: string): Promise<void> {
+  const refuse = (line: number, reason: string) => {
     counts.refused += 1
-    await refusals.add(line, eventId, reason)
+    options.onRefused(line, reason.replaceAll(/\p{C}/gu, '?').slice(0, REASON_MAX_CHARACTERS))
   }
-
-  async function store(events: NumberedEvent[]): Promise<void> {
-    const closed = await withoutClosedDays(db, vendorId, events)
-    counts.duplicates += closed.duplicates
-    for (const { line, event } of closed.refused) {
-      await refuse(
-        line,
-        event.eventId,
-        `the day ${event.date} has figures whose event ids are no longer all remembered`,
-      )
-    }
-    // Before the first is stored: the import may end at any point, and leaves what it has stored.
-    if (closed.open.length > 0 && !recorded) {
-      await recordImport(db, { vendorId, by, file })
-      recorded = true
-    }
-    const stored = await storeWhatFits(db, vendorId, closed.open)
-    counts.accepted += stored.accepted
-    counts.duplicates += stored.duplicates
-    for (const { line, event } of stored.refused) {
-      await refuse(line, event.eventId, 'a total of its day would exceed 9007199254740991')
-    }
-    onProgress?.({ ...counts, read_bytes: source.bytesRead, size_bytes })
-  }
-
-  /** Reads the next batch while one is stored. Stores one at a time, so that the first of two events with one id counts. */
-  async function flush(): Promise<void> {
-    await storing
-    storing = store(piece)
-    storing.catch(() => {})
-    piece = []
-  }
-
+  const storeBatch = createStore(options, counts, refuse)
+  let batch: NumberedEvent[] = []
   try {
-    for await (const lines of readEvents(source, format)) {
+    for await (const lines of readLines(createReadStream(file)))
       for (const line of lines) {
+        if (line.text?.trim() === '') continue
         counts.lines += 1
-        const judged = judge(line)
-        if ('event' in judged) piece.push({ line: line.number, event: judged.event })
-        else await refuse(line.number, judged.eventId, judged.reason)
-        if (piece.length === EVENTS_AT_ONCE) await flush()
+        const verdict = judge(line)
+        if (typeof verdict === 'string') refuse(line.number, verdict)
+        else batch.push({ line: line.number, event: verdict })
+        if (batch.length < EVENTS_AT_ONCE) continue
+        await storeBatch(batch)
+        batch = []
       }
-      stopped = signal?.aborted ?? false
-      if (stopped) break
-    }
-    await flush()
-    await storing
-    return { ...counts, refusedFile: counts.refused > 0 ? refusedFile : null, stopped }
+    await storeBatch(batch)
+    return counts
   } catch (error) {
-    if (error instanceof OperatorError) throw error
     throw new OperatorError(
       `The import stopped: ${(error as Error).message}. What was stored is kept; run it again to store the rest.`,
       { cause: error },
     )
-  } finally {
-    source.destroy()
-    await storing.catch(() => {})
-    await refusals.close(counts.refused)
   }
 }
 
-function recordImport(
-  db: Database,
-  { vendorId, by, file }: Pick<ImportOptions, 'vendorId' | 'by' | 'file'>,
-): Promise<void> {
-  return record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
-}
-
-async function sizeOf(file: string): Promise<number> {
+async function requireFile(file: string): Promise<void> {
   const found = await stat(file).catch(() => undefined)
   if (!found) throw new OperatorError(`The file ${file} does not exist.`)
   if (!found.isFile()) throw new OperatorError(`${file} is not a file.`)
-  return found.size
 }
 
-type Judged = { event: AnalyticsEvent } | { eventId: unknown; reason: string }
-
-function createJudge({ timezone, currency }: Company, clock: Clock): (line: EventLine) => Judged {
+/** Returns a function that returns the event of a line, or why the line is refused. */
+function createJudge({ timezone, currency }: Company, clock: Clock): (line: Line) => AnalyticsEvent | string {
   const rules = { ageMax_ms: Number.POSITIVE_INFINITY, currency, dateOf: createDateOf(timezone) }
-  return (line) => {
-    if ('fault' in line) return { eventId: '', reason: line.fault }
-    const judged = judgeEvent(line.sent, { ...rules, now_ms: clock.now() })
-    if ('event' in judged) return judged
-    const eventId = (line.sent as { eventId?: unknown } | null)?.eventId
-    return {
-      eventId,
-      reason: judged.faults.map(({ path, detail }) => [...path, detail].join(' ')).join('; '),
+  return ({ text }) => {
+    if (text === undefined) return `is not UTF-8 or longer than ${LINE_MAX_BYTES} bytes`
+    let sent: unknown
+    try {
+      sent = parseUnrounded(text)
+    } catch {
+      return 'is not JSON'
     }
+    const judged = judgeEvent(sent, { ...rules, now_ms: clock.now() })
+    if ('event' in judged) return judged.event
+    return judged.faults.map(({ path, detail }) => [...path, detail].join(' ')).join('; ')
+  }
+}
+
+/** Returns a function that stores a batch, and records the import before the first event that it stores. */
+function createStore(
+  { db, vendorId, by, file }: ImportOptions,
+  counts: ImportCounts,
+  refuse: (line: number, reason: string) => void,
+): (batch: readonly NumberedEvent[]) => Promise<void> {
+  let recorded = false
+  return async (batch) => {
+    const days = await withoutClosedDays(db, vendorId, batch)
+    counts.duplicates += days.duplicates
+    for (const { line, event } of days.refused)
+      refuse(line, `the day ${event.date} has figures whose event ids are no longer all remembered`)
+    // The import may end at any point, and leaves what it has stored.
+    if (days.open.length > 0 && !recorded) {
+      await record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
+      recorded = true
+    }
+    const stored = await storeWhatFits(db, vendorId, days.open)
+    counts.accepted += stored.accepted
+    counts.duplicates += stored.duplicates
+    for (const { line } of stored.refused) refuse(line, 'a total of its day would exceed 9007199254740991')
   }
 }
 
 /** Removes the events of days that no import may add to, and tells repeats from new ones. */
-async function withoutClosedDays(db: Database, vendorId: string, events: NumberedEvent[]) {
-  const dates = [...new Set(events.map(({ event }) => event.date))]
+async function withoutClosedDays(db: Database, vendorId: string, batch: readonly NumberedEvent[]) {
+  const dates = [...new Set(batch.map(({ event }) => event.date))]
   const closed = await datesClosedToImports(db, vendorId, dates)
-  const late = events.filter(({ event }) => closed.has(event.date))
-  const seen = await rememberedIds(
+  const late = batch.filter(({ event }) => closed.has(event.date))
+  const known = await rememberedIds(
     db,
     vendorId,
     late.map(({ event }) => event),
   )
-  const refused = late.filter(({ event }) => !seen.has(event.eventId))
-  const open = events.filter(({ event }) => !closed.has(event.date))
+  const refused = late.filter(({ event }) => !known.has(event.eventId))
+  const open = batch.filter(({ event }) => !closed.has(event.date))
   return { open, refused, duplicates: late.length - refused.length }
 }
 
-async function storeWhatFits(db: Database, vendorId: string, events: NumberedEvent[]) {
+async function storeWhatFits(db: Database, vendorId: string, batch: readonly NumberedEvent[]) {
   const refused: NumberedEvent[] = []
-  for (let fitting = events; ; ) {
+  for (let fitting = batch; ; ) {
     if (fitting.length === 0) return { accepted: 0, duplicates: 0, refused }
     try {
       const stored = await storeEvents(
@@ -204,37 +214,3 @@ async function storeWhatFits(db: Database, vendorId: string, events: NumberedEve
     }
   }
 }
-
-interface Refusals {
-  add(line: number, eventId: unknown, reason: string): Promise<void>
-  /** Leaves no file if nothing was refused. */
-  close(refused: number): Promise<void>
-}
-
-/** Creates the file at the start, so that a failure to create it shows early. */
-async function createRefusals(file: string): Promise<Refusals> {
-  const handle = await open(file, 'w').catch((error: Error) => {
-    throw new OperatorError(`The list of refused lines cannot be created beside the file: ${error.message}`)
-  })
-  let buffered = 'line,eventId,reason\n'
-  let writing: Promise<unknown> = Promise.resolve()
-  const flush = async () => {
-    const text = buffered
-    buffered = ''
-    writing = writing.then(() => handle.write(text))
-    await writing
-  }
-  return {
-    async add(line, eventId, reason) {
-      buffered += `${line},${csvValue(typeof eventId === 'string' ? eventId : '')},${csvValue(reason)}\n`
-      if (buffered.length > 65_536) await flush()
-    },
-    async close(refused) {
-      await flush()
-      await handle.close()
-      if (refused === 0) await rm(file)
-    },
-  }
-}
-
-const csvValue = (text: string): string => `"${text.replaceAll('"', '""')}"`

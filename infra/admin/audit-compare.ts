@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { type ExportedEntry, type LoggedEntry, listEntries, loggedEntry } from '#shared/accounts/activity.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { readLines } from './event-file.ts'
+import { readLines } from './lines.ts'
 import { OperatorError } from './operator.ts'
 
 const ROWS_AT_ONCE = 5_000

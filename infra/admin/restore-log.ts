@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
-import { readLines } from './event-file.ts'
+import { readLines } from './lines.ts'
 import { OperatorError } from './operator.ts'
 
 const CHANGES_MAX = 10_000

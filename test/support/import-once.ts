@@ -4,7 +4,7 @@ import { importEvents } from '../../infra/admin/analytics-import.ts'
 import { testOperator } from './operator.ts'
 
 /*
- * A process that imports the CSV file of its third argument for the company of its second into the database of its
+ * A process that imports the file of its third argument for the company of its second into the database of its
  * first. It prints the result and how much memory that took, as one line of JSON.
  */
 const [, , url = '', vendorId = '', file = ''] = process.argv
@@ -22,7 +22,7 @@ const result = await importEvents({
   vendorId,
   by: testOperator(),
   file,
-  format: 'csv',
+  onRefused: () => {},
 })
 clearInterval(watch)
 await db.destroy()

@@ -1,0 +1,44 @@
+import { isUtf8 } from 'node:buffer'
+
+export const LINE_MAX_BYTES = 65_536
+const LINE_FEED = 0x0a
+
+export interface Line {
+  /** Counted from 1. */
+  number: number
+  /** undefined if the line is too long or not UTF-8. */
+  text: string | undefined
+}
+
+/** Yields the lines of a file, one chunk at a time, so that memory grows neither with the file nor with a line. */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+  let number = 0
+  let parts: Buffer[] = []
+  let parts_bytes = 0
+
+  function end(last: Buffer): Line {
+    number += 1
+    const tooLong = parts_bytes + last.length > LINE_MAX_BYTES
+    const bytes = parts.length === 0 ? last : Buffer.concat([...parts, last])
+    parts = []
+    parts_bytes = 0
+    if (tooLong || !isUtf8(bytes)) return { number, text: undefined }
+    const text = bytes.toString().replace(/\r$/, '')
+    return { number, text: number === 1 ? text.replace(/^\uFEFF/, '') : text }
+  }
+
+  for await (const chunk of chunks) {
+    const lines: Line[] = []
+    let start = 0
+    for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, start)) {
+      lines.push(end(chunk.subarray(start, at)))
+      start = at + 1
+    }
+    const rest = chunk.subarray(start)
+    // The rest of an overlong line is dropped.
+    if (rest.length > 0 && parts_bytes <= LINE_MAX_BYTES) parts.push(rest)
+    parts_bytes += rest.length
+    yield lines
+  }
+  if (parts_bytes > 0) yield [end(Buffer.alloc(0))]
+}
