@@ -6,17 +6,16 @@ import { revokeClient } from '#shared/oauth/client-changes.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { OperatorError } from './operator.ts'
-import { findPerson, type Person, ROWS_A_STEP } from './person-records.ts'
+import { activitySteps, findPerson, type Person, ROWS_A_STEP } from './person-records.ts'
 
 /** Longer than a request that the API has begun can still write. */
 const IN_FLIGHT_MS = 15_000
 /** Of a table that has no index to find a company's rows by: about 10,000 rows. */
 const BLOCKS_A_STEP = 100
 const REVOKED_AT_ONCE = 10
-const STEPS_A_LINE = 20
 
-/** Called with a line for people, while the work goes on. */
-export type Progress = (line: string) => void
+/** Called with a sentence for people, while the work goes on. */
+export type Progress = (sentence: string) => void
 
 /**
  * Erases what is stored about a person. Access ends at once, with the entries `person.erased`; the names in the activity
@@ -26,7 +25,7 @@ export type Progress = (line: string) => void
  */
 export async function erasePerson(
   db: Database,
-  { given, by, progress }: { given: string; by: Operator; progress: Progress },
+  { given, by }: { given: string; by: Operator },
 ): Promise<{ userIds: string[]; entries: number }> {
   const person = await findPerson(db, given)
   await db.transaction(async (transaction) => {
@@ -42,7 +41,7 @@ export async function erasePerson(
       await erase(transaction, { userId, vendorIds: [...vendorIds], by })
     }
   })
-  return { userIds: person.ids, entries: await eraseFromActivity(db, progress) }
+  return { userIds: person.ids, entries: await eraseFromActivity(db) }
 }
 
 /** Holds the people of all companies of the person. @throws OperatorError if the person owns one. */
@@ -80,31 +79,30 @@ async function erase(
  * Removes the names of everyone and everything erased from the activity. Returns the number of entries that had any.
  * What remains, and why, is in 0006_erasure.sql.
  */
-async function eraseFromActivity(db: Queryable, progress: Progress): Promise<number> {
-  const done = tally(progress)
+async function eraseFromActivity(db: Queryable): Promise<number> {
+  let total = 0
   for (let after = 0; ; ) {
-    const { rows } = await db.raw('select last_entry as "lastEntry", erased from erase_from_activity(?, ?)', [
-      after,
-      ROWS_A_STEP,
-    ])
-    const [{ lastEntry, erased }] = rows
-    done.add('activity', erased)
-    if (lastEntry === null) return done.end()
-    after = lastEntry
+    const step = [after, ROWS_A_STEP]
+    const { rows } = await db.raw('select last_entry as last, erased from erase_from_activity(?, ?)', step)
+    total += rows[0].erased
+    if (rows[0].last === null) return total
+    after = rows[0].last
   }
 }
 
 export interface CompanyToErase {
-  vendorId: string
   name: string
-  /** Its erasure has begun before. */
-  begun: boolean
+  people: number
+  /** Active ones. */
+  clients: number
 }
 
 /** @throws OperatorError if there never was such a company. */
 export async function findCompanyToErase(db: Queryable, vendorId: string): Promise<CompanyToErase> {
   const { rows } = await db.raw(
-    'select vendor_id as "vendorId", name, erased_at is not null as begun from companies where vendor_id = ?',
+    `select name, (select count(*) from memberships m where m.vendor_id = o.vendor_id) as people,
+       (select count(*) from oauth_clients c where c.vendor_id = o.vendor_id and status = 'Active') as clients
+     from companies o where vendor_id = ?`,
     [vendorId],
   )
   if (!rows[0]) throw new OperatorError(`There is no company ${vendorId}.`)
@@ -113,9 +111,9 @@ export async function findCompanyToErase(db: Queryable, vendorId: string): Promi
 
 /**
  * Erases a company with all its data. No one is a member any more once it has begun; then each client is revoked, with the
- * promise of a revocation; then the data goes, a few rows at a time. It can be repeated, and must be if it was interrupted.
+ * promise of a revocation; then the data goes, a few rows at a time. It can be repeated, and must be if it was interrupted. Returns how many clients were Active, and how many people and rows were
+ * erased.
  * @param options.forget deletes what Redis has of the company and these clients. Must not reject.
- * @returns how many rows were erased.
  */
 export async function eraseCompany(
   { db, revocation }: { db: Database; revocation: Revocation },
@@ -145,12 +143,56 @@ export async function eraseCompany(
   ])
   await forget(rows.map(({ clientId }: { clientId: string }) => clientId))
   const former = await erasePeople(db, { vendorId, userIds: known, elsewhere, by })
-  const counts = [
-    await eraseRows(db, vendorId, progress),
-    await eraseEvents(db, vendorId, progress),
-    await eraseFromActivity(db, progress),
-  ]
-  return { clients, people: people + former, rows: counts.reduce((sum, count) => sum + count) }
+  let erased = 0
+  for await (const { table, rows } of eraseTables(db, vendorId)) {
+    erased += rows
+    if (rows > 0) progress(`${table}: ${rows} rows`)
+  }
+  return { clients, people: people + former, rows: erased }
+}
+
+/** Erases the company's rows, with a transaction for each step, and yields each table once it has none left. */
+async function* eraseTables(db: Database, vendorId: string): AsyncGenerator<{ table: string; rows: number }> {
+  const { rows: tables } = await db.raw('select relation as "table" from company_tables()')
+  // Again, until no table has got a row meanwhile.
+  for (let pass = 1; pass > 0; ) {
+    pass = 0
+    for (const { table } of tables) {
+      const rows = await eraseRows(db, vendorId, table)
+      pass += rows
+      yield { table, rows }
+    }
+  }
+  const { rows: partitions } = await db.raw(
+    `select relname as "table", pg_relation_size(c.oid) / current_setting('block_size')::bigint as blocks
+     from pg_inherits join pg_class c on c.oid = inhrelid where inhparent = 'analytics_events'::regclass order by 1`,
+  )
+  for (const { table, blocks } of partitions)
+    yield { table, rows: await eraseEvents(db, vendorId, { table, blocks }) }
+  yield { table: 'activity', rows: await eraseFromActivity(db) }
+}
+
+async function eraseRows(db: Queryable, vendorId: string, table: string): Promise<number> {
+  for (let total = 0; ; ) {
+    const step = [vendorId, table, ROWS_A_STEP]
+    const { rows } = await db.raw('select erase_company_rows(?, ?, ?) as erased', step)
+    if (rows[0].erased === 0) return total
+    total += rows[0].erased
+  }
+}
+
+async function eraseEvents(
+  db: Queryable,
+  vendorId: string,
+  { table, blocks }: { table: string; blocks: number },
+): Promise<number> {
+  let total = 0
+  for (let block = 0; block < blocks; block += BLOCKS_A_STEP) {
+    const step = [vendorId, table, block, BLOCKS_A_STEP]
+    const { rows } = await db.raw('select erase_analytics_events(?, ?, ?, ?) as erased', step)
+    total += rows[0].erased
+  }
+  return total
 }
 
 /** Its members, and those who left and still have a name. */
@@ -167,21 +209,15 @@ async function peopleOf(db: Queryable, vendorId: string): Promise<string[]> {
 /** Those of the people whom the activity of another company names, which must still say who did what there. */
 async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]): Promise<Set<string>> {
   const found = new Set<string>()
-  const next = async (after: number): Promise<number | null> => {
+  for await (const step of activitySteps(db)) {
     const { rows } = await db.raw(
-      `with step as materialized (
-         select entry_id, vendor_id, user_id, subject from activity
-         where entry_id > ? order by entry_id limit ${ROWS_A_STEP})
-       select (select max(entry_id) from step) as last, array(
-         select distinct id from step s join companies c using (vendor_id),
-           unnest(array[s.user_id, s.subject]) as id
-         where c.erased_at is null and c.vendor_id <> ? and id = any(?)) as ids`,
-      [after, vendorId, userIds] as never,
+      `select distinct id from activity a join companies c using (vendor_id),
+         unnest(array[a.user_id, a.subject]) as id
+       where entry_id > ? and entry_id <= ? and c.erased_at is null and c.vendor_id <> ? and id = any(?)`,
+      [...step, vendorId, userIds] as never,
     )
-    for (const id of rows[0].ids) found.add(id)
-    return rows[0].last
+    for (const { id } of rows) found.add(id)
   }
-  for (let after: number | null = 0; after !== null; ) after = await next(after)
   return found
 }
 
@@ -251,53 +287,4 @@ async function sinceAccess_ms(db: Queryable, vendorId: string): Promise<number> 
     [vendorId],
   )
   return rows[0].since_ms
-}
-
-async function eraseRows(db: Queryable, vendorId: string, progress: Progress): Promise<number> {
-  const done = tally(progress)
-  for (;;) {
-    const { rows } = await db.raw('select relation, erased from erase_company_rows(?, ?)', [
-      vendorId,
-      ROWS_A_STEP,
-    ])
-    if (!rows[0]) return done.end()
-    done.add(rows[0].relation, rows[0].erased)
-  }
-}
-
-async function eraseEvents(db: Queryable, vendorId: string, progress: Progress): Promise<number> {
-  const done = tally(progress)
-  const { rows: partitions } = await db.raw(
-    `select relname as name, pg_relation_size(c.oid) / current_setting('block_size')::bigint as blocks
-     from pg_inherits join pg_class c on c.oid = inhrelid where inhparent = 'analytics_events'::regclass order by 1`,
-  )
-  for (const { name, blocks } of partitions)
-    for (let block = 0; block < blocks; block += BLOCKS_A_STEP) {
-      const step = [vendorId, name, block, BLOCKS_A_STEP]
-      const { rows } = await db.raw('select erase_analytics_events(?, ?, ?, ?) as erased', step)
-      done.add(name, rows[0].erased)
-    }
-  return done.end()
-}
-
-/** Counts rows, and shows now and then how far the work is. */
-function tally(progress: Progress): { add(table: string, rows: number): void; end(): number } {
-  let [all, ofTable, steps, current] = [0, 0, 0, '']
-  const show = () => {
-    if (ofTable > 0) progress(`${current}: ${ofTable} rows`)
-  }
-  return {
-    add(table, rows) {
-      if (table !== current) {
-        show()
-        ;[ofTable, steps, current] = [0, 0, table]
-      }
-      ;[all, ofTable, steps] = [all + rows, ofTable + rows, steps + 1]
-      if (steps % STEPS_A_LINE === 0) show()
-    },
-    end() {
-      show()
-      return all
-    },
-  }
 }

@@ -1,6 +1,7 @@
-import { findMemberByEmail, normalizedEmail } from '#shared/accounts/people.ts'
+import { findMemberByEmail } from '#shared/accounts/people.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { OperatorError } from './operator.ts'
+import { readAddress } from './people.ts'
 
 /** Rows that one statement looks at. */
 export const ROWS_A_STEP = 5_000
@@ -36,7 +37,7 @@ export interface Person {
 }
 
 /** The part of the records to search: an account, an address in one company, or an address everywhere. */
-interface Wanted {
+interface Search {
   userId: string | null
   email: string | null
   vendorId: string | null
@@ -48,28 +49,27 @@ interface Wanted {
  * @throws OperatorError if nothing is stored.
  */
 export async function findPerson(db: Queryable, given: string): Promise<Person> {
-  const wanted = wantedOf(given)
-  const invitations = await invitationsOf(db, wanted)
-  const ids = new Set([...(await accountsOf(db, wanted)), ...invitations.map(({ userId }) => userId)])
+  const search = searchFor(given)
+  const invitations = await invitationsOf(db, search)
+  const ids = new Set([...(await accountsOf(db, search)), ...invitations.map(({ userId }) => userId)])
   for (;;) {
     const known = ids.size
-    const entries = await entriesOf(db, wanted, [...ids])
-    const named = entries.filter(({ detail }) => wanted.email !== null && detail.email === wanted.email)
+    const entries = await entriesOf(db, search, [...ids])
+    const named = entries.filter(({ detail }) => search.email !== null && detail.email === search.email)
     for (const { subject } of named) ids.add(subject)
     if (ids.size > known) continue
-    if (wanted.userId !== null && entries.length > 0) ids.add(wanted.userId)
+    if (search.userId !== null && entries.length > 0) ids.add(search.userId)
     if (ids.size === 0) throw new OperatorError(`Nothing is stored about ${given}.`)
     return { ids: [...ids], invitations, entries }
   }
 }
 
-function wantedOf(given: string): Wanted {
-  if (/^usr_[A-Za-z0-9]{1,60}$/.test(given)) return { userId: given, email: null, vendorId: null }
-  const [, vendorId = null, address = given] = /^(ven_[A-Za-z0-9]{1,60}):(.*)$/.exec(given) ?? []
-  return { userId: null, email: normalizedEmail(address), vendorId }
-}
+const searchFor = (given: string): Search =>
+  /^usr_[A-Za-z0-9]{1,60}$/.test(given)
+    ? { userId: given, email: null, vendorId: null }
+    : { userId: null, ...readAddress(given) }
 
-async function accountsOf(db: Queryable, { userId, email, vendorId }: Wanted): Promise<string[]> {
+async function accountsOf(db: Queryable, { userId, email, vendorId }: Search): Promise<string[]> {
   if (vendorId !== null && email !== null) {
     const member = await findMemberByEmail(db, { vendorId, email })
     return member ? [member.userId] : []
@@ -83,7 +83,7 @@ async function accountsOf(db: Queryable, { userId, email, vendorId }: Wanted): P
 
 async function invitationsOf(
   db: Queryable,
-  { userId, email, vendorId }: Wanted,
+  { userId, email, vendorId }: Search,
 ): Promise<PersonInvitation[]> {
   const { rows } = await db.raw(
     `select vendor_id as "vendorId", user_id as "userId", email, name, role, created_at as "createdAt",
@@ -94,30 +94,41 @@ async function invitationsOf(
   return rows
 }
 
-/** Looks at the whole activity, since nothing finds an address there faster. */
 async function entriesOf(
   db: Queryable,
-  { userId, email, vendorId }: Wanted,
+  { userId, email, vendorId }: Search,
   ids: string[],
 ): Promise<PersonEntry[]> {
   const about = userId === null ? ids : [...ids, userId]
   const found: PersonEntry[] = []
-  const next = async (after: number): Promise<number | null> => {
+  for await (const step of activitySteps(db)) {
     const { rows } = await db.raw(
-      `with step as materialized (
-         select entry_id, at, vendor_id, user_id, action, subject, detail from activity
-         where entry_id > ? order by entry_id limit ${ROWS_A_STEP})
-       select (select max(entry_id) from step) as last, coalesce(jsonb_agg(jsonb_build_object('at', at,
-           'vendorId', vendor_id, 'userId', user_id, 'action', action, 'subject', subject, 'detail', detail)
-         order by entry_id) filter (where vendor_id is not distinct from coalesce(?, vendor_id)
-           and (user_id = any(?) or subject = any(?) or detail->>'email' = ?)), '[]') as entries from step`,
-      [after, vendorId, about, about, email] as never,
+      `select coalesce(jsonb_agg(jsonb_build_object('at', at, 'vendorId', vendor_id, 'userId', user_id,
+           'action', action, 'subject', subject, 'detail', detail) order by entry_id), '[]') as entries
+       from activity where entry_id > ? and entry_id <= ? and vendor_id is not distinct from coalesce(?, vendor_id)
+         and (user_id = any(?) or subject = any(?) or detail->>'email' = ?)`,
+      [...step, vendorId, about, about, email] as never,
     )
     for (const entry of rows[0].entries) found.push(entry)
-    return rows[0].last
   }
-  for (let after: number | null = 0; after !== null; ) after = await next(after)
   return found
+}
+
+/**
+ * Yields ranges of entries, up to and including the second id, that together are the whole activity: no index finds a
+ * person or an address there.
+ */
+export async function* activitySteps(db: Queryable): AsyncGenerator<[after: number, last: number]> {
+  for (let after = 0; ; ) {
+    const { rows } = await db.raw(
+      'select max(entry_id) as last from (select entry_id from activity where entry_id > ? order by 1 limit ?) step',
+      [after, ROWS_A_STEP],
+    )
+    const { last } = rows[0]
+    if (last === null) return
+    yield [after, last]
+    after = last
+  }
 }
 
 /** What each table has of an account. Nothing that opens anything: neither a token nor the hash of one. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { runAdmin } from '../support/admin.ts'
@@ -24,6 +25,8 @@ describe('admin company erase', () => {
   let shared: Person
   /** Left both companies. */
   let former: Person
+  /** Left, and is known besides in a company that is erased. */
+  let wanderer: Person
   let clients: TestClient[]
   /** Ids of requests from before. */
   let requestIds: string[]
@@ -43,8 +46,16 @@ describe('admin company erase', () => {
       action: 'client.created',
       subject: 'cli_x',
     })
+    wanderer = await api.createPerson({ vendorId: VENDOR, role: 'member' })
+    const { vendorId: erased } = await api.createCompany()
+    await api
+      .db('activity')
+      .insert({ vendor_id: erased, user_id: wanderer.userId, action: 'x', subject: 'cli_x' })
+    await api.db('companies').where({ vendor_id: erased }).update({ erased_at: new Date() })
     await api.db('memberships').insert({ vendor_id: neighbour, user_id: shared.userId, role: 'owner' })
-    clients = await Promise.all([1, 2, 3].map(() => auth.createClient({ vendorId: VENDOR, ...SCOPES })))
+    // More than are revoked at once.
+    const newClient = () => auth.createClient({ vendorId: VENDOR, ...SCOPES })
+    clients = await Promise.all(Array.from({ length: 11 }, newClient))
     await auth.createClient({ vendorId: neighbour, ...SCOPES })
     await leaveTraces()
   })
@@ -54,8 +65,9 @@ describe('admin company erase', () => {
   })
 
   const env = () => ({ DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') })
-  const erase = (args: string[] = [], input?: string) =>
-    runAdmin(['company', 'erase', VENDOR, ...args], { env: env(), input })
+  const erase = (...args: string[]) => runAdmin(['company', 'erase', VENDOR, ...args], { env: env() })
+  const answer = (input: string) =>
+    runAdmin(['company', 'erase', VENDOR], { env: env(), input, atTerminal: true })
   const asOwner = (method: string, path: string, body?: unknown) =>
     api.request(method, `/v1/vendor/${VENDOR}${path}`, {
       token: owner.sessionToken,
@@ -133,21 +145,38 @@ describe('admin company erase', () => {
       )
     })
   }
+  /** As a request does that began before its client was revoked, and takes three seconds. */
+  async function writeLate(): Promise<void> {
+    await eventually(
+      async () => (await api.db('oauth_clients').where({ vendor_id: VENDOR, status: 'Active' })).length === 0,
+    )
+    await sleep(3_000)
+    const key = {
+      vendor_id: VENDOR,
+      user_id: owner.userId,
+      idempotency_key: 'late',
+      request_hash: Buffer.alloc(32),
+    }
+    await api
+      .db('client_creation_keys')
+      .insert({ ...key, client_id: clients[0]?.clientId, created_at: new Date() })
+  }
   const whereVendor = async () => holding(await everything(api.db, api.redis), VENDOR)
   const whereRequests = async () => {
     const things = await everything(api.db, api.redis)
     return requestIds.flatMap((id) => holding(things, id))
   }
 
-  it('refuses another name than the company’s, and changes nothing', async () => {
-    for (const input of ['', 'Goods\n', `${VENDOR}\n`]) {
-      const { code, stderr } = await erase([], input)
+  it('says what it will do, and does nothing unless a person types yes', async () => {
+    const effect = `${VENDOR} (${NAME}) will be erased permanently, with all its data: 4 people lose access, and 11 Active clients are revoked.`
+    for (const input of ['', '\n', 'no\n', `${NAME}\n`]) {
+      const { code, stderr } = await answer(input)
       assert.equal(code, 1)
-      assert.match(
-        stderr,
-        /^Type the name of ven_unforgettable.*That is not its name\. Nothing was changed\.\n$/,
-      )
+      assert.equal(stderr, `${effect}\nType yes to go on: Nothing was changed.\n`)
     }
+    const { code, stderr } = await erase()
+    assert.equal(code, 1)
+    assert.equal(stderr, `${effect}\nNothing was changed. Confirm it at a terminal, or add --yes.\n`)
     assert.equal((await asOwner('GET', '/people')).status, 200)
   })
 
@@ -174,16 +203,17 @@ describe('admin company erase', () => {
     await api.db.raw(`create function stop_here() returns trigger language plpgsql as
       $$ begin raise exception 'interrupted'; end $$;
       create trigger stop_here before delete on analytics_daily execute function stop_here()`)
-    const broken = await erase([], `${NAME}\n`)
+    const [broken] = await Promise.all([answer('yes\n'), writeLate()])
     assert.equal(broken.code, 1)
     assert.match(broken.stderr, /interrupted/)
+    assert.deepEqual(await api.db('client_creation_keys').where({ vendor_id: VENDOR }), [])
     await api.db.raw('drop trigger stop_here on analytics_daily')
     for (const client of clients)
       assert.deepEqual([(await auth.token(client)).status, await readStatus(client)], [401, 401])
     assert.equal((await api.request('GET', '/v1/session', { token: owner.sessionToken })).status, 401)
     assert.ok((await whereVendor()).includes('analytics_event_ids'))
 
-    const { code, stdout, stderr } = await erase()
+    const { code, stdout, stderr } = await erase('--yes')
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^ven_unforgettable is erased: /)
     assert.match(stderr, /\nanalytics_event_ids: 12000 rows\n/)
@@ -201,10 +231,12 @@ describe('admin company erase', () => {
 
   it('leaves neither its name nor that of anyone who was only there', async () => {
     const things = await everything(api.db, api.redis)
-    for (const text of ['inimitable', owner.email, leaver.email])
+    const erased = [owner, leaver, wanderer]
+    for (const text of ['inimitable', ...erased.map(({ email }) => email)])
       assert.deepEqual(holding(things, text), [], text)
-    const names = await api.db('users').whereIn('user_id', [owner.userId, leaver.userId]).pluck('name')
-    assert.deepEqual(names, ['Erased person', 'Erased person'])
+    const ids = erased.map(({ userId }) => userId)
+    const names = await api.db('users').whereIn('user_id', ids).pluck('name')
+    assert.deepEqual(new Set(names), new Set(['Erased person']))
   })
 
   it('leaves client ids only where the table of what is kept says so', async () => {

@@ -98,6 +98,10 @@ describe('admin person', () => {
       const actions = activity.map(({ action }: { action: string }) => action)
       for (const action of ['person.invited', 'person.joined', 'person.changed', 'client.created'])
         assert.ok(actions.includes(action), action)
+      const ids = [...accounts, ...invitations].map(({ userId }: { userId: string }) => userId)
+      const ofOthers = activity.filter(({ subject }: { subject: string }) => !ids.includes(subject))
+      assert.ok(ofOthers.length > 0)
+      for (const entry of ofOthers) assert.ok(!('detail' in entry), entry.action)
       const { rows } = await api.db.raw(
         `select password_hash as secret from users union all select encode(token_hash, 'hex') from sessions
          union all select encode(token_hash, 'hex') from invitations union all select substr(address, 9)
@@ -118,7 +122,7 @@ describe('admin person', () => {
   describe('erase', () => {
     it('refuses an owner, who must hand over first, and changes nothing', async () => {
       const before = await everything(api.db, api.redis)
-      const { code, stderr } = await admin('person', 'erase', owner.email)
+      const { code, stderr } = await admin('person', 'erase', owner.email, '--yes')
       assert.equal(code, 1)
       assert.match(stderr, new RegExp(`^This person owns ${vendorId}\\. First hand over \\(member set-role`))
       const rows = (things: typeof before) =>
@@ -128,7 +132,7 @@ describe('admin person', () => {
 
     it('refuses an address about which nothing is stored', async () => {
       for (const given of ['nobody@people.example', 'usr_nobody', `${vendorId}:nobody@people.example`]) {
-        const { code, stderr } = await admin('person', 'erase', given)
+        const { code, stderr } = await admin('person', 'erase', given, '--yes')
         assert.deepEqual([code, stderr], [1, `Nothing is stored about ${given}.\n`])
       }
     })
@@ -144,7 +148,7 @@ describe('admin person', () => {
                 sql.includes('erase_from_activity') ? assert.fail('killed') : db.raw(sql, ...rest)
             : Reflect.get(db, property),
       })
-      const erasing = erasePerson(dying, { given: ADDRESS, by: testOperator(), progress: () => {} })
+      const erasing = erasePerson(dying, { given: ADDRESS, by: testOperator() })
       await assert.rejects(erasing, /killed/)
       assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 401)
       const signIn = await api.request('POST', '/v1/session', {
@@ -153,7 +157,7 @@ describe('admin person', () => {
       assert.equal(signIn.status, 401)
       assert.deepEqual(await everywhere(NAME), ['activity'])
 
-      const { code, stderr } = await admin('person', 'erase', ADDRESS)
+      const { code, stderr } = await admin('person', 'erase', ADDRESS, '--yes')
       assert.equal(code, 0, stderr)
       assert.deepEqual(await everywhere(NAME), [])
     })
@@ -174,7 +178,7 @@ describe('admin person', () => {
 
     it('finds an erased person again by the user id, as after a restore', async () => {
       await api.db('users').where({ user_id: kimId }).update({ name: NAME, email: ADDRESS })
-      assert.equal((await admin('person', 'erase', kimId)).code, 0)
+      assert.equal((await admin('person', 'erase', kimId, '--yes')).code, 0)
       assert.deepEqual(await everywhere(NAME), [])
     })
 
@@ -188,7 +192,7 @@ describe('admin person', () => {
       const { userId } = await api.createPerson({ vendorId, role: 'member' })
       const email = 'ven_kim@people.example'
       await api.db('users').where({ user_id: userId }).update({ email })
-      const { code, stdout, stderr } = await admin('person', 'erase', email)
+      const { code, stdout, stderr } = await admin('person', 'erase', email, '--yes')
       assert.equal(code, 0, stderr)
       assert.match(stdout, new RegExp(`^Erased: ${userId};`))
     })
@@ -197,7 +201,7 @@ describe('admin person', () => {
       const other = (await api.createCompany()).vendorId
       const otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })
       const { sessionToken } = await join((await invite(otherOwner, other)).token, TEST_PASSWORD)
-      const { code, stderr } = await admin('person', 'erase', `${vendorId}:${ADDRESS}`)
+      const { code, stderr } = await admin('person', 'erase', `${vendorId}:${ADDRESS}`, '--yes')
       assert.equal(code, 0, stderr)
       assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
       const members = await api.request('GET', `/v1/vendor/${vendorId}/people`, { token: owner.sessionToken })

@@ -107,6 +107,7 @@ const RIGHTS: Record<string, string[]> = {
     'delete openid_identities',
     'delete sessions',
     'delete sign_in_addresses',
+    'execute company_tables',
     'execute database_place',
     'execute erase_analytics_events',
     'execute erase_company',

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import { asAdmin } from './revocation.ts'
 import type { TestRedis } from './servers.ts'
@@ -23,8 +24,10 @@ export async function everything(db: Knex, redis: TestRedis): Promise<StoredThin
         string: () => client.get(key),
         hash: () => client.hgetall(key),
         zset: () => client.zrange(key, '0', '-1'),
+        list: () => client.lrange(key, 0, -1),
       }
-      things.push({ where: key, text: `${key} ${JSON.stringify(await read[type]?.())}` })
+      assert.ok(read[type], `${key} is a ${type}`)
+      things.push({ where: key, text: `${key} ${JSON.stringify(await read[type]())}` })
     }
   })
   return things

@@ -68,34 +68,45 @@ begin
   end if;
 end $$;
 
--- Deletes at most max_rows rows of the first table that has any. Returns nothing when none is left.
-create function erase_company_rows(vendor text, max_rows integer) returns table (relation text, erased integer)
+-- The tables with rows of a company, in the order of their erasure, and which rows are the company's ($1).
+-- The revision comes after the days, since deleting a day makes a new one.
+create function company_tables() returns table (relation text, rows_of_company text)
+language sql immutable set search_path = pg_catalog, pg_temp as $$
+  values
+    ('invitations',            'vendor_id = $1'),
+    ('client_creation_keys',   'vendor_id = $1'),
+    ('callback_destinations',  'vendor_id = $1'),
+    ('analytics_daily',        'vendor_id = $1'),
+    ('analytics_revisions',    'vendor_id = $1'),
+    ('analytics_event_ids',    'vendor_id = $1'),
+    ('client_usage',           'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
+    ('client_usage_hourly',    'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
+    ('client_usage_by_minute', 'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
+    ('client_usage_daily',     'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
+    ('client_scope_usage',     'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
+    ('client_address_usage',   'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
+    ('client_rotation',        'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
+    ('oauth_clients',          $rows$vendor_id = $1 and (name <> 'Erased client' or secret_found_source is not null)$rows$)
+$$;
+
+-- Deletes at most max_rows of a table's rows, and returns how many. A client stays, nameless, to be known as revoked.
+create function erase_company_rows(vendor text, relation text, max_rows integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  erasure text := case relation when 'oauth_clients'
+    then 'update public.oauth_clients set name = ''Erased client'', secret_found_source = null'
+    else format('delete from public.%I', relation) end;
+  condition text := (select rows_of_company from public.company_tables() t where t.relation = $2);
+  erased integer;
 begin
   perform public.assert_company_erased(vendor);
-  -- The revision comes after the days, since deleting a day makes a new one.
-  foreach relation in array array['invitations', 'client_creation_keys', 'callback_destinations', 'analytics_daily',
-                                  'analytics_revisions', 'analytics_event_ids'] loop
-    execute format('delete from public.%1$I where ctid = any (array(
-      select ctid from public.%1$I where vendor_id = $1 limit $2))', relation) using vendor, max_rows;
-    get diagnostics erased = row_count;
-    if erased > 0 then return next; return; end if;
-  end loop;
-  foreach relation in array array['client_usage', 'client_usage_hourly', 'client_usage_by_minute',
-                                  'client_usage_daily', 'client_scope_usage', 'client_address_usage',
-                                  'client_rotation'] loop
-    execute format('delete from public.%1$I where ctid = any (array(
-      select u.ctid from public.oauth_clients c join public.%1$I u using (client_id)
-      where c.vendor_id = $1 limit $2))', relation) using vendor, max_rows;
-    get diagnostics erased = row_count;
-    if erased > 0 then return next; return; end if;
-  end loop;
-  relation := 'oauth_clients';
-  update public.oauth_clients set name = 'Erased client', secret_found_source = null where ctid = any (array(
-    select ctid from public.oauth_clients
-    where vendor_id = vendor and (name <> 'Erased client' or secret_found_source is not null) limit max_rows));
+  if condition is null then
+    raise exception '% is not a table of companies', relation using errcode = 'check_violation';
+  end if;
+  execute format('%s where ctid = any (array(select ctid from public.%I where %s limit $2))',
+    erasure, relation, condition) using vendor, max_rows;
   get diagnostics erased = row_count;
-  if erased > 0 then return next; end if;
+  return erased;
 end $$;
 
 -- Deletes the company's events from some blocks of a partition, which has no index to find them by.
