@@ -1,46 +1,47 @@
-import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { Option } from 'commander'
 import { listEntries } from '#shared/accounts/activity.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { compareActivity } from './audit-compare.ts'
-import { command, group, type Outcome, type Run } from './commands.ts'
-import { momentOf } from './restore-commands.ts'
+import { fileAt, type Outcome, type Subject } from './commands.ts'
+import { readTime, TIME_FORMS } from './time.ts'
 
 const ENTRIES_AT_ONCE = 500
 const SHOWN_MAX = 1_000
 
-/** The log of what people and operators did. */
-export function addAuditCommands(
-  program: Command,
-  {
-    run,
-    stdout,
-    callerFolder,
-  }: { run: Run; stdout: Pick<NodeJS.WritableStream, 'write'>; callerFolder: string },
-): void {
-  const audit = group(program, 'audit', 'The log of what people and operators did')
-  command(
-    audit,
-    'export',
-    'Print the log as NDJSON, oldest entry first',
-    'audit export --since 2026-01-31T09:00:00Z > log.ndjson',
-  )
-    .option('--since <time>', 'begin with the first entry from this time on (ISO 8601)')
-    .action(({ since }: { since?: string }) =>
-      run(async ({ db }) => {
-        for await (const line of linesSince(db, since === undefined ? new Date(0) : momentOf(since)))
-          await new Promise((written) => stdout.write(line, written))
+export const AUDIT: Subject = {
+  name: 'audit',
+  description: 'The log of what people and operators did',
+  commands: [
+    {
+      name: 'export',
+      description: 'Print the log as NDJSON, oldest entry first',
+      example: 'audit export --since 2026-01-31T09:00:00Z > log.ndjson',
+      options: [
+        new Option('--since <time>', `begin with the first entry from this time on: ${TIME_FORMS}`).argParser(
+          readTime,
+        ),
+      ],
+      async run({ db, stdout }, { since = new Date(0) }: { since?: Date }) {
+        for await (const line of linesSince(db, since)) {
+          const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((written) =>
+            stdout.write(line, written),
+          )
+          // The reader of a pipe has seen enough.
+          if (failure?.code === 'EPIPE') return undefined
+          if (failure) throw failure
+        }
         return undefined
-      }),
-    )
-  command(
-    audit,
-    'compare',
-    'Compare the log with the lines `activity` that were shipped elsewhere, and name the entries that the database lacks, has changed, or has in addition. Exits with code 1 if there are any.',
-    'audit compare activity.ndjson',
-  )
-    .argument('<file>')
-    .action((file: string) => run(({ db }) => compare(db, resolve(callerFolder, file))))
+      },
+    },
+    {
+      name: 'compare',
+      description:
+        'Compare the log with the lines `activity` that were shipped elsewhere, and name the entries that the database lacks, has changed, or has in addition. Exits with code 1 if there are any.',
+      example: 'audit compare activity.ndjson',
+      args: ['file'],
+      run: (context, { file }: { file: string }) => compare(context.db, fileAt(context, file)),
+    },
+  ],
 }
 
 async function compare(db: Database, file: string): Promise<Outcome> {

@@ -1,15 +1,68 @@
-import type { Operator } from '#shared/accounts/activity.ts'
-import * as changes from '#shared/oauth/client-changes.ts'
-import { type ClientRecord, listClients } from '#shared/oauth/clients.ts'
-import type { Revocation } from '#shared/revocation/revocation.ts'
+import { Option } from 'commander'
+import { revokeClient } from '#shared/oauth/client-changes.ts'
+import { type ClientRecord, findClient, listClients } from '#shared/oauth/clients.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { type Subject, shownTime, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { requireCompany } from './people.ts'
 
 const PAGE_SIZE = 200
+const TITLES = ['CLIENT ID', 'STATUS', 'NAME', 'SCOPES', 'KEY', 'CREATED', 'EXPIRES', 'REVOKED']
 
-/** Lists the clients of a company, newest first. @throws OperatorError if there is no such company. */
-export async function allClients(
+export const CLIENTS: Subject = {
+  name: 'client',
+  plural: 'clients',
+  description: 'OAuth2 clients',
+  commands: [
+    {
+      name: 'list',
+      description: 'List the clients of a company, newest first',
+      example: 'client list ven_acme --status Active',
+      args: ['vendor_id'],
+      options: [
+        new Option('--status <status>', 'only clients with this status').choices(['Active', 'Revoked']),
+      ],
+      async run({ db }, { vendorId, status }: { vendorId: string; status?: 'Active' | 'Revoked' }) {
+        const clients = await allClients(db, { vendorId, status })
+        const rows = clients.map((client) => [
+          client.clientId,
+          client.status,
+          client.name,
+          client.scopes.join(' '),
+          client.keyThumbprint ?? '-',
+          shownTime(client.createdAt),
+          shownTime(client.expiresAt),
+          shownTime(client.revokedAt),
+        ])
+        return { text: table(TITLES, rows, 'No matching clients.'), data: clients.map(shown) }
+      },
+    },
+    {
+      name: 'revoke',
+      description:
+        'Revoke a client permanently. Once the command returns, every process rejects the client and its tokens. This takes up to six seconds if Redis is not available or not trusted.',
+      example: 'client revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
+      args: ['vendor_id', 'client_id'],
+      async effect({ db }, { vendorId, clientId }: { vendorId: string; clientId: string }) {
+        await requireCompany(db, vendorId)
+        const client = await findClient(db, { vendorId, clientId })
+        if (!client) throw noSuchClient(vendorId, clientId)
+        const { name, status } = client
+        return `${clientId} (${name}) of ${vendorId}, which is ${status}, will be revoked permanently, with all its tokens.`
+      },
+      /** Can be repeated, with the same guarantee. */
+      async run({ db, by, revocation }, { vendorId, clientId }: { vendorId: string; clientId: string }) {
+        const services = revocation()
+        await requireCompany(db, vendorId)
+        const client = await revokeClient(services, { vendorId, clientId, revokedBy: by })
+        if (!client) throw noSuchClient(vendorId, clientId)
+        return { text: `${clientId} (${client.name}) is revoked everywhere.`, data: shown(client) }
+      },
+    },
+  ],
+}
+
+async function allClients(
   db: Database,
   { vendorId, status }: { vendorId: string; status: 'Active' | 'Revoked' | undefined },
 ): Promise<ClientRecord[]> {
@@ -22,17 +75,18 @@ export async function allClients(
   }
 }
 
-/**
- * Revokes a client. Once it resolves, every process of both services rejects the client and its tokens. It can be
- * repeated, with the same guarantee.
- * @throws OperatorError if the company has no such client.
- */
-export async function revokeClient(
-  { db, revocation }: { db: Database; revocation: Revocation },
-  { vendorId, clientId, by }: { vendorId: string; clientId: string; by: Operator },
-): Promise<ClientRecord> {
-  await requireCompany(db, vendorId)
-  const client = await changes.revokeClient(revocation, { vendorId, clientId, revokedBy: by })
-  if (!client) throw new OperatorError(`${vendorId} has no client ${clientId}.`)
-  return client
-}
+const noSuchClient = (vendorId: string, clientId: string) =>
+  new OperatorError(`${vendorId} has no client ${clientId}.`)
+
+const shown = (client: ClientRecord) => ({
+  clientId: client.clientId,
+  name: client.name,
+  scopes: client.scopes,
+  keyThumbprint: client.keyThumbprint,
+  status: client.status,
+  createdAt: client.createdAt,
+  createdBy: client.createdBy,
+  expiresAt: client.expiresAt,
+  revokedAt: client.revokedAt,
+  revokedBy: client.revokedBy,
+})

@@ -1,4 +1,5 @@
-import type { Command, Help } from 'commander'
+import { resolve } from 'node:path'
+import { Argument, type Command, type Help, Option } from 'commander'
 import type { Operator } from './operator.ts'
 
 /** The result of a command, as `text` for people and `data` for `--json`. */
@@ -9,22 +10,96 @@ export interface Outcome {
   exitCode?: number
 }
 
-/** Runs a command with the stores open, and prints its outcome, unless it has printed everything itself. */
-export type Run = (work: (operator: Operator) => Promise<Outcome | undefined>) => Promise<void>
+/** A command's environment and streams, from a process or a test. */
+export interface Surroundings {
+  env: NodeJS.ProcessEnv
+  stdin: NodeJS.ReadStream
+  stdout: Pick<NodeJS.WritableStream, 'write'>
+  stderr: NodeJS.WritableStream
+}
 
-/** Prints the outcome of a command that needs no stores. */
-export type Print = (work: () => Promise<Outcome | undefined>) => Promise<void>
+/** What a command works with that needs the stores. */
+export type OperatorContext = Surroundings & Operator
+
+/** Arguments and options by name in camel case, as commander has read them. */
+export type Given = Record<string, unknown>
+
+interface CommandRow {
+  name: string
+  description: string
+  /** A call, without `npm run admin --`. */
+  example: string
+  args?: readonly (Argument | string)[]
+  options?: readonly Option[]
+  /** Shown by --help below the options. */
+  explanation?: string
+}
+
+/** A command that needs no stores. */
+export interface LocalCommand extends CommandRow {
+  runAlone(surroundings: Surroundings, given: Given): Promise<Outcome>
+}
+
+/** A command that runs with the stores open. */
+export interface OperatorCommand extends CommandRow {
+  /**
+   * Returns a sentence that says what the command will do and cannot undo. A person confirms it at a terminal, or with
+   * `--yes`, which the command then has.
+   */
+  effect?(context: OperatorContext, given: Given): Promise<string>
+  /** Resolves with undefined if it has printed everything itself. */
+  run(context: OperatorContext, given: Given): Promise<Outcome | undefined>
+}
+
+export type AdminCommand = LocalCommand | OperatorCommand
+
+/** The commands about one thing, such as `client`, with its plural as an alias. */
+export interface Subject {
+  name: string
+  plural?: string
+  description: string
+  commands: readonly AdminCommand[]
+}
 
 const GLOBAL_OPTIONS = { showGlobalOptions: true }
 const DESCRIPTION_INDENT = 6
 
-/**
- * A group of commands, such as `client`, with its plural as an alias. Its help shows each command's arguments.
- */
-export function group(program: Command, name: string, description: string, plural?: string): Command {
-  const made = program.command(name).description(description)
-  if (plural !== undefined) made.alias(plural)
-  return made.configureHelp({ ...GLOBAL_OPTIONS, subcommandTerm: usage, formatItem })
+/** Adds the commands of a table to the program, or to one of its subjects. */
+export function bind(
+  parent: Command,
+  commands: readonly AdminCommand[],
+  execute: (command: AdminCommand, given: Given) => Promise<void>,
+): void {
+  for (const row of commands) {
+    const command = parent
+      .command(row.name)
+      .description(row.description)
+      .configureHelp(GLOBAL_OPTIONS)
+      .addHelpText('after', `\nExample:\n  npm run admin -- ${row.example}`)
+    for (const argument of row.args ?? [])
+      command.addArgument(typeof argument === 'string' ? new Argument(`<${argument}>`) : argument)
+    for (const option of row.options ?? []) command.addOption(option)
+    if ('effect' in row) command.option('--yes', 'do not ask')
+    if (row.explanation !== undefined) command.addHelpText('after', row.explanation)
+    command.action(() => execute(row, givenTo(command)))
+  }
+}
+
+function givenTo(command: Command): Given {
+  const names = command.registeredArguments.map((argument) => argument.name())
+  const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+  const values = names.map((name, index) => [camelCase(name), command.processedArgs[index]])
+  return { ...command.opts(), ...Object.fromEntries(values) }
+}
+
+/** Adds a subject, whose help shows the arguments of each command. */
+export function addSubject(
+  program: Command,
+  { name, plural, description }: Omit<Subject, 'commands'>,
+): Command {
+  const subject = program.command(name).description(description)
+  if (plural !== undefined) subject.alias(plural)
+  return subject.configureHelp({ ...GLOBAL_OPTIONS, subcommandTerm: usage, formatItem })
 }
 
 /** The required arguments of a command, and whether it has further options. */
@@ -43,14 +118,11 @@ function formatItem(term: string, _termWidth: number, description: string, help:
   return `  ${term}\n${help.boxWrap(description, width).replace(/^/gm, indent)}`
 }
 
-/** A command whose help ends with an example. */
-export function command(parent: Command, name: string, description: string, example: string): Command {
-  return parent
-    .command(name)
-    .description(description)
-    .configureHelp(GLOBAL_OPTIONS)
-    .addHelpText('after', `\nExample:\n  npm run admin -- ${example}`)
-}
+export const required = (flags: string, description: string): Option =>
+  new Option(flags, description).makeOptionMandatory()
+
+/** Resolves a file name. npm runs scripts in the project's folder; INIT_CWD is the folder it was called from. */
+export const fileAt = ({ env }: Surroundings, name: string): string => resolve(env.INIT_CWD ?? '.', name)
 
 /** Formats rows as aligned columns under their titles. */
 export function table(titles: string[], rows: string[][], empty: string): string {
@@ -63,6 +135,10 @@ export function table(titles: string[], rows: string[][], empty: string): string
       .trimEnd()
   return [titles, ...rows].map(line).join('\n')
 }
+
+/** Formats titles with the text below each, which may be empty. */
+export const sections = (list: readonly [title: string, body: string][]): string =>
+  list.map(([title, body]) => `${title}\n${body}`.trimEnd()).join('\n\n')
 
 /** To the minute, in UTC. */
 export const shownTime = (time: Date | null): string =>

@@ -1,78 +1,87 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { isDeepStrictEqual, promisify } from 'node:util'
-import { Argument, type Command } from 'commander'
-import { commonShape, readConfig, storesWithoutTls } from '#shared/process/config.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { Argument, Option } from 'commander'
+import { ConfigError, storesWithoutTls } from '#shared/process/config.ts'
 import { type SettingReference, settingsOf } from '#shared/process/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
-import { command, group, type Outcome, type Print } from './commands.ts'
+import type { LocalCommand, Outcome, Subject } from './commands.ts'
 import { OPERATOR_SHAPE } from './operator.ts'
 
-const run = promisify(execFile)
 const EXIT_CONFIG = 78
-const ROOT = join(import.meta.dirname, '../..')
 
-type ServiceName = 'auth' | 'api'
-
-/** Lists all settings, and checks those of a service. */
-export function addConfigCommands(program: Command, print: Print, env: NodeJS.ProcessEnv): void {
-  const config = group(program, 'config', 'Settings of all programs')
-  command(
-    config,
-    'reference',
-    'Print every setting as Markdown: name, default, unit, and the program that reads it',
-    'config reference',
-  ).action(() => print(reference))
-  command(
-    config,
-    'check',
-    'Check the settings of a service in this environment, without starting it. Exits with code 78 if a setting is invalid, missing or unknown.',
-    'config check auth',
-  )
-    .addArgument(new Argument('<service>', 'the service to check').choices(['auth', 'api']))
-    .action((service: ServiceName) =>
-      print(async () => {
+export const CONFIG: Subject = {
+  name: 'config',
+  description: 'Settings of all programs',
+  commands: [
+    {
+      name: 'reference',
+      description: 'Print every setting as Markdown: name, default, unit, and the program that reads it',
+      example: 'config reference',
+      runAlone: reference,
+    },
+    {
+      name: 'check',
+      description:
+        'Check the settings of a service in this environment, without starting it. Exits with code 78 if a setting is invalid, missing or unknown.',
+      example: 'config check auth',
+      args: [new Argument('<service>', 'the service to check').choices(['auth', 'api'])],
+      async runAlone({ env }, { service }: { service: 'auth' | 'api' }) {
         const { text, exitCode } = await check(service, env)
         return { text, data: { service, usable: exitCode === 0, text }, exitCode }
-      }),
-    )
+      },
+    },
+  ],
 }
 
-/** Asks the service itself, and adds what it would only log. */
+export const REDIS_USERS: LocalCommand = {
+  name: 'redis-users',
+  description:
+    'Print the access rules of the Redis users, as lines of an ACL file or of redis.conf. Replace each PASSWORD_… with the SHA-256 of a password, in hex.',
+  example: 'redis-users --sentinel',
+  options: [new Option('--sentinel', 'also print the users that a replica and the Sentinels log in with')],
+  async runAlone(_, { sentinel }: { sentinel?: true }) {
+    const data = { ...REDIS_USER_RULES, ...(sentinel && SENTINEL_USER_RULES) }
+    const lines = Object.entries(data).map(
+      ([user, rules]) => `user ${user} on #PASSWORD_${user.toUpperCase()} ${rules}`,
+    )
+    return { text: lines.join('\n'), data }
+  },
+}
+
+/** The services' settings alone, read only here: the image of this command has no service. */
+async function services() {
+  const [auth, api] = await Promise.all([
+    import('../../apps/auth/config.ts'),
+    import('../../apps/api/config.ts'),
+  ])
+  return {
+    auth: { shape: auth.authShape, read: auth.readAuthConfig },
+    api: { shape: api.apiShape, read: api.readApiConfig },
+  }
+}
+
 async function check(
-  service: ServiceName,
+  service: 'auth' | 'api',
   env: NodeJS.ProcessEnv,
 ): Promise<{ text: string; exitCode: number }> {
+  const { read } = (await services())[service]
   try {
-    await node(['main.ts', '--check'], { service, env })
+    const plain = storesWithoutTls(read(env)).map((name) => `  ${name}: leads to another machine without TLS`)
+    return { text: ['The settings are usable.', ...plain].join('\n'), exitCode: 0 }
   } catch (error) {
-    const { code, stderr } = error as { code?: unknown; stderr: string }
-    if (code !== EXIT_CONFIG) throw new Error(stderr)
-    return { text: stderr.trim(), exitCode: EXIT_CONFIG }
+    if (error instanceof ConfigError) return { text: error.message, exitCode: EXIT_CONFIG }
+    throw error
   }
-  const { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL } = commonShape
-  const stores = readConfig(env, { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL })
-  const plain = storesWithoutTls(stores).map((name) => `  ${name}: leads to another machine without TLS`)
-  return { text: ['The settings are usable.', ...plain].join('\n'), exitCode: 0 }
-}
-
-/** Runs a program of a service, so that this one need not load the service's code. */
-const node = (
-  [program = '', ...args]: string[],
-  { service, env = {} }: { service: ServiceName; env?: NodeJS.ProcessEnv },
-) => run(process.execPath, [join(ROOT, 'apps', service, program), ...args], { env })
-
-async function settingsOfService(service: ServiceName): Promise<SettingReference[]> {
-  return JSON.parse((await node(['settings.ts'], { service })).stdout)
 }
 
 async function reference(): Promise<Outcome> {
-  const [ofAuth, ofApi] = await Promise.all([settingsOfService('auth'), settingsOfService('api')])
+  const { auth, api } = await services()
+  const [ofAuth, ofApi] = [settingsOf(auth.shape), settingsOf(api.shape)]
   // PORT and DATABASE_POOL_SIZE have a different default in each service.
   const isCommon = (setting: SettingReference): boolean =>
     [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
-  const sections: [title: string, settings: SettingReference[]][] = [
+  const chapters: [title: string, settings: SettingReference[]][] = [
     ['Both services', ofAuth.filter(isCommon)],
     ['The authorization server', ofAuth.filter((setting) => !isCommon(setting))],
     ['The resource API', ofApi.filter((setting) => !isCommon(setting))],
@@ -80,7 +89,7 @@ async function reference(): Promise<Outcome> {
     ['The admin command (`npm run admin`)', settingsOf(OPERATOR_SHAPE)],
     ['The local stack (`npm start`)', settingsOf(LOCAL_SHAPE)],
   ]
-  return { text: [PREFACE, ...sections.map(section)].join('\n'), data: Object.fromEntries(sections) }
+  return { text: [PREFACE, ...chapters.map(chapter)].join('\n'), data: Object.fromEntries(chapters) }
 }
 
 const PREFACE = `# Settings
@@ -92,7 +101,7 @@ A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file th
 \`npm run admin -- config reference\` generates this page from the code that reads the settings.
 `
 
-function section([title, settings]: [string, SettingReference[]]): string {
+function chapter([title, settings]: [string, SettingReference[]]): string {
   const rows = settings.map(({ name, fallback, unit, description, secret }) => {
     const shown = /^[\w./]+$/.test(fallback) && !WORDS.has(fallback) ? `\`${fallback}\`` : fallback
     return `| \`${name}\`${secret ? ' *' : ''} | ${shown}${unit && ` ${unit}`} | ${description} |`

@@ -16,24 +16,18 @@ import {
 } from '#shared/oauth/signing-keys.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { shownTime } from './commands.ts'
+import { OperatorError } from './operator.ts'
 
 /** A stored private key cannot be decrypted with KEY_ENCRYPTION_KEY. */
-export class SigningKeyUnreadable extends Error {}
+export class SigningKeyUnreadable extends OperatorError {}
 
 /** The standby key was published so recently that a verifier may not know it yet. */
-export class StandbyTooNew extends Error {
-  readonly usableFrom: Date
-
-  constructor(usableFrom: Date) {
-    super('The standby key is too new to sign with: verifiers that cache the key set may not have it yet.')
-    this.usableFrom = usableFrom
-  }
-}
+export class StandbyTooNew extends OperatorError {}
 
 /**
  * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token is
- * refused meanwhile.
- * @returns the new signing key and the new standby key.
+ * refused meanwhile. Returns both keys.
  * @throws StandbyTooNew if the standby key is younger than 10 minutes, or SigningKeyUnreadable if `encryptionKey` is not
  * the key of the services.
  */
@@ -52,7 +46,10 @@ export async function rotateSigningKey(
       throw new SigningKeyUnreadable(
         `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to store it.`,
       )
-    if (usableFrom(next).getTime() > now_ms) throw new StandbyTooNew(usableFrom(next))
+    if (usableFrom(next).getTime() > now_ms)
+      throw new StandbyTooNew(
+        `The standby key is too new to sign with: verifiers that cache the key set may not have it yet. Rotate after ${shownTime(usableFrom(next))}. If the active key was stolen, revoke it; that works at once.`,
+      )
     const activatesAt = afterAll(keys, now_ms)
     await activate(transaction, next.kid, activatesAt)
     const standby = await newSigningKey({ ...options, activatesAt: null })
@@ -66,8 +63,7 @@ export async function rotateSigningKey(
 /**
  * Marks a key as revoked, permanently. It can be repeated. If the key was active, the standby key signs from this
  * transaction on. Call it as the commit of `Revocation.revoke({ kind: 'key', id: kid })`, or processes keep accepting
- * its tokens.
- * @returns false if there is no such key.
+ * its tokens. Returns false if there is no such key.
  */
 export async function markSigningKeyRevoked(
   transaction: Queryable,
@@ -90,8 +86,8 @@ async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<
 
 /**
  * Re-encrypts every signing key that is not encrypted with the newest key encryption key. Services that have both keys
- * read either form, so they keep running.
- * @returns the ids of the rewritten keys, and of those that none of `keys` can decrypt.
+ * read either form, so they keep running. Returns the ids of the rewritten keys, and of those that none of `keys` can
+ * decrypt.
  */
 export async function reencryptSigningKeys(
   db: Database,

@@ -135,7 +135,10 @@ export function osUser(): string {
 
 export function createOperator(
   { databaseUrl, redisUrl, usageRedisUrl, keyEncryptionKey }: OperatorStores,
-  { name = osUser(), activityLog = () => {} }: { name?: string; activityLog?: (entry: object) => void } = {},
+  {
+    name = osUser(),
+    activityLog = () => {},
+  }: { name?: string | undefined; activityLog?: (entry: object) => void } = {},
 ): Operator {
   const db = createPostgres({
     url: databaseUrl,

@@ -1,6 +1,6 @@
-import type { ReadStream } from 'node:tty'
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
+import type { Surroundings } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 const CTRL_C = '\x03'
@@ -9,21 +9,18 @@ const CTRL_U = '\x15'
 const BACKSPACE = new Set(['\x7f', '\b'])
 const ENTER = new Set(['\r', '\n'])
 
-export interface PasswordSource {
-  input: NodeJS.ReadStream
-  /** Where the prompt appears. */
-  output: NodeJS.WritableStream
-}
+type Terminal = Pick<Surroundings, 'stdin' | 'stderr'>
 
 /**
  * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an argument, because
  * a command line is visible to everyone on the machine and kept by the shell.
  * @throws OperatorError if it is too short, too long or too common, differs the second time, or was cancelled.
  */
-export async function askNewPassword(question: string, { input, output }: PasswordSource): Promise<string> {
-  if (!input.isTTY) return checked((await readAll(input)).replace(/\r?\n$/, ''))
-  const password = checked(await askHidden(`${question}: `, { input, output }))
-  if ((await askHidden('Again: ', { input, output })) !== password)
+export async function askNewPassword(email: string, terminal: Terminal): Promise<string> {
+  const { stdin } = terminal
+  if (!stdin.isTTY) return checked((await readAll(stdin)).replace(/\r?\n$/, ''))
+  const password = checked(await askHidden(`New password for ${email}: `, terminal))
+  if ((await askHidden('Again: ', terminal)) !== password)
     throw new OperatorError('The two passwords differ. Nothing was changed.')
   return password
 }
@@ -48,15 +45,14 @@ async function readAll(input: NodeJS.ReadStream): Promise<string> {
 }
 
 /** Reads a line in raw mode. The terminal shows nothing, so line editing is done here. */
-function askHidden(question: string, { input, output }: PasswordSource): Promise<string> {
-  const terminal = input as ReadStream
+function askHidden(question: string, { stdin: terminal, stderr }: Terminal): Promise<string> {
   return new Promise((resolve, reject) => {
     let typed: string[] = []
     const finish = (settle: () => void) => {
       terminal.off('data', onData)
       terminal.setRawMode(false)
       terminal.pause()
-      output.write('\n')
+      stderr.write('\n')
       settle()
     }
     const onData = (text: string) => {
@@ -69,7 +65,7 @@ function askHidden(question: string, { input, output }: PasswordSource): Promise
         else typed.push(character)
       }
     }
-    output.write(question)
+    stderr.write(question)
     terminal.setEncoding('utf8')
     terminal.setRawMode(true)
     terminal.on('data', onData)

@@ -1,9 +1,11 @@
-import { Argument, type Command, Option } from 'commander'
+import { Argument, Option } from 'commander'
 import { listCompanies, listMembers, type MembershipStatus, type Role } from '#shared/accounts/people.ts'
-import { command, group, type Run, table } from './commands.ts'
+import { type OperatorContext, required, type Subject, table } from './commands.ts'
+import { askNewPassword } from './password.ts'
 import {
   addMember,
   createCompany,
+  type NewPerson,
   replacePassword,
   requireCompany,
   setRole,
@@ -11,195 +13,176 @@ import {
   unlinkMember,
 } from './people.ts'
 
-type AskPassword = (email: string) => Promise<string>
-
-/** Companies, their people, and passwords. */
-export function addPeopleCommands(program: Command, run: Run, askPassword: AskPassword): void {
-  addCompanyCommands(group(program, 'company', 'Companies', 'companies'), run, askPassword)
-  const member = group(program, 'member', 'The people of a company', 'members')
-  addMemberCommands(member, run, askPassword)
-  addUnlinkCommand(member, run)
-  const password = group(program, 'password', 'Passwords')
-  command(
-    password,
-    'reset',
-    "Set a user's password and end all of the user's sessions. You are prompted for the password, or it is read from standard input.",
-    'password reset owner@acme.example',
-  )
-    .argument('<email>')
-    .action((email: string) =>
-      run(async ({ db, by }) => {
-        const user = await replacePassword(db, { email, password: () => askPassword(email), by })
-        return { text: `${user.email} has a new password; all sessions were ended.`, data: user }
-      }),
-    )
-}
-
-const existingAccount = () =>
-  new Option('--existing-account', 'use the existing account for this email address').conflicts('newAccount')
-const newAccount = () =>
+const ACCOUNT_OPTIONS = [
+  new Option('--existing-account', 'use the existing account for this email address').conflicts('newAccount'),
   new Option(
     '--new-account',
     'create a separate account with a password of its own, although the email address has one',
-  )
-const accountChoice = (options: { existingAccount?: true; newAccount?: true }) =>
-  options.existingAccount ? ('existing' as const) : options.newAccount ? ('new' as const) : undefined
+  ),
+]
 
-interface CompanyOptions {
+type AccountChoice = { existingAccount?: true; newAccount?: true }
+
+/** The password is asked for only when it turns out that there is a new account. */
+function personOf(
+  context: OperatorContext,
+  { email, name, ...chosen }: AccountChoice & { email: string; name?: string | undefined },
+): NewPerson {
+  const account = chosen.existingAccount ? 'existing' : chosen.newAccount ? 'new' : undefined
+  return { email, name, password: () => askNewPassword(email, context), account }
+}
+
+type CompanyOptions = AccountChoice & {
   name: string
   timezone: string
   currency: string
   ownerEmail: string
   ownerName?: string
-  existingAccount?: true
-  newAccount?: true
   vendorId?: string
 }
 
-function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword): void {
-  command(
-    company,
-    'create',
-    'Create a company with its owner. For a new account you are prompted for the password, or it is read from standard input.',
-    'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email bill@initech.example --owner-name "Bill L."',
-  )
-    .requiredOption('--name <name>', 'name of the company')
-    .requiredOption('--timezone <zone>', 'IANA time zone for its daily figures')
-    .requiredOption('--currency <code>', 'ISO 4217 currency of its figures')
-    .requiredOption('--owner-email <email>', 'email address that the owner signs in with')
-    .option('--owner-name <name>', 'name of the owner, for a new account')
-    .addOption(existingAccount())
-    .addOption(newAccount())
-    .option('--vendor-id <id>', 'identifier of the company (default: a random one)')
-    .action((options: CompanyOptions) =>
-      run(async ({ db, by }) => {
-        const created = await createCompany(db, {
-          by,
-          vendorId: options.vendorId,
-          name: options.name,
-          timezone: options.timezone,
-          currency: options.currency,
-          owner: {
-            email: options.ownerEmail,
-            name: options.ownerName,
-            password: () => askPassword(options.ownerEmail),
-            account: accountChoice(options),
-          },
-        })
-        return {
-          text: `Created ${created.company.vendorId}, owned by ${created.owner.email}.`,
-          data: created,
-        }
-      }),
-    )
-  command(company, 'list', 'List the companies', 'company list').action(() =>
-    run(async ({ db }) => {
-      const companies = await listCompanies(db)
-      const rows = companies.map(({ vendorId, name, timezone, currency }) => [
-        vendorId,
-        name,
-        timezone,
-        currency,
-      ])
-      return {
-        text: table(['VENDOR ID', 'NAME', 'TIME ZONE', 'CURRENCY'], rows, 'There are no companies yet.'),
-        data: companies,
-      }
-    }),
-  )
+export const COMPANIES: Subject = {
+  name: 'company',
+  plural: 'companies',
+  description: 'Companies',
+  commands: [
+    {
+      name: 'create',
+      description:
+        'Create a company with its owner. For a new account you are prompted for the password, or it is read from standard input.',
+      example:
+        'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email bill@initech.example --owner-name "Bill L."',
+      options: [
+        required('--name <name>', 'name of the company'),
+        required('--timezone <zone>', 'IANA time zone for its daily figures'),
+        required('--currency <code>', 'ISO 4217 currency of its figures'),
+        required('--owner-email <email>', 'email address that the owner signs in with'),
+        new Option('--owner-name <name>', 'name of the owner, for a new account'),
+        ...ACCOUNT_OPTIONS,
+        new Option('--vendor-id <id>', 'identifier of the company (default: a random one)'),
+      ],
+      async run(
+        context,
+        { ownerEmail, ownerName, vendorId, name, timezone, currency, ...choice }: CompanyOptions,
+      ) {
+        const owner = personOf(context, { email: ownerEmail, name: ownerName, ...choice })
+        const company = { vendorId, name, timezone, currency, owner, by: context.by }
+        const created = await createCompany(context.db, company)
+        const text = `Created ${created.company.vendorId}, owned by ${created.owner.email}.`
+        return { text, data: created }
+      },
+    },
+    {
+      name: 'list',
+      description: 'List the companies',
+      example: 'company list',
+      async run({ db }) {
+        const companies = await listCompanies(db)
+        const rows = companies.map(({ vendorId, name, timezone, currency }) => [
+          vendorId,
+          name,
+          timezone,
+          currency,
+        ])
+        const titles = ['VENDOR ID', 'NAME', 'TIME ZONE', 'CURRENCY']
+        return { text: table(titles, rows, 'There are no companies yet.'), data: companies }
+      },
+    },
+  ],
 }
 
-interface NewMemberOptions {
-  name?: string
-  role: 'admin' | 'member'
-  existingAccount?: true
-  newAccount?: true
-}
-
-function addMemberCommands(member: Command, run: Run, askPassword: AskPassword): void {
-  command(
-    member,
-    'add',
-    'Add a person to a company. For a new account you are prompted for a password, or it is read from standard input.',
-    'member add ven_acme kim@acme.example --name "Kim R." --role admin',
-  )
-    .argument('<vendor_id>')
-    .argument('<email>')
-    .option('--name <name>', 'name of the person, for a new account')
-    .addOption(existingAccount())
-    .addOption(newAccount())
-    .addOption(
-      new Option('--role <role>', 'role in the company').choices(['admin', 'member']).makeOptionMandatory(),
-    )
-    .action((vendorId: string, email: string, options: NewMemberOptions) =>
-      run(async ({ db, by }) => {
-        const { name, role } = options
-        const person = { email, name, password: () => askPassword(email), account: accountChoice(options) }
-        const added = await addMember(db, { vendorId, role, person, by })
+export const MEMBERS: Subject = {
+  name: 'member',
+  plural: 'members',
+  description: 'The people of a company',
+  commands: [
+    {
+      name: 'add',
+      description:
+        'Add a person to a company. For a new account you are prompted for a password, or it is read from standard input.',
+      example: 'member add ven_acme kim@acme.example --name "Kim R." --role admin',
+      args: ['vendor_id', 'email'],
+      options: [
+        new Option('--name <name>', 'name of the person, for a new account'),
+        ...ACCOUNT_OPTIONS,
+        required('--role <role>', 'role in the company').choices(['admin', 'member']),
+      ],
+      async run(
+        context,
+        given: AccountChoice & { vendorId: string; email: string; name?: string; role: 'admin' | 'member' },
+      ) {
+        const { vendorId, role } = given
+        const person = personOf(context, given)
+        const added = await addMember(context.db, { vendorId, role, person, by: context.by })
         return { text: `${added.email} was added to ${vendorId} with the role ${role}.`, data: added }
-      }),
-    )
-  command(member, 'list', 'List the people of a company', 'member list ven_acme')
-    .argument('<vendor_id>')
-    .action((vendorId: string) =>
-      run(async ({ db }) => {
+      },
+    },
+    {
+      name: 'list',
+      description: 'List the people of a company',
+      example: 'member list ven_acme',
+      args: ['vendor_id'],
+      async run({ db }, { vendorId }: { vendorId: string }) {
         await requireCompany(db, vendorId)
         const members = await listMembers(db, vendorId)
         const rows = members.map(({ email, name, role, status }) => [email, name, role, status])
-        return {
-          text: table(['EMAIL', 'NAME', 'ROLE', 'STATUS'], rows, 'The company has no members.'),
-          data: members,
-        }
-      }),
-    )
-  command(
-    member,
-    'set-role',
-    'Change the role of a person. A new owner replaces the current one, who becomes an admin.',
-    'member set-role ven_acme admin@acme.example owner',
-  )
-    .argument('<vendor_id>')
-    .argument('<email>')
-    .addArgument(new Argument('<role>').choices(['owner', 'admin', 'member']))
-    .action((vendorId: string, email: string, role: Role) =>
-      run(async ({ db, by }) => {
-        const { member: changed, formerOwner } = await setRole(db, { vendorId, email, role, by })
+        const titles = ['EMAIL', 'NAME', 'ROLE', 'STATUS']
+        return { text: table(titles, rows, 'The company has no members.'), data: members }
+      },
+    },
+    {
+      name: 'set-role',
+      description: 'Change the role of a person. A new owner replaces the current one, who becomes an admin.',
+      example: 'member set-role ven_acme admin@acme.example owner',
+      args: ['vendor_id', 'email', new Argument('<role>').choices(['owner', 'admin', 'member'])],
+      async run({ db, by }, given: { vendorId: string; email: string; role: Role }) {
+        const { member, formerOwner } = await setRole(db, { ...given, by })
         const also = formerOwner ? ` ${formerOwner.email} is now an admin.` : ''
         return {
-          text: `${changed.email} now has the role ${role} in ${vendorId}.${also}`,
-          data: { member: changed, formerOwner: formerOwner ?? null },
+          text: `${member.email} now has the role ${given.role} in ${given.vendorId}.${also}`,
+          data: { member, formerOwner: formerOwner ?? null },
         }
-      }),
-    )
-  command(
-    member,
-    'set-status',
-    'Suspend a person, or reactivate a suspended one. Takes effect with the next request.',
-    'member set-status ven_acme admin@acme.example suspended',
-  )
-    .argument('<vendor_id>')
-    .argument('<email>')
-    .addArgument(new Argument('<status>').choices(['active', 'suspended']))
-    .action((vendorId: string, email: string, status: MembershipStatus) =>
-      run(async ({ db, by }) => {
-        const changed = await setStatus(db, { vendorId, email, status, by })
-        return { text: `${changed.email} is now ${status} in ${vendorId}.`, data: changed }
-      }),
-    )
-}
-
-function addUnlinkCommand(member: Command, run: Run): void {
-  command(
-    member,
-    'unlink',
-    'Unlink an account from the OpenID provider, and end all sessions of its user. No one can sign in to it with the provider until it is linked again.',
-    'member unlink kim@acme.example',
-  )
-    .argument('<email>')
-    .action((email: string) =>
-      run(async ({ db, by }) => {
+      },
+    },
+    {
+      name: 'set-status',
+      description: 'Suspend a person, or reactivate a suspended one. Takes effect with the next request.',
+      example: 'member set-status ven_acme admin@acme.example suspended',
+      args: ['vendor_id', 'email', new Argument('<status>').choices(['active', 'suspended'])],
+      async run({ db, by }, given: { vendorId: string; email: string; status: MembershipStatus }) {
+        const member = await setStatus(db, { ...given, by })
+        return { text: `${member.email} is now ${given.status} in ${given.vendorId}.`, data: member }
+      },
+    },
+    {
+      name: 'unlink',
+      description:
+        'Unlink an account from the OpenID provider, and end all sessions of its user. No one can sign in to it with the provider until it is linked again.',
+      example: 'member unlink kim@acme.example',
+      args: ['email'],
+      async run({ db, by }, { email }: { email: string }) {
         const user = await unlinkMember(db, { email, by })
         return { text: `${user.email} was unlinked; all sessions were ended.`, data: user }
-      }),
-    )
+      },
+    },
+  ],
+}
+
+export const PASSWORDS: Subject = {
+  name: 'password',
+  description: 'Passwords',
+  commands: [
+    {
+      name: 'reset',
+      description:
+        "Set a user's password and end all of the user's sessions. You are prompted for the password, or it is read from standard input.",
+      example: 'password reset owner@acme.example',
+      args: ['email'],
+      async run(context, { email }: { email: string }) {
+        const password = () => askNewPassword(email, context)
+        const user = await replacePassword(context.db, { email, password, by: context.by })
+        return { text: `${user.email} has a new password; all sessions were ended.`, data: user }
+      },
+    },
+  ],
 }

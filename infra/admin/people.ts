@@ -172,7 +172,7 @@ export async function replacePassword(
   db: Database,
   { email, password, by }: { email: string; password: () => Promise<string>; by: Operator },
 ): Promise<User> {
-  const user = await theAccount(db, email)
+  const user = await requireAccount(db, email)
   const passwordHash = await hashPassword(await password(), { like: user.passwordHash })
   await db.transaction(async (transaction) => {
     await resetPassword(transaction, { userId: user.userId, passwordHash })
@@ -203,7 +203,7 @@ export async function unlinkMember(
   { email, by }: { email: string; by: Operator },
 ): Promise<User> {
   return db.transaction(async (transaction) => {
-    const user = await theAccount(transaction, email)
+    const user = await requireAccount(transaction, email)
     const { userId } = user
     const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
     // A sign-in holds this lock too, so one in progress has created its session before the sessions are ended.
@@ -223,16 +223,18 @@ export async function requireCompany(db: Queryable, vendorId: string): Promise<C
   return company
 }
 
-/**
- * The account of an address, or `vendor_id:address` where several companies have one each.
- * @throws OperatorError when there is none, or more than one.
- */
-async function theAccount(db: Queryable, given: string): Promise<Account> {
-  const [vendorId, address] = given.startsWith('ven_') ? given.split(':', 2) : []
-  const email = normalizedEmail(address ?? given)
-  const member = vendorId && (await findMemberByEmail(db, { vendorId, email }))
+/** Reads an address, or `vendor_id:address`, which names the account in one company alone. */
+export function readAddress(given: string): { vendorId: string | null; email: string } {
+  const [, vendorId = null, address = given] = /^(ven_[A-Za-z0-9]{1,60}):(.*)$/.exec(given) ?? []
+  return { vendorId, email: normalizedEmail(address) }
+}
+
+/** @throws OperatorError unless there is exactly one such account. */
+async function requireAccount(db: Queryable, given: string): Promise<Account> {
+  const { vendorId, email } = readAddress(given)
   const all = await listAccounts(db, email)
-  const [account, another] = vendorId ? all.filter(({ userId }) => member && userId === member.userId) : all
+  const member = vendorId === null ? undefined : await findMemberByEmail(db, { vendorId, email })
+  const [account, another] = vendorId === null ? all : all.filter(({ userId }) => userId === member?.userId)
   if (!account) throw new OperatorError(`There is no account for ${normalizedEmail(given)}.`)
   if (!another) return account
   throw new OperatorError(

@@ -1,70 +1,70 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
-import { addAnalyticsCommands } from './analytics-commands.ts'
-import { addAuditCommands } from './audit-commands.ts'
-import { addClientCommands } from './client-commands.ts'
-import type { Print, Run } from './commands.ts'
-import { addConfigCommands } from './config-commands.ts'
-import { addErasureCommands } from './erasure-commands.ts'
-import { addKeyCommands } from './key-commands.ts'
+import { ANALYTICS } from './analytics-import.ts'
+import { AUDIT } from './audit-commands.ts'
+import { CLIENTS } from './clients.ts'
+import {
+  type AdminCommand,
+  addSubject,
+  bind,
+  type Given,
+  type OperatorCommand,
+  type Outcome,
+  type Subject,
+  type Surroundings,
+} from './commands.ts'
+import { CONFIG, REDIS_USERS } from './config-commands.ts'
+import { confirm } from './confirm.ts'
+import { COMPANY_ERASE, PERSONS } from './erasure-commands.ts'
+import { KEYS } from './key-commands.ts'
 import { createOperator, OperatorError, operatorStores } from './operator.ts'
-import { askNewPassword } from './password.ts'
-import { addPeopleCommands } from './people-commands.ts'
-import { addRedisUsersCommand } from './redis-users-command.ts'
-import { addRestoreCommands } from './restore-commands.ts'
-import { addServiceCommands } from './service-commands.ts'
+import { COMPANIES, MEMBERS, PASSWORDS } from './people-commands.ts'
+import { RESTORE } from './restore-commands.ts'
+import { SERVICES } from './services.ts'
 import { createTrail } from './trail.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
-/** A command's environment and streams, from a process or a test. */
-export interface Surroundings {
-  env: NodeJS.ProcessEnv
-  stdin: NodeJS.ReadStream
-  stdout: Pick<NodeJS.WritableStream, 'write'>
-  stderr: NodeJS.WritableStream
+const SUBJECTS: readonly Subject[] = [
+  { ...COMPANIES, commands: [...COMPANIES.commands, COMPANY_ERASE] },
+  MEMBERS,
+  PASSWORDS,
+  PERSONS,
+  CLIENTS,
+  KEYS,
+  SERVICES,
+  ANALYTICS,
+  RESTORE,
+  AUDIT,
+  CONFIG,
+]
+
+interface GlobalOptions {
+  json: boolean
+  as?: string
 }
 
 /** Runs `npm run admin -- ARGS`. Returns the exit code. Never rejects. */
 export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { env, stdin, stdout, stderr } = surroundings
-  let exitCode = 0
+  const { stdout, stderr } = surroundings
   const program = createProgram(surroundings)
-  const asJson = (): boolean => program.opts().json
+  const asJson = (): boolean => program.opts<GlobalOptions>().json
+  let exitCode = 0
 
-  const print: Print = async (work) => {
-    const outcome = await work()
+  async function execute(command: AdminCommand, given: Given): Promise<void> {
+    const outcome =
+      'runAlone' in command
+        ? await command.runAlone(surroundings, given)
+        : await runWithStores(command, given, { surroundings, as: program.opts<GlobalOptions>().as })
     if (!outcome) return
-    const { text, data, exitCode: code = 0 } = outcome
-    stdout.write(asJson() ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`)
-    exitCode = code
+    stdout.write(asJson() ? `${JSON.stringify(outcome.data, null, 2)}\n` : `${outcome.text}\n`)
+    exitCode = outcome.exitCode ?? 0
   }
-  const run: Run = async (work) => {
-    const stores = await operatorStores(env)
-    const activityLog = createTrail({ auditFile: stores.auditFile, stderr })
-    const operator = createOperator(stores, { name: program.opts().as, activityLog })
-    try {
-      await print(() => work(operator))
-    } finally {
-      await operator.close()
-    }
-  }
-  const askPassword = (email: string): Promise<string> =>
-    askNewPassword(`New password for ${email}`, { input: stdin, output: stderr })
-  addPeopleCommands(program, run, askPassword)
-  addErasureCommands(program, run, { input: stdin, output: stderr })
-  addClientCommands(program, run)
-  addKeyCommands(program, run)
-  addServiceCommands(program, run)
-  // npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
-  addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
-  addRestoreCommands(program, run, env.INIT_CWD ?? '.')
-  addAuditCommands(program, { run, stdout, callerFolder: env.INIT_CWD ?? '.' })
-  addConfigCommands(program, print, env)
-  addRedisUsersCommand(program, print)
+  for (const subject of SUBJECTS) bind(addSubject(program, subject), subject.commands, execute)
+  bind(program, [REDIS_USERS], execute)
 
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -74,6 +74,24 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
     const sentence = sentenceOf(error)
     stderr.write(asJson() ? `${JSON.stringify({ error: sentence })}\n` : `${sentence}\n`)
     return error instanceof ConfigError ? EXIT_CONFIG : EXIT_REFUSED
+  }
+}
+
+async function runWithStores(
+  command: OperatorCommand,
+  given: Given,
+  { surroundings, as }: { surroundings: Surroundings; as: string | undefined },
+): Promise<Outcome | undefined> {
+  const stores = await operatorStores(surroundings.env)
+  const activityLog = createTrail({ auditFile: stores.auditFile, stderr: surroundings.stderr })
+  const operator = createOperator(stores, { name: as, activityLog })
+  const context = { ...surroundings, ...operator }
+  try {
+    if (command.effect && given.yes !== true)
+      await confirm(await command.effect(context, given), surroundings)
+    return await command.run(context, given)
+  } finally {
+    await operator.close()
   }
 }
 

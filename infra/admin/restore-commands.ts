@@ -1,11 +1,9 @@
-import { resolve } from 'node:path'
-import type { Command } from 'commander'
-import { isDate } from '#shared/analytics/calendar.ts'
+import { Option } from 'commander'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { command, group, type Outcome, type Run, shownTime, table } from './commands.ts'
-import { type Operator, OperatorError } from './operator.ts'
+import { fileAt, type Outcome, required, type Subject, sections, shownTime, table } from './commands.ts'
+import type { Operator } from './operator.ts'
 import {
   confirmDatabase,
   countActive,
@@ -17,6 +15,7 @@ import {
   whyFenced,
 } from './restore.ts'
 import { type LoggedEvidence, readLoggedEvidence } from './restore-log.ts'
+import { readTime, TIME_FORMS } from './time.ts'
 
 const REDIS_WAIT_MS = 5_000
 const HOUR_MS = 3_600_000
@@ -34,63 +33,70 @@ Run it after the database was restored to an earlier moment, before or after the
 
 It can be run again, with more logs. A service raises the fence itself when it notices the restore.`
 
-/** Commands for use after a restore. Relative file names are resolved against `callerFolder`. */
-export function addRestoreCommands(program: Command, run: Run, callerFolder: string): void {
-  const restore = group(program, 'restore', 'Recover after restoring the database from a backup')
-  command(
-    restore,
-    'fence',
-    'Block all access, and restore the revocations the database has lost',
-    'restore fence --since 2026-01-31T09:00:00Z --log api.log --log auth.log',
-  )
-    .requiredOption('--since <time>', 'the point in time of the backup, or an earlier one (ISO 8601)')
-    .option(
-      '--log <file>',
-      'log of a service as JSON lines; may be repeated',
-      (file: string, files: string[]) => [...files, file],
-      [],
-    )
-    .addHelpText('after', EXPLANATION)
-    .action(({ since, log }: { since: string; log: string[] }) =>
-      run((operator) =>
+export const RESTORE: Subject = {
+  name: 'restore',
+  description: 'Recover after restoring the database from a backup',
+  commands: [
+    {
+      name: 'fence',
+      description: 'Block all access, and restore the revocations the database has lost',
+      example: 'restore fence --since 2026-01-31T09:00:00Z --log api.log --log auth.log',
+      options: [
+        required(
+          '--since <time>',
+          `the point in time of the backup, or an earlier one: ${TIME_FORMS}`,
+        ).argParser(readTime),
+        new Option('--log <file>', 'log of a service as JSON lines; may be repeated')
+          .argParser((file: string, files: string[]) => [...files, file])
+          .default([]),
+      ],
+      explanation: EXPLANATION,
+      effect: async () =>
+        'All access will be blocked until "restore confirm", and all sessions and invitations will end.',
+      run: (context, { since, log }: { since: Date; log: string[] }) =>
         fence(
-          operator,
-          momentOf(since),
-          log.map((file) => resolve(callerFolder, file)),
+          context,
+          since,
+          log.map((file) => fileAt(context, file)),
         ),
-      ),
-    )
-  command(restore, 'status', 'Show whether access is blocked, and why', 'restore status').action(() =>
-    run(async ({ db }) => {
-      const found = await whyFenced(db)
-      let text = 'There is no fence. Access is not blocked.'
-      if (found?.raisedAt)
-        text = `Access has been blocked by a fence since ${shownTime(found.raisedAt)}: ${found.reason}.`
-      else if (found) text = `There is no fence, but all access is blocked: ${found.reason}.`
-      return { text, data: found ?? null }
-    }),
-  )
-  command(
-    restore,
-    'confirm',
-    'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or after moving the database with a dump.',
-    'restore confirm',
-  ).action(() =>
-    run(async (operator) => {
-      const seen = await askRedis(operator, readSeen)
-      const lowered = await confirmDatabase(operator.db, {
-        seen: 'found' in seen ? seen.found : undefined,
-        by: operator.by,
-      })
-      const text = 'Confirmed. The services resume within seconds.'
-      const unread =
-        'If Redis remembers a later confirmation, they raise the fence again. In that case, confirm again.'
-      return {
-        text: 'failed' in seen ? `${text}\nRedis could not be read: ${seen.failed}. ${unread}` : text,
-        data: { lowered: lowered ?? null },
-      }
-    }),
-  )
+    },
+    {
+      name: 'status',
+      description: 'Show whether access is blocked, and why',
+      example: 'restore status',
+      async run({ db }) {
+        const fence = await whyFenced(db)
+        return { text: statusText(fence), data: fence ?? null }
+      },
+    },
+    {
+      name: 'confirm',
+      description:
+        'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or after moving the database with a dump.',
+      example: 'restore confirm',
+      run: confirm,
+    },
+  ],
+}
+
+function statusText(fence: Awaited<ReturnType<typeof whyFenced>>): string {
+  if (!fence) return 'There is no fence. Access is not blocked.'
+  const { raisedAt, reason } = fence
+  return raisedAt
+    ? `Access has been blocked by a fence since ${shownTime(raisedAt)}: ${reason}.`
+    : `There is no fence, but all access is blocked: ${reason}.`
+}
+
+async function confirm(operator: Operator): Promise<Outcome> {
+  const seen = await askRedis(operator, readSeen)
+  const known = 'found' in seen ? seen.found : undefined
+  const lowered = await confirmDatabase(operator.db, { seen: known, by: operator.by })
+  const data = { lowered: lowered ?? null }
+  const text = 'Confirmed. The services resume within seconds.'
+  if (!('failed' in seen)) return { text, data }
+  const warning =
+    'If Redis remembers a later confirmation, they raise the fence again. In that case, confirm again.'
+  return { text: `${text}\nRedis could not be read: ${seen.failed}. ${warning}`, data }
 }
 
 /** Neither command requires Redis. `failed` says why it could not be read. */
@@ -107,23 +113,7 @@ async function askRedis<Found>(
   }
 }
 
-/** @throws OperatorError if the time given by --since is none. */
-export function momentOf(text: string): Date {
-  const moment = new Date(text)
-  const [date = ''] = text.split('T')
-  // A Date takes 31 November for 1 December.
-  if (
-    !/^[^T]{10}T[\d:.]{5,20}(Z|[+-]\d{2}:\d{2})$/.test(text) ||
-    !isDate(date) ||
-    Number.isNaN(moment.getTime())
-  )
-    throw new OperatorError(
-      'The time given by --since must be in ISO 8601 with its offset: 2026-01-31T09:00:00Z.',
-    )
-  return moment
-}
-
-async function fence(operator: Operator, since: Date, files: string[]): Promise<Outcome> {
+async function fence(operator: Operator, since: Date, files: readonly string[]): Promise<Outcome> {
   const { db, by } = operator
   await keepFenced(db, { since, by })
   const now_ms = systemClock.now()
@@ -140,7 +130,7 @@ async function fence(operator: Operator, since: Date, files: string[]): Promise<
   const { changes } = logged
   // Companies first: an owner can be erased once the company is.
   const ids = [...logged.erased].sort().reverse()
-  const erase = ids.map((id) => (id.startsWith('ven_') ? `company erase ${id} --yes` : `person erase ${id}`))
+  const erase = ids.map((id) => `${id.startsWith('ven_') ? 'company' : 'person'} erase ${id} --yes`)
   return {
     text: inWords(revoked, { erase, unproven, active, changes }),
     data: { since, revoked, erase, unproven, activeClients: active, changes },
@@ -185,22 +175,29 @@ function inWords(
     changes,
   }: { erase: string[]; unproven: string[]; active: number; changes: LoggedEvidence['changes'] },
 ): string {
-  const rows = [
+  const revoked = [
     ...clients.map(({ clientId, vendorId, name }) => ['client', clientId, `${vendorId}, ${name}`]),
     ...keys.map((kid) => ['key', kid, '']),
     ...tokens.map((jti) => ['token', jti, '']),
   ]
-  const made = changes
+  const lost = changes
     .slice(0, CHANGES_SHOWN)
     .map(({ at, vendorId, userId, route }) => [at.toISOString(), vendorId, userId, route])
-  return [
-    'All access is blocked until you run "restore confirm". All sessions and invitations have ended.',
-    `\nRevoked again:\n${table(['WHAT', 'ID', ''], rows, 'nothing')}`,
-    `\nErased since then, and back. Erase again (the audit trail of the admin command must be among the logs):`,
-    erase.join('\n') || 'nothing',
-    `\nNot proven:\n${unproven.map((sentence) => `- ${sentence}`).join('\n')}`,
-    `\nChanges in the workspace since then (${changes.length} in the logs; all may be lost):`,
-    table(['TIME', 'COMPANY', 'PERSON', 'REQUEST'], made, 'none'),
-    `\n${active} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`,
-  ].join('\n')
+  return sections([
+    ['All access is blocked until you run "restore confirm". All sessions and invitations have ended.', ''],
+    ['Revoked again:', table(['WHAT', 'ID', ''], revoked, 'nothing')],
+    [
+      'Erased since then, and back. Erase again (the audit trail of the admin command must be among the logs):',
+      erase.join('\n') || 'nothing',
+    ],
+    ['Not proven:', unproven.map((sentence) => `- ${sentence}`).join('\n')],
+    [
+      `Changes in the workspace since then (${changes.length} in the logs; all may be lost):`,
+      table(['TIME', 'COMPANY', 'PERSON', 'REQUEST'], lost, 'none'),
+    ],
+    [
+      `${active} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`,
+      '',
+    ],
+  ])
 }

@@ -1,7 +1,8 @@
 import { type Operator, record } from '#shared/accounts/activity.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { required, type Subject, shownTime, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 /** A service that may introspect tokens. */
@@ -14,6 +15,57 @@ export interface Service {
 
 const SERVICE = 'service_id as "serviceId", name, created_at as "createdAt", revoked_at as "revokedAt"'
 const NAME = /^[^\p{C}]{1,100}$/u
+
+export const SERVICES: Subject = {
+  name: 'service',
+  plural: 'services',
+  description: 'Services of your own that ask the authorization server whether a token is live',
+  commands: [
+    {
+      name: 'create',
+      description: 'Register a service, and show its secret. The secret cannot be shown again.',
+      example: 'service create --name "Boost campaigns"',
+      options: [required('--name <name>', 'name of the service, for people')],
+      async run({ db, by }, { name }: { name: string }) {
+        const service = await createService(db, { name, by })
+        const { serviceId, serviceSecret } = service
+        return { text: `Service ID: ${serviceId}\nService secret: ${serviceSecret}`, data: service }
+      },
+    },
+    {
+      name: 'list',
+      description: 'List the services, newest first',
+      example: 'service list',
+      async run({ db }) {
+        const { rows: services } = await db.raw(
+          `select ${SERVICE} from services order by created_at desc, service_id`,
+        )
+        const rows = services.map(({ serviceId, name, createdAt, revokedAt }: Service) => [
+          serviceId,
+          name,
+          shownTime(createdAt),
+          shownTime(revokedAt),
+        ])
+        const titles = ['SERVICE ID', 'NAME', 'CREATED', 'REVOKED']
+        return { text: table(titles, rows, 'There are no services yet.'), data: services }
+      },
+    },
+    {
+      name: 'revoke',
+      description: 'Revoke a service permanently. Its next request is refused.',
+      example: 'service revoke svc_3I06m0bG6ejtvuyLqFZSbl',
+      args: ['service_id'],
+      async effect({ db }, { serviceId }: { serviceId: string }) {
+        const { name } = await requireService(db, serviceId)
+        return `${serviceId} (${name}) will be revoked permanently. It learns nothing about tokens any more.`
+      },
+      async run({ db, by }, { serviceId }: { serviceId: string }) {
+        const service = await revokeService(db, { serviceId, by })
+        return { text: `${serviceId} (${service.name}) is revoked.`, data: service }
+      },
+    },
+  ],
+}
 
 /**
  * Registers a service. Its secret is returned only here: the database has its hash.
@@ -37,12 +89,6 @@ export async function createService(
   })
 }
 
-/** Lists every service, newest first. */
-export async function listServices(db: Database): Promise<Service[]> {
-  const { rows } = await db.raw(`select ${SERVICE} from services order by created_at desc, service_id`)
-  return rows
-}
-
 /**
  * Revokes a service permanently. It can be repeated; only the first time is recorded.
  * @throws OperatorError if there is no such service.
@@ -56,13 +102,15 @@ export async function revokeService(
       'update services set revoked_at = clock_timestamp() where service_id = ? and revoked_at is null',
       [serviceId],
     )
-    const { rows } = await transaction.raw(`select ${SERVICE} from services where service_id = ?`, [
-      serviceId,
-    ])
-    const [service] = rows
-    if (!service) throw new OperatorError(`There is no service ${serviceId}.`)
+    const service = await requireService(transaction, serviceId)
     if (rowCount === 1)
       await record(transaction, { vendorId: null, by }, 'service.revoked', serviceId, { name: service.name })
     return service
   })
+}
+
+async function requireService(db: Queryable, serviceId: string): Promise<Service> {
+  const { rows } = await db.raw(`select ${SERVICE} from services where service_id = ?`, [serviceId])
+  if (!rows[0]) throw new OperatorError(`There is no service ${serviceId}.`)
+  return rows[0]
 }

@@ -28,6 +28,8 @@ const COMMANDS = [
   'config reference',
   'config check',
   'redis-users',
+  'audit export',
+  'audit compare',
   'restore fence',
   'restore status',
   'restore confirm',
@@ -92,8 +94,8 @@ describe('npm run admin', () => {
   for (const [name, term] of [
     ['company', 'create --name <name> --timezone <zone> --currency <code> --owner-email <email> [options]'],
     ['member', 'add <vendor_id> <email> --role <role> [options]'],
-    ['client', 'revoke <vendor_id> <client_id>'],
-    ['key', 'revoke <key_id>'],
+    ['client', 'revoke <vendor_id> <client_id> [options]'],
+    ['key', 'revoke <key_id> [options]'],
     ['config', 'check <service>'],
   ] as const)
     it(`says in the help of ${name} what its commands need`, async () => {

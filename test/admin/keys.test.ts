@@ -80,7 +80,7 @@ describe('admin keys revoke, while no service runs', () => {
       const { json } = await operator.admin(['keys', 'rotate', '--json'])
       const [active, standby] = [json.active.kid, json.standby.kid]
       const retired = (await states()).find(([kid]: string[]) => kid !== active && kid !== standby)[0]
-      assert.equal((await operator.admin(['keys', 'revoke', retired])).code, 0)
+      assert.equal((await operator.admin(['keys', 'revoke', retired, '--yes'])).code, 0)
       const left = (await states()).filter(([kid]: string[]) => kid !== retired)
       assert.deepEqual(
         left.sort(),
@@ -89,7 +89,7 @@ describe('admin keys revoke, while no service runs', () => {
           [standby, 'standby'],
         ].sort(),
       )
-      assert.equal((await operator.admin(['keys', 'revoke', active])).code, 0)
+      assert.equal((await operator.admin(['keys', 'revoke', active, '--yes'])).code, 0)
       assert.deepEqual((await states()).find(([kid]: string[]) => kid === standby)[1], 'active')
     } finally {
       await operator.stop()
@@ -102,7 +102,7 @@ describe('admin keys revoke, while no service runs', () => {
     try {
       await operator.admin(['keys', 'rotate'])
       const [{ kid }] = (await operator.admin(['keys', 'list', '--json'])).json
-      const { code, stderr } = await operator.admin(['keys', 'revoke', kid])
+      const { code, stderr } = await operator.admin(['keys', 'revoke', kid, '--yes'])
       assert.equal(code, 0, stderr)
       assert.equal(await redis.exists(redisKeys.revoked('key', kid)), 1)
     } finally {

@@ -24,9 +24,9 @@ describe('the role integration_operator', () => {
     await createAcme(operator)
     client = await createClient(operator.db, { vendorId: 'ven_acme' })
     role = knex({ client: 'pg', connection: operator.database.operatorUrl, pool: { min: 0, max: 1 } })
-    await succeeds(operator.admin(['client', 'revoke', 'ven_acme', client.clientId]))
+    await succeeds(operator.admin(['client', 'revoke', 'ven_acme', client.clientId, '--yes']))
     const { json } = await succeeds(operator.admin(['service', 'create', '--name', 'Boost', '--json']))
-    await succeeds(operator.admin(['service', 'revoke', json.serviceId]))
+    await succeeds(operator.admin(['service', 'revoke', json.serviceId, '--yes']))
   })
   after(async () => {
     await role.destroy()
@@ -88,7 +88,11 @@ describe('the role integration_operator', () => {
     ['says that a company is erased', 'update companies set erased_at = now()', DENIED],
     ['erases a person of whom no entry says so', "select erase_person('usr_x', '$argon2id$')", UNRECORDED],
     ['erases a company of which no entry says so', "select erase_company('ven_acme')", UNRECORDED],
-    ['deletes the data of a company that is there', "select erase_company_rows('ven_acme', 1)", NOT_ERASED],
+    [
+      'deletes the data of a company that is there',
+      "select erase_company_rows('ven_acme', 'invitations', 1)",
+      NOT_ERASED,
+    ],
     [
       'deletes the events of a company that is there',
       "select erase_analytics_events('ven_acme', 'analytics_events_default', 0, 1)",

@@ -34,7 +34,7 @@ describe('admin revoke', () => {
       const stolen = await token()
       assert.equal(await statusOf(stolen), 200)
       const kid = decodeProtectedHeader(stolen).kid as string
-      const { code, stdout, stderr } = await admin('keys', 'revoke', kid)
+      const { code, stdout, stderr } = await admin('keys', 'revoke', kid, '--yes')
       assert.equal(code, 0, stderr)
       assert.equal(stdout, `${kid} is revoked everywhere.\n`)
       assert.equal(await statusOf(stolen), 401)
@@ -76,7 +76,13 @@ describe('admin revoke', () => {
       const tokens = [await token(), await token()]
       for (const each of tokens) assert.equal(await statusOf(each), 200)
 
-      const { code, stdout, stderr } = await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId)
+      const { code, stdout, stderr } = await admin(
+        'clients',
+        'revoke',
+        'ven_acme',
+        stack.demoClient.clientId,
+        '--yes',
+      )
       assert.equal(code, 0, stderr)
       assert.match(stdout, /^cli_\w+ \(Demo client of the local stack\) is revoked everywhere\.\n$/)
 
@@ -85,7 +91,7 @@ describe('admin revoke', () => {
     })
 
     it('leaves one entry in the activity of the company, by an operator', async () => {
-      await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId)
+      await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes')
       const session = await fetch(`${stack.baseUrl}/v1/session`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
@@ -103,7 +109,14 @@ describe('admin revoke', () => {
     })
 
     it('keeps the promise when repeated', async () => {
-      const { code, json } = await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--json')
+      const { code, json } = await admin(
+        'clients',
+        'revoke',
+        'ven_acme',
+        stack.demoClient.clientId,
+        '--yes',
+        '--json',
+      )
       assert.equal(code, 0)
       assert.equal(json.status, 'Revoked')
       assert.equal(json.revokedBy, null)
@@ -112,7 +125,7 @@ describe('admin revoke', () => {
 
     it('works while Redis is down, and ends when no process can have missed it', async () => {
       const databaseUrl = stack.stores.postgres.operatorUrl
-      const { code } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId], {
+      const { code } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes'], {
         env: { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
       })
       assert.equal(code, 0)
@@ -120,9 +133,12 @@ describe('admin revoke', () => {
 
     it('requires the address of Redis', async () => {
       const databaseUrl = stack.stores.postgres.operatorUrl
-      const { code, stderr } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId], {
-        env: { DATABASE_URL: databaseUrl, REDIS_URL: '' },
-      })
+      const { code, stderr } = await runAdmin(
+        ['clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes'],
+        {
+          env: { DATABASE_URL: databaseUrl, REDIS_URL: '' },
+        },
+      )
       assert.equal(code, 1)
       assert.match(stderr, /^Set REDIS_URL too/)
     })

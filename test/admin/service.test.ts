@@ -42,9 +42,9 @@ describe('admin service', () => {
 
   it('revoke is final, and recorded once', async () => {
     const { json: made } = await operator.admin(['service', 'create', '--name', 'Catalog', '--json'])
-    const first = await operator.admin(['service', 'revoke', made.serviceId, '--json'])
+    const first = await operator.admin(['service', 'revoke', made.serviceId, '--yes', '--json'])
     assert.equal(first.code, 0, first.stderr)
-    const again = await operator.admin(['service', 'revoke', made.serviceId, '--json'])
+    const again = await operator.admin(['service', 'revoke', made.serviceId, '--yes', '--json'])
     assert.ok(first.json.revokedAt)
     assert.deepEqual(again.json, first.json)
     const acts = (await entries()).filter(({ subject }) => subject === made.serviceId)

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { verifyPassword } from '#shared/accounts/passwords.ts'
 import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeFolder, temporaryFolder } from '../support/start.ts'
 
 const NEW = 'another, longer password'
 const CTRL_C = '\x03'
@@ -63,19 +59,5 @@ describe('npm run admin at a terminal', () => {
     assert.equal(code, 1)
     assert.match(shown, /Cancelled\. Nothing was changed\./)
     assert.ok(await verifyPassword(PASSWORD, await stored()))
-  })
-
-  it('draws the progress of an import', async () => {
-    const folder = await temporaryFolder()
-    const file = join(folder, 'events.csv')
-    const click = 'drawn,click,2020-01-01T12:00:00Z\n'
-    await writeFile(file, `eventId,type,occurredAt\n${click}${click}`)
-    const command = `${process.execPath} infra/admin/main.ts analytics import ${file} --company ven_acme`
-    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], {
-      env: { ...process.env, ...operator.env },
-    })
-    const line = `\r\x1b[K${'█'.repeat(30)} 100% | 1 stored, 1 known, 0 refused | 0 s left\r\n2 lines: `
-    assert.ok(stdout.includes(line), stdout)
-    await removeFolder(folder)
   })
 })

@@ -98,11 +98,11 @@ describe('the trail of an operator', () => {
       ],
     ],
     [
-      () => ['client', 'revoke', 'ven_acme', clientId],
+      () => ['client', 'revoke', 'ven_acme', clientId, '--yes'],
       () => [{ vendorId: 'ven_acme', action: 'client.revoked', subject: clientId, detail: { name: 'Shop' } }],
     ],
     [
-      () => ['restore', 'fence', '--since', '2026-01-31T09:00:00Z'],
+      () => ['restore', 'fence', '--since', '2026-01-31T09:00:00Z', '--yes'],
       () => [
         {
           vendorId: null,
@@ -176,7 +176,7 @@ describe('the trail of an operator', () => {
     const reencrypted = (await acts()).slice(before)
     assert.deepEqual(reencrypted.map(({ subject }) => subject).sort(), kids.sort())
     for (const { action } of reencrypted) assert.equal(action, 'signing_key.reencrypted')
-    const revoked = await having(['key', 'revoke', active.kid])
+    const revoked = await having(['key', 'revoke', active.kid, '--yes'])
     assert.deepEqual(revoked.added, [
       { vendorId: null, operator: ME, action: 'signing_key.revoked', subject: active.kid, detail: {} },
     ])
@@ -265,8 +265,8 @@ describe('the trail of an operator', () => {
       ['password', 'reset', 'owner@acme.example'],
       ['key', 'rotate'],
       ['key', 'reencrypt'],
-      ['key', 'revoke', 'KID'],
-      ['restore', 'fence', '--since', '2026-01-31T09:00:00Z'],
+      ['key', 'revoke', 'KID', '--yes'],
+      ['restore', 'fence', '--since', '2026-01-31T09:00:00Z', '--yes'],
       ['restore', 'confirm'],
     ])
       it(`keeps ${args.slice(0, 2).join(' ')} from happening`, async () => {

@@ -67,6 +67,7 @@ describe('the layers', () => {
     ['apps/workspace/src/clients/new.ts', '../../../../apps/api/app.ts'],
     ['infra/new.ts', '../apps/api/app.ts'],
     ['infra/local/new.ts', '../../apps/auth/service.ts'],
+    ['infra/admin/keys.ts', '../../apps/auth/config.ts'],
     ['infra/local/new.ts', '../../shared/accounts/people.ts'],
     ['infra/local/new.ts', '../../test/support/servers.ts'],
   ]
@@ -86,6 +87,7 @@ describe('the layers', () => {
     ['apps/workspace/src/clients/new.ts', '../ui/Dialog.tsx'],
     ['apps/workspace/src/clients/new.ts', '#shared/oauth/scopes.ts'],
     ['infra/local/new.ts', '../database/migrate.ts'],
+    ['infra/admin/config-commands.ts', '../../apps/auth/config.ts'],
     ['infra/local/new.ts', '#shared/accounts/people.ts'],
     ['test/api/new.test.ts', '../../apps/api/app.ts'],
   ]
@@ -96,9 +98,10 @@ describe('the layers', () => {
     'apps/api/main.ts',
   ]
 
+  const RULED_BY_NAME = ['main.ts', 'config-commands.ts']
   /** Each case has a file of its own, in the folder that it is about. */
   const named = (file: string, i: number) =>
-    file.replace(/[^/]+$/, (name) => (name === 'main.ts' ? name : `${i}-${name}`))
+    file.replace(/[^/]+$/, (name) => (RULED_BY_NAME.includes(name) ? name : `${i}-${name}`))
   const importing = (from: string) => `import { x } from '${from}'\nx()\n`
   let found: Map<string, string[]>
   before(async () => {

@@ -55,7 +55,11 @@ export async function startAdmin({ withRedis = false } = {}): Promise<TestAdmin>
 /** Runs the command in this process, with this environment and no other. What is piped in ends its input. */
 export async function runAdmin(
   args: string[],
-  { env, input = '' }: { env: Record<string, string>; input?: string | undefined },
+  {
+    env,
+    input = '',
+    atTerminal = false,
+  }: { env: Record<string, string>; input?: string | undefined; atTerminal?: boolean },
 ): Promise<AdminResult> {
   const written = { stdout: '', stderr: '' }
   const into = (name: keyof typeof written) =>
@@ -65,8 +69,13 @@ export async function runAdmin(
         done()
       },
     })
-  const stdin = Readable.from([Buffer.from(input)]) as unknown as NodeJS.ReadStream
-  const code = await run(args, { env, stdin, stdout: into('stdout'), stderr: into('stderr') })
+  const stdin = Object.assign(Readable.from([Buffer.from(input)]), { isTTY: atTerminal })
+  const streams = {
+    stdin: stdin as unknown as NodeJS.ReadStream,
+    stdout: into('stdout'),
+    stderr: into('stderr'),
+  }
+  const code = await run(args, { env, ...streams })
   const text = written.stdout.trim()
   return {
     code,

@@ -96,7 +96,7 @@ export async function dumped(): Promise<Check[]> {
   const figures = await services.daily(kept, oldToken.accessToken)
   const env = (ownerUrl: string) => ({ DATABASE_URL: ownerUrl, REDIS_URL: redis.url('api') })
   const revoke = (clientId: string) =>
-    runAdmin(['client', 'revoke', vendorId, clientId], { env: env(first.ownerUrl) })
+    runAdmin(['client', 'revoke', vendorId, clientId, '--yes'], { env: env(first.ownerUrl) })
   await revoke(before.clientId)
   const file = join(folder, 'integration.dump')
   await run(pg_dump, ['--format=custom', `--file=${file}`, first.ownerUrl])
@@ -132,7 +132,7 @@ export async function dumped(): Promise<Check[]> {
   for (const end = performance.now() + 10_000; !/operator/.test(readiness) && performance.now() < end; )
     readiness = await sleep(100).then(async () => (await fetch(`${restored.apiUrl}/readyz`)).text())
   const fence = await runAdmin(
-    ['restore', 'fence', '--since', since.toISOString(), ...logs.flatMap((log) => ['--log', log])],
+    ['restore', 'fence', '--yes', '--since', since.toISOString(), ...logs.flatMap((log) => ['--log', log])],
     { env: env(second.ownerUrl) },
   )
   const confirm = await runAdmin(['restore', 'confirm'], { env: env(second.ownerUrl) })

@@ -64,7 +64,7 @@ export async function promotion(): Promise<Check[]> {
   const asked = await after.ask({ clientId: kept })
   const round = await after.reconciler.round()
   const env = { DATABASE_URL: url, REDIS_URL: redis.url('api') }
-  const fence = await runAdmin(['restore', 'fence', '--since', new Date().toISOString()], { env })
+  const fence = await runAdmin(['restore', 'fence', '--yes', '--since', new Date().toISOString()], { env })
   const confirm = await runAdmin(['restore', 'confirm'], { env })
   process.stdout.write(`${fence.stdout}${fence.stderr}${confirm.stdout}${confirm.stderr}`)
   await asAdmin(redis, (all) => all.flushall())

@@ -60,7 +60,7 @@ export async function pointInTime(): Promise<Check[]> {
   await writeFile(log, `${JSON.stringify(line)}\n`)
   const env = { DATABASE_URL: url, REDIS_URL: empty.url('api') }
   const since = new Date(rows[0].moment).toISOString()
-  const fence = await runAdmin(['restore', 'fence', '--since', since, '--log', log], { env })
+  const fence = await runAdmin(['restore', 'fence', '--yes', '--since', since, '--log', log], { env })
   const confirm = await runAdmin(['restore', 'confirm'], { env })
   const trusted = await after.untilTrusted()
   const answers = [await after.ask({ clientId: kept }), await after.ask({ clientId: revoked })]

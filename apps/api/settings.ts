@@ -1,5 +1,0 @@
-/* Prints the settings as JSON, for `npm run admin -- config reference`. */
-import { settingsOf } from '#shared/process/setting-reference.ts'
-import { apiShape } from './config.ts'
-
-process.stdout.write(JSON.stringify(settingsOf(apiShape)))
