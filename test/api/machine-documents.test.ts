@@ -11,10 +11,10 @@ const LINK = /\]\(([^()\s]+)\)/g
 const linksOf = (markdown: string) => [...markdown.matchAll(LINK)].map(([, url = '']) => url)
 const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$|`[^`\n]+`/gm, '')
 
-/** The places of a page: ids behind generated headings, and the anchors that the HTML page gives to the others. */
+/** The places of a page: ids behind headings and items, and the anchors that the HTML page gives to other headings. */
 const anchorsOf = (markdown: string) =>
-  [...withoutFences(markdown).matchAll(/^#+ (.+)$/gm)].map(
-    ([, title = '']) =>
+  [...withoutFences(markdown).matchAll(/^#+ (.+)$|^- .+ (?=\{#.+\}$)(.+)$/gm)].map(
+    ([, heading, item, title = heading ?? item ?? '']) =>
       /\{#(.+)\}$/.exec(title)?.[1] ??
       title
         .toLowerCase()
@@ -105,16 +105,21 @@ describe('documents for machines', () => {
     })
 
     it('shows each operation with its parameters, and nested members below their own', async () => {
-      const reference = pages.get('/docs/reference.md') ?? ''
       const document: ApiDocument = (await api.request('GET', '/openapi.json')).json
-      const anchors = anchorsOf(reference)
-      for (const { operationId } of Object.values(document.paths).flatMap(Object.values))
-        assert.ok(anchors.includes(operationId), operationId)
-      assert.match(reference, /\n- `from` · query · string \(date\), optional · The first day/)
-      assert.match(reference, /\n- `totals` · object\n {2}- `impressions` · integer/)
+      for (const { operationId, tags } of Object.values(document.paths).flatMap(Object.values)) {
+        const page = pages.get(`/docs/reference/${tags[0].toLowerCase()}.md`) ?? ''
+        assert.ok(anchorsOf(page).includes(operationId), operationId)
+        assert.ok(anchorsOf(pages.get('/docs/reference.md') ?? '').includes(operationId), operationId)
+      }
+      const analytics = pages.get('/docs/reference/analytics.md') ?? ''
+      assert.match(analytics, /\n\| `from` \| query, string \(date\), optional \| The first day/)
       assert.match(
-        reference,
-        /\[ServerMetadata\]\(#schema-ServerMetadata\) and object\s+- `subject_types_supported` · list/,
+        analytics,
+        /\n\| `totals` \| object \|.*\n\| `totals\.impressions` \| integer.*\n(?:.*\n)+\| `days\[\]\.date` \|/,
+      )
+      assert.match(
+        pages.get('/docs/reference/oauth.md') ?? '',
+        /\n### OpenIdMetadata .*\n\n\[ServerMetadata\]\(.*#schema-ServerMetadata\) and object\n\n\| Member .*\n.*\n\| `subject_types_supported` \| list of string/,
       )
     })
 

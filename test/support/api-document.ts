@@ -22,7 +22,7 @@ const COMMON = new Set(
 )
 /** They answer operators and people. */
 const NOT_DESCRIBED =
-  /^\/(healthz|readyz|openapi\.json|llms\.txt|docs|docs\/.*|\.well-known\/security\.txt|\.well-known\/oauth-protected-resource\/.+)$/
+  /^\/(healthz|readyz|openapi\.json|openapi\/.*|llms\.txt|docs|docs\/.*|\.well-known\/security\.txt|\.well-known\/oauth-protected-resource\/.+)$/
 
 /**
  * Returns an assertion that an answer is one that the document promises: its path, method, status, header fields,

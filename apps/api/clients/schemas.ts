@@ -187,7 +187,10 @@ const position = z.tuple([
 
 export const ClientQuery = z.strictObject({
   ...pageParameters(position),
-  status: z.enum(['Active', 'Revoked'], 'must be Active or Revoked').optional(),
+  status: z
+    .enum(['Active', 'Revoked'], 'must be Active or Revoked')
+    .optional()
+    .meta({ description: 'Only clients of this status.' }),
   secretFound: z
     .enum(['true'], 'must be true')
     .optional()

@@ -2,9 +2,11 @@ import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
 import { entityTag, failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
 import { preconditionFailed } from '../http/route.ts'
-import type { ApiMiddleware } from '../http/state.ts'
+import type { ApiContext, ApiMiddleware } from '../http/state.ts'
 
 const MINUTES_5 = 'public, max-age=300'
+/** Filled in for one person: no cache that others share may keep it. */
+const FOR_ONE = 'private, max-age=300'
 /** For an address that names its content. */
 const PERMANENTLY = 'public, max-age=31536000, immutable'
 
@@ -21,6 +23,8 @@ export interface PublishedFile {
   immutable?: boolean
   /** The same document for a request that prefers text/markdown. */
   markdown?: PublishedFile
+  /** Returns the document for a request with this query; undefined if it is the same. */
+  variant?: (content: string, query: URLSearchParams) => string | undefined
 }
 
 const COMPRESS = {
@@ -30,42 +34,57 @@ const COMPRESS = {
 }
 type Encoding = keyof typeof COMPRESS
 
-/** Compresses once, off the event loop; each encoding has a tag of its own. Fonts are compressed as they are. */
+/** One text of a document, compressed when it is first asked for, off the event loop. */
+interface Representation {
+  type: string
+  content: Buffer
+  tag: string
+  headers: Record<string, string>
+  encodings: readonly Encoding[]
+  compressed: Partial<Record<Encoding, Promise<Buffer>>>
+}
+
+/** Each encoding has a tag of its own. Fonts are compressed as they are. A variant is not kept. */
 export function published(file: PublishedFile): ApiMiddleware {
-  const { type, content, headers = {}, immutable = false } = file
+  const { type, headers = {}, immutable = false, variant } = file
   const markdown = file.markdown && published(file.markdown)
   const encodings: Encoding[] = type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity']
-  const bodies: Partial<Record<Encoding, Promise<Buffer>>> = {}
-  let made: Promise<{ identity: Buffer; tag: string }> | undefined
-  async function make() {
-    const identity = Buffer.from(await content())
-    return { identity, tag: entityTag(identity).slice(1, -1) }
-  }
+  const represent = (text: string | Buffer, cacheControl: string, encodings: readonly Encoding[]) => ({
+    type,
+    content: Buffer.from(text),
+    tag: entityTag(text),
+    headers: { 'Cache-Control': cacheControl, ...READ_ANYWHERE, ...headers },
+    encodings,
+    compressed: {},
+  })
+  const make = async () => represent(await file.content(), immutable ? PERMANENTLY : MINUTES_5, encodings)
+  let common: Promise<Representation> | undefined
   return async (ctx, next) => {
     if (markdown) {
       ctx.vary('Accept')
       if (ctx.accepts(type, 'text/markdown') === 'text/markdown') return markdown(ctx, next)
     }
-    made ??= make()
-    const { identity, tag } = await made
-    const encoding = (ctx.acceptsEncodings(...encodings) || 'identity') as Encoding
-    const etag = encoding === 'identity' ? `"${tag}"` : `"${tag}-${encoding}"`
-    if (failsIfMatch(ctx.headers['if-match'], etag)) throw preconditionFailed()
-    ctx.set({
-      'Cache-Control': immutable ? PERMANENTLY : MINUTES_5,
-      ETag: etag,
-      ...READ_ANYWHERE,
-      ...headers,
-    })
-    if (encodings.length > 1) ctx.vary('Accept-Encoding')
-    if (matchesNone(ctx.headers['if-none-match'], etag)) {
-      ctx.status = 304
-      return
-    }
-    bodies[encoding] ??= COMPRESS[encoding](identity)
-    const body = await bodies[encoding]
-    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
-    ctx.type = type
-    ctx.body = body
+    common ??= make()
+    const everyones = await common
+    const own = variant?.(everyones.content.toString(), new URLSearchParams(ctx.querystring))
+    return answer(ctx, own === undefined ? everyones : represent(own, FOR_ONE, ['gzip', 'identity']))
   }
+}
+
+async function answer(ctx: ApiContext, representation: Representation): Promise<void> {
+  const { type, content, tag, headers, encodings, compressed } = representation
+  const encoding = (ctx.acceptsEncodings(...encodings) || 'identity') as Encoding
+  const etag = encoding === 'identity' ? tag : tag.replace(/"$/, `-${encoding}"`)
+  if (failsIfMatch(ctx.headers['if-match'], etag)) throw preconditionFailed()
+  ctx.set({ ...headers, ETag: etag })
+  if (encodings.length > 1) ctx.vary('Accept-Encoding')
+  if (matchesNone(ctx.headers['if-none-match'], etag)) {
+    ctx.status = 304
+    return
+  }
+  compressed[encoding] ??= COMPRESS[encoding](content)
+  const body = await compressed[encoding]
+  if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
+  ctx.type = type
+  ctx.body = body
 }

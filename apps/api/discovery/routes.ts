@@ -7,6 +7,7 @@ import type { ApiRouter, ApiState } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
 import type { ApiDocument } from './openapi/document-shape.ts'
+import { integrationsDocument } from './openapi/integrations.ts'
 import { PUBLISHED } from './openapi/oauth-paths.ts'
 import { published } from './published.ts'
 import { securityTxt } from './security-txt.ts'
@@ -68,6 +69,10 @@ export function createDiscovery(deps: PublishingDependencies): {
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
   const { files, missing } = createDocs({ openapi, issuer, apiResource, securityContact: contact })
   files.set('/openapi.json', { type: 'application/json', content: () => JSON.stringify(openapi()) })
+  files.set('/openapi/integrations.json', {
+    type: 'application/json',
+    content: () => JSON.stringify(integrationsDocument(openapi())),
+  })
   const router = routerOf([
     getMetadata,
     ...(pathname === METADATA_PATH ? [] : [{ ...getMetadata, path: pathname }]),

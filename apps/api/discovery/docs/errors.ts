@@ -1,56 +1,42 @@
 import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
-import { code, escaped, prose, table } from './html.ts'
+import { table } from './markdown.ts'
 import { OAUTH_ERRORS } from './oauth-errors.ts'
-import { problemAdvice } from './problem-advice.ts'
+import { type Advice, problemAdvice } from './problem-advice.ts'
 
 /** The anchors of an error: `problem-` for those of the resource API, `oauth-` for those of the authorization server. */
 export const problemAnchor = (problem: string): string => `problem-${problem}`
 export const oauthAnchor = (error: string): string => `oauth-${error}`
 
-/** Every error of the token and the revocation endpoint. */
+const entry = (anchor: string, name: string, statuses: readonly number[], { cause, cure }: Advice): string =>
+  `### \`${name}\` ${statuses.join(', ')} {#${anchor}}\n\n${cause}\n\n**What to do:** ${cure}\n`
+
+/** Every error of the OAuth endpoints. */
 export const oauthErrors = (): string =>
   Object.entries(OAUTH_ERRORS)
-    .map(([error, { statuses, cause, cure }]) => article(oauthAnchor(error), error, statuses, cause, cure))
+    .map(([error, advice]) => entry(oauthAnchor(error), error, advice.statuses, advice))
     .join('\n')
 
 /** Every problem of the resource API, by status. */
-export function problems(): string {
-  const byStatus = Map.groupBy(
-    Object.keys(PROBLEMS) as ProblemCode[],
-    (problem) => PROBLEMS[problem].status as number,
-  )
-  return [...byStatus]
+export const problems = (): string =>
+  [...Map.groupBy(Object.keys(PROBLEMS) as ProblemCode[], (code) => PROBLEMS[code].status as number)]
     .map(([status, codes]) => {
-      const articles = codes.map((problem) => {
-        const { cause, cure } = problemAdvice[problem]
-        return article(problemAnchor(problem), problem, [status], cause, cure)
-      })
-      return `<h2 id="status-${status}">Resource API: ${status}</h2>\n${articles.join('\n')}`
+      const entries = codes.map((code) => entry(problemAnchor(code), code, [status], problemAdvice[code]))
+      return `## Resource API: ${status} {#status-${status}}\n\n${entries.join('\n')}`
     })
     .join('\n')
-}
-
-const article = (
-  anchor: string,
-  name: string,
-  statuses: readonly number[],
-  cause: string,
-  cure: string,
-): string => `<h3 id="${anchor}"><a class="self" href="#${anchor}">${code(name)}</a> <span class="status">${statuses.join(', ')}</span></h3>
-<dl class="advice"><dt>Why</dt><dd>${prose(cause)}</dd><dt>What to do</dt><dd>${prose(cure)}</dd></dl>`
 
 /** Statuses of other paths and of documents. */
 const NOT_OF_TOKENS = [404, 405, 412]
 
-/** What the token endpoint refuses, in brief. @param href the address of the page of errors. */
-export const oauthErrorTable = (href: string): string =>
+/** What the token endpoint refuses, in brief. */
+export const oauthErrorTable = (): string =>
   table(
     ['Status', 'error', 'Why'],
     Object.entries(OAUTH_ERRORS)
       .filter(([, { statuses }]) => !statuses.some((status) => NOT_OF_TOKENS.includes(status)))
       .map(([error, { statuses, cause }]) => [
-        escaped(statuses.join(', ')),
-        `<a href="${escaped(href)}#${oauthAnchor(error)}">${code(error)}</a>`,
-        prose(cause),
+        statuses.join(', '),
+        `[\`${error}\`](errors.md#${oauthAnchor(error)})`,
+        cause,
       ]),
   )

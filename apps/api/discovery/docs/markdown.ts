@@ -1,9 +1,7 @@
-import { Marked, type Tokens } from 'marked'
-import { escaped, figure, table } from './html.ts'
-import { plainMarkdown } from './plain-markdown.ts'
+import { Marked, Renderer, type Token, type Tokens } from 'marked'
 
-/** Languages of the examples, by the word that follows the fence. Their order is that of the choice. */
-export const LANGUAGES: Record<string, string> = {
+/** Languages of the examples, by the word that follows the fence. */
+const LANGUAGES: Record<string, string> = {
   sh: 'curl',
   js: 'Node',
   py: 'Python',
@@ -15,115 +13,117 @@ export const LANGUAGES: Record<string, string> = {
 /** What other fenced blocks are. */
 const KINDS: Record<string, string> = {
   console: 'Shell',
+  form: 'Form',
   http: 'HTTP',
   json: 'JSON',
   regex: 'Regular expression',
+  text: 'Text',
 }
 
-export interface MarkdownOptions {
-  /** Replaces a line that holds nothing but `{{name}}`. */
-  slots: Record<string, () => string>
-  /** Replaces `{name}` anywhere, also in code. */
-  values: Record<string, string>
-  /** The address of another page, given the name of its file without `.md`. */
-  hrefOf(page: string): string
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
 }
+
+export const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+
+/** Returns a table in Markdown. */
+export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [headings, headings.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n')
 
 /**
- * Renders one page. Fenced blocks of LANGUAGES that follow each other are one example in several languages; a word
- * after the language names the file.
- * @throws Error for a slot or a kind of block that is unknown.
+ * Renders a page. A heading or an item of a list may end with its id, `{#id}`. Fenced blocks of LANGUAGES that follow
+ * each other are one example, of which one language is open at a time; a word after the language names the file.
+ * @param hrefOf returns the address of another page, given the name of its file without `.md`.
+ * @throws Error for an unknown kind of block.
  */
-export function renderMarkdown(markdown: string, options: MarkdownOptions): string {
-  const marked = createMarked(options)
+export function renderMarkdown(markdown: string, hrefOf: (page: string) => string): string {
+  const marked = createMarked(hrefOf)
   const html: string[] = []
   let example: Tokens.Code[] = []
   const endExample = () => {
-    if (example.length > 0) html.push(examples(example, html.length))
+    if (example.length > 0) html.push(languages(example, html.length))
     example = []
   }
-  for (const token of marked.lexer(withValues(markdown, options))) {
+  for (const token of marked.lexer(markdown)) {
     if (token.type === 'space') continue
-    if (token.type === 'code' && languageOf(token as Tokens.Code) in LANGUAGES) {
-      example.push(token as Tokens.Code)
+    if (isExample(token)) {
+      example.push(token)
       continue
     }
     endExample()
-    html.push(slotOf(token.raw, options) ?? marked.parser([token]))
+    html.push(marked.parser([token]))
   }
   endExample()
   return html.join('\n')
 }
 
-/**
- * Returns one page as Markdown, the slots too.
- * @throws Error for an unknown slot.
- */
-export const filledMarkdown = (markdown: string, options: MarkdownOptions): string =>
-  withValues(markdown, options)
-    .replaceAll(/^\{\{[^{}]+\}\}$/gm, (line) => plainMarkdown(slotOf(line, options) ?? ''))
-    .replaceAll(/\]\(([a-z-]+)\.md\b/g, (_, page) => `](${options.hrefOf(page)}`)
+const isExample = (token: Token): token is Tokens.Code =>
+  token.type === 'code' && wordsOf(token as Tokens.Code)[0] in LANGUAGES
 
-const withValues = (markdown: string, { values }: MarkdownOptions): string =>
-  markdown.replaceAll(/\{([a-z_]+)\}(?!\})/g, (whole, name) => values[name] ?? whole)
-
-function slotOf(line: string, { slots }: MarkdownOptions): string | undefined {
-  const [, name] = /^\{\{(.+)\}\}$/.exec(line.trim()) ?? []
-  if (name === undefined) return undefined
-  const slot = slots[name]
-  if (!slot) throw new Error(`the documentation has no slot ${name}`)
-  return slot()
-}
-
-function createMarked({ hrefOf }: MarkdownOptions): Marked {
+function createMarked(hrefOf: (page: string) => string): Marked {
   return new Marked({
+    // An address in a sentence is an example, not a link.
+    tokenizer: { url: () => undefined },
     renderer: {
-      heading({ tokens, depth }) {
-        const html = this.parser.parseInline(tokens)
-        return `<h${depth} id="${slug(html)}">${html}</h${depth}>\n`
+      heading({ text, tokens, depth }) {
+        const [, id = idOf(text)] = ID.exec(text) ?? []
+        const html = this.parser.parseInline(tokens).replace(ID, '')
+        const inner = depth === 1 ? html : `<a class="self" href="#${id}">${html}</a>`
+        return `<h${depth} id="${id}">${inner}</h${depth}>`
       },
-      code(token) {
-        const [kind = '', caption = KINDS[kind]] = (token.lang ?? '').split(' ')
-        if (caption === undefined) throw new Error(`the documentation has no blocks of ${kind}`)
-        return figure({ text: token.text, caption, label: caption })
+      listitem(item) {
+        const html = Renderer.prototype.listitem.call(this, item)
+        return html.replace(/^<li>(.*) \{#(\S+)\}/, '<li id="$2">$1')
       },
+      code: figure,
       link({ href, tokens }) {
-        const [, page, anchor = ''] = /^(?:\.\/)?([a-z-]+)\.md(#.*)?$/.exec(href) ?? []
+        const [, page, anchor = ''] = /^([a-z/-]+)\.md(#.*)?$/.exec(href) ?? []
         const target = page === undefined ? href : hrefOf(page) + anchor
         return `<a href="${escaped(target)}">${this.parser.parseInline(tokens)}</a>`
       },
-      table({ header, rows }) {
-        return table(
-          header.map(({ text }) => text),
-          rows.map((cells) => cells.map(({ tokens }) => this.parser.parseInline(tokens))),
-        )
+      // It scrolls on its own, by keyboard too.
+      table(token) {
+        const label = escaped(token.header.map(({ text }) => text).join(', '))
+        const html = Renderer.prototype.table.call(this, token)
+        return `<div class="table" tabindex="0" role="group" aria-label="${label}">${html}</div>`
       },
     },
   })
 }
 
-/** Lower case; the colon of a scope stays. */
-const slug = (html: string): string =>
-  html
-    .replaceAll(/<[^<>]+>|&[#\w]+;/g, '')
+const ID = / \{#(\S+)\}$/
+
+/** The id of a heading that names none. The colon of a scope stays. */
+const idOf = (heading: string): string =>
+  heading
     .toLowerCase()
     .replaceAll(/[^a-z0-9:_]+/g, '-')
     .replaceAll(/^-|-$/g, '')
 
-const languageOf = ({ lang = '' }: Tokens.Code): string => lang.split(' ')[0] ?? ''
+const wordsOf = ({ lang = '' }: Tokens.Code): [kind: string, file?: string] =>
+  lang.split(' ') as [string, string?]
 
-/** One example in one or more languages. Which one is shown needs no script: the style follows the radio buttons. */
-function examples(codes: readonly Tokens.Code[], number: number): string {
-  const figures = codes.map((token) => {
-    const [language = '', file] = (token.lang ?? '').split(' ')
-    const name = LANGUAGES[language] ?? language
-    const label = file === undefined ? name : `${name}: ${file}`
-    return figure({ text: token.text, caption: file ?? name, label, language })
+function figure(token: Tokens.Code): string {
+  const [kind, file] = wordsOf(token)
+  const caption = file ?? LANGUAGES[kind] ?? KINDS[kind]
+  if (caption === undefined) throw new Error(`the documentation has no blocks of ${kind}`)
+  const label = file !== undefined && kind in LANGUAGES ? `${LANGUAGES[kind]}: ${file}` : caption
+  return `<figure class="code" data-kind="${kind}"><figcaption>${caption}</figcaption><pre tabindex="0" role="group" aria-label="${label}"><code>${escaped(token.text)}</code></pre></figure>`
+}
+
+/** One example in one or more languages. */
+function languages(codes: readonly Tokens.Code[], number: number): string {
+  if (codes.length === 1) return figure(codes[0] as Tokens.Code)
+  const choices = codes.map((token, index) => {
+    const [language] = wordsOf(token)
+    return `<details name="example-${number}"${index === 0 ? ' open' : ''}><summary>${LANGUAGES[language]}</summary>${figure(token)}</details>`
   })
-  if (codes.length === 1) return figures[0] as string
-  const choice = codes.map((token, index) => {
-    const language = languageOf(token)
-    return `<label class="choice"><input type="radio" name="example-${number}" value="${language}"${index === 0 ? ' checked' : ''}><span class="tabs-tab">${LANGUAGES[language]}</span></label>`
-  })
-  return `<div class="examples tabs"><fieldset class="tabs-list"><legend class="off-screen">Language</legend>${choice.join('')}</fieldset>${figures.join('')}</div>`
+  return `<div class="languages">${choices.join('\n')}</div>`
 }

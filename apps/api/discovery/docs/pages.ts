@@ -1,24 +1,21 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { TAGS } from '../openapi/document.ts'
 import type { ApiDocument } from '../openapi/document-shape.ts'
-import { postmanCollection } from '../openapi/postman.ts'
 import type { PublishedFile } from '../published.ts'
+import { fillExamples } from './client-examples.ts'
 import { oauthErrors, oauthErrorTable, problems } from './errors.ts'
-import { escaped } from './html.ts'
-import { type Layout, pageOf, sectionsOf, type Topic, type TopicGroup } from './layout.ts'
-import { llmsTxt } from './llms-txt.ts'
-import { filledMarkdown, renderMarkdown } from './markdown.ts'
-import { reference } from './reference.ts'
-import { tryIt } from './try-it.ts'
+import { type Layout, pageOf, type Topic, type TopicGroup } from './layout.ts'
+import { escaped, renderMarkdown } from './markdown.ts'
+import { referenceList, referenceOf, referencePage } from './reference.ts'
 
-/** The topics in reading order. Each is a file of `pages`. */
+/** The topics in reading order. Each is a file of `pages`, but for the tags of the reference. */
 const GROUPS: readonly TopicGroup[] = [
   {
     title: 'First steps',
     topics: [
-      { slug: '', title: 'Start here', words: 'What you need, and a first call in five minutes.' },
+      { slug: 'index', title: 'Start here', words: 'What you need, and a first call in five minutes.' },
       {
         slug: 'token',
         title: 'Get a token',
@@ -65,7 +62,6 @@ const GROUPS: readonly TopicGroup[] = [
     title: 'Look up',
     topics: [
       { slug: 'errors', title: 'Errors', words: 'Every error code, why it comes and what to do.' },
-      { slug: 'reference', title: 'Reference', words: 'Every route and schema.' },
       {
         slug: 'versioning',
         title: 'Versions',
@@ -79,31 +75,25 @@ const GROUPS: readonly TopicGroup[] = [
       },
     ],
   },
+  {
+    title: 'Reference',
+    topics: [
+      { slug: 'reference', title: 'All routes', words: 'Every route and schema, by tag.' },
+      ...Object.entries(TAGS).map(([tag, words]) => ({ slug: referencePage(tag), title: tag, words })),
+    ],
+  },
 ]
 const TOPICS = GROUPS.flatMap(({ topics }) => topics)
+const MISSING: Topic = {
+  slug: 'missing',
+  title: 'No such page',
+  words: 'The documentation has no page here.',
+}
 
 const FONTS = [
   '@fontsource-variable/atkinson-hyperlegible-next/files/atkinson-hyperlegible-next-latin-wght-normal.woff2',
   '@fontsource-variable/atkinson-hyperlegible-mono/files/atkinson-hyperlegible-mono-latin-wght-normal.woff2',
 ]
-
-/** Only files of this origin; scripts may not turn text into markup. */
-const PAGE_HEADERS = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "font-src 'self'",
-    "img-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; '),
-  'Cross-Origin-Opener-Policy': 'same-origin',
-}
 
 export interface DocsOptions {
   /** Called when a page that shows it is first asked for. */
@@ -115,168 +105,134 @@ export interface DocsOptions {
 }
 
 /**
- * The documentation: static pages, which need a script only to search, to copy, and to remember the chosen language.
- * Returns the files by their paths on this server, and the page for a path that has none. They are rendered on first
- * request.
+ * The documentation: pages in Markdown, and the same in HTML. Returns the files by their paths on this server, and the
+ * page for a path that has none. They are rendered on first request.
  */
 export function createDocs(options: DocsOptions): {
   files: Map<string, PublishedFile>
   missing: () => { html: string; headers: Record<string, string> }
 } {
-  const fonts = FONTS.map(fontAsset)
-  const script = asset('docs.js', 'text/javascript; charset=utf-8', read('docs.js'))
-  const assets = [...fonts, styleAsset(fonts), script]
-  const layout = layoutOf(options, assets)
-  const contentOf = (topic: Topic) => renderTopic(topic, options, layout, renderMarkdown)
-  const absolute = absoluteLayout(layout, options)
-  const markdown = (topic: Topic): PublishedFile => ({
+  const { apiResource } = options
+  // The API may have a path of its own, which a proxy takes off.
+  const home = escaped(new URL(apiResource).pathname.replace(/\/?$/, '/'))
+  const hrefOf = (slug: string) => home + pathOf(slug).slice(1)
+  const assets = assetFiles()
+  const [style, script, ...fonts] = assets.map(([path]) => home + path.slice(1)) as [string, string]
+  const layout: Layout = { groups: GROUPS, hrefOf, home, style, script, fonts }
+  const headers = pageHeaders(new URL(script, apiResource).href)
+  const html = (topic: Topic, markdown: string) => pageOf(topic, renderMarkdown(markdown, hrefOf), layout)
+  const markdownFile = (topic: Topic): PublishedFile => ({
     type: 'text/markdown; charset=utf-8',
-    content: () => renderTopic(topic, options, absolute, filledMarkdown),
+    content: () => withAddresses(markdownOf(topic, options), apiResource),
   })
   const page = (topic: Topic): PublishedFile => ({
     type: 'text/html; charset=utf-8',
-    content: () => pageOf(topic, contentOf(topic), layout),
-    headers: PAGE_HEADERS,
-    markdown: markdown(topic),
+    content: () => html(topic, markdownOf(topic, options)),
+    variant: (content, query) => fillExamples(content, query, hrefOf('index')),
+    headers,
+    markdown: markdownFile(topic),
   })
-  const llms = () => llmsTxt(absolute, options.issuer)
-  const postman = () => JSON.stringify(postmanCollection(options.openapi(), options.issuer))
   const files = new Map<string, PublishedFile>([
     ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
-    ...TOPICS.map((topic) => [markdownPathOf(topic.slug), markdown(topic)] as const),
+    ...TOPICS.map((topic) => [`/docs/${topic.slug}.md`, markdownFile(topic)] as const),
     ['/docs/', page(TOPICS[0] as Topic)],
-    ['/llms.txt', { type: 'text/plain; charset=utf-8', content: llms }],
-    [POSTMAN_PATH, { type: 'application/json', content: postman }],
-    ['/docs/search.json', { type: 'application/json', content: () => searchIndex(contentOf, layout) }],
-    ...assets.map((file) => [file.path, file] as const),
+    ['/llms.txt', { type: 'text/plain; charset=utf-8', content: () => llmsTxt(options) }],
+    ...assets,
   ])
-  const missing = { slug: 'missing', title: 'No such page', words: 'The documentation has no page here.' }
-  return {
-    files,
-    missing: () => ({
-      html: pageOf(missing, `<h1 id="missing">${missing.title}</h1>\n${topicList(layout)}`, layout),
-      headers: PAGE_HEADERS,
-    }),
-  }
+  const missing = () => html(MISSING, `# ${MISSING.title} {#missing}\n\n${topicList(TOPICS)}`)
+  return { files, missing: () => ({ html: missing(), headers }) }
 }
 
-const POSTMAN_PATH = '/docs/postman.json'
-const pathOf = (slug: string): string => (slug === '' ? '/docs' : `/docs/${slug}`)
-const markdownPathOf = (slug: string): string => `/docs/${slug || 'index'}.md`
+const pathOf = (slug: string): string => (slug === 'index' ? '/docs' : `/docs/${slug}`)
 
-function layoutOf({ apiResource }: DocsOptions, assets: readonly Asset[]): Layout {
-  const { pathname } = new URL(apiResource)
-  // The API may have a path of its own, which a proxy takes off.
-  const home = pathname.endsWith('/') ? pathname : `${pathname}/`
-  const hrefOf = (path: string) => escaped(home + path.slice(1))
-  const found = (end: string) => hrefOf(assets.find(({ path }) => path.endsWith(end))?.path ?? '')
-  return {
-    groups: GROUPS,
-    hrefOf: (slug) => hrefOf(pathOf(slug)),
-    assets: {
-      style: found('.css'),
-      script: found('.js'),
-      fonts: assets.filter(({ path }) => path.endsWith('.woff2')).map(({ path }) => hrefOf(path)),
-      openapi: hrefOf('/openapi.json'),
-      postman: hrefOf(POSTMAN_PATH),
-      home: escaped(home),
-    },
+function markdownOf(topic: Topic, { openapi, issuer, apiResource, securityContact }: DocsOptions): string {
+  if (topic.slug === referencePage(topic.title)) return referenceOf(topic.title, openapi())
+  const values: Record<string, string> = {
+    base_url: apiResource,
+    issuer,
+    security_contact: securityContact
+      ? `[${securityContact.replace(/^mailto:/, '')}](${securityContact})`
+      : 'the operator of this installation',
   }
+  const slots: Record<string, () => string> = {
+    topics: () => topicList(TOPICS.slice(1).filter(({ slug }) => !slug.includes('/'))),
+    'oauth-error-table': oauthErrorTable,
+    'oauth-errors': oauthErrors,
+    problems,
+    reference: () => referenceList(openapi()),
+  }
+  return read(`pages/${topic.slug}.md`)
+    .replaceAll(/\{([a-z_]+)\}(?!\})/g, (whole, name) => values[name] ?? whole)
+    .replaceAll(/^\{\{(.+)\}\}$/gm, (_, name) => (slots[name] as () => string)())
 }
 
-/** For documents that are read away from this server: pages in Markdown, whole addresses. */
-const absoluteLayout = (layout: Layout, { apiResource }: DocsOptions): Layout => ({
-  ...layout,
-  hrefOf: (slug) => apiResource + markdownPathOf(slug),
-  assets: {
-    ...layout.assets,
-    openapi: `${apiResource}/openapi.json`,
-    postman: apiResource + POSTMAN_PATH,
-    home: `${apiResource}/`,
-  },
+const topicList = (topics: readonly Topic[]): string =>
+  topics.map(({ slug, title, words }) => `- [${title}](${slug}.md): ${words}`).join('\n')
+
+/** Pages that are read away from this server name each other by whole addresses. */
+const withAddresses = (markdown: string, apiResource: string): string =>
+  markdown.replaceAll(/\]\(([a-z/-]+\.md)/g, `](${apiResource}/docs/$1`)
+
+/** An index of everything that a program can read here, in the form of llmstxt.org. */
+function llmsTxt({ apiResource, issuer }: DocsOptions): string {
+  const groups = GROUPS.map(({ title, topics }) => `## ${title}\n\n${topicList(topics)}\n`).join('\n')
+  return withAddresses(
+    `# Integration Access Service
+
+> Integrators read a company's daily figures and report events with OAuth 2.0 client credentials: a client's id and secret are traded for a 15-minute token, which is sent with each request.
+
+Every page below is Markdown. The same pages in HTML begin at ${apiResource}/docs.
+
+${groups}
+## Descriptions for programs
+
+- [OpenAPI 3.1 document for integrations](${apiResource}/openapi/integrations.json): the routes and schemas of OAuth and Analytics.
+- [OpenAPI 3.1 document](${apiResource}/openapi.json): every route and schema.
+- [Authorization server metadata](${issuer}/.well-known/oauth-authorization-server): endpoints and what they support (RFC 8414).
+- [Protected resource metadata](${apiResource}/.well-known/oauth-protected-resource): who issues the tokens (RFC 9728).
+`,
+    apiResource,
+  )
+}
+
+/** Only files of this origin, and only one script, which may not turn text into markup. */
+const pageHeaders = (script: string): Record<string, string> => ({
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    `script-src ${script}`,
+    "style-src 'self'",
+    "font-src 'self'",
+    "img-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
 })
-
-function renderTopic(
-  { slug }: Topic,
-  { openapi, issuer, apiResource, securityContact }: DocsOptions,
-  layout: Layout,
-  render: typeof renderMarkdown,
-): string {
-  const errors = layout.hrefOf('errors')
-  return render(read(`pages/${slug || 'index'}.md`), {
-    values: {
-      base_url: apiResource,
-      issuer,
-      security_contact: securityContact
-        ? `[${securityContact.replace(/^mailto:/, '')}](${securityContact})`
-        : 'the operator of this installation',
-      postman: layout.assets.postman,
-      openapi: layout.assets.openapi,
-      explain: `${layout.assets.home}explain`,
-    },
-    hrefOf: (page) => layout.hrefOf(page === 'index' ? '' : page),
-    slots: {
-      topics: () => topicList(layout),
-      'oauth-error-table': () => oauthErrorTable(errors),
-      'try-it': () => tryIt(layout, { issuer, apiResource }),
-      'oauth-errors': oauthErrors,
-      problems,
-      reference: () => reference(openapi(), errors),
-    },
-  })
-}
-
-const topicList = ({ hrefOf }: Layout): string =>
-  `<dl class="topics">${TOPICS.slice(1)
-    .map(
-      ({ slug, title, words }) =>
-        `<div><dt><a href="${hrefOf(slug)}">${escaped(title)}</a></dt><dd>${escaped(words)}</dd></div>`,
-    )
-    .join('')}</dl>`
-
-/** What the script searches: [address, page, section, text]. Other requests get their turn between two pages. */
-async function searchIndex(contentOf: (topic: Topic) => string, { hrefOf }: Layout): Promise<string> {
-  const index: string[][] = []
-  for (const topic of TOPICS) {
-    await setImmediate()
-    for (const { id, title, text, level } of sectionsOf(contentOf(topic))) {
-      const page = hrefOf(topic.slug)
-      index.push([level === 1 ? page : `${page}#${id}`, topic.title, title, text])
-    }
-  }
-  return JSON.stringify(index)
-}
-
-interface Asset extends PublishedFile {
-  path: string
-}
 
 const HASH_CHARACTERS = 12
 
-function asset(name: string, type: string, content: string | Buffer): Asset {
-  const [stem = '', extension = ''] = name.split('.')
-  const digest = hash('sha256', content, 'base64url').slice(0, HASH_CHARACTERS)
-  return {
-    path: `/docs/assets/${stem}-${digest}.${extension}`,
-    type,
-    content: () => content,
-    immutable: true,
+/** The style, the script and the fonts, at addresses that name their content. The style names the fonts relative to it. */
+function assetFiles(): [path: string, PublishedFile][] {
+  const asset = (name: string, type: string, content: string | Buffer): [string, PublishedFile] => {
+    const digest = hash('sha256', content, 'base64url').slice(0, HASH_CHARACTERS)
+    const path = `/docs/assets/${name.replace(/(?=\.\w+$)/, `-${digest}`)}`
+    return [path, { type, content: () => content, immutable: true }]
   }
-}
-
-function fontAsset(file: string): Asset {
-  const name = file.slice(file.lastIndexOf('/') + 1)
-  return asset(name, 'font/woff2', readFileSync(fileURLToPath(import.meta.resolve(file))))
-}
-
-/** What the workspace looks like too, then the pages' own rules, which name the fonts relative to the style itself. */
-function styleAsset(fontAssets: readonly Asset[]): Asset {
-  const fonts = fontAssets.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
-  const look = ['#shared/look/look.css', '#shared/look/base.css'].map((file) =>
-    readFileSync(fileURLToPath(import.meta.resolve(file)), 'utf8'),
+  const fonts = FONTS.map((file) => asset(nameOf(file), 'font/woff2', readFileSync(resolved(file))))
+  const look = ['look', 'base'].map((name) => readFileSync(resolved(`#shared/look/${name}.css`), 'utf8'))
+  const own = read('docs.css').replaceAll(/font-(\d)\.woff2/g, (_, index) =>
+    nameOf(fonts[Number(index)]?.[0] ?? ''),
   )
-  const own = read('docs.css').replaceAll(/font-(\d)\.woff2/g, (_, index) => fonts[Number(index)] ?? '')
-  return asset('docs.css', 'text/css; charset=utf-8', [...look, own].join('\n'))
+  return [
+    asset('docs.css', 'text/css; charset=utf-8', [...look, own].join('\n')),
+    asset('copy.js', 'text/javascript; charset=utf-8', read('copy.js')),
+    ...fonts,
+  ]
 }
 
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+const resolved = (file: string): string => fileURLToPath(import.meta.resolve(file))
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')

@@ -9,149 +9,181 @@ import type {
 } from '../openapi/document-shape.ts'
 import {
   answerOf,
+  componentsIn,
   exampleIn,
   operationsByTag,
   type PathOperation,
   parameterOf,
 } from '../openapi/shared-components.ts'
 import { oauthAnchor, problemAnchor } from './errors.ts'
-import { code, escaped, figure, prose, table } from './html.ts'
+import { table } from './markdown.ts'
 import { OAUTH_ERRORS } from './oauth-errors.ts'
 
-/**
- * Every operation and every schema of the document.
- * @param errorsHref the address of the page of errors.
- */
-export function reference(document: ApiDocument, errorsHref: string): string {
-  const descriptions = new Map(document.tags.map(({ name, description }) => [name, description]))
-  const operations = [...operationsByTag(document)].map(
-    ([tag, ofTag]) => `<h2 id="${slug(tag)}">${escaped(tag)}</h2>
-<p>${escaped(descriptions.get(tag) ?? '')}</p>
-${contents(ofTag)}
-${ofTag.map((entry) => operationSection(entry, document, errorsHref)).join('\n')}`,
-  )
-  const schemas = Object.entries(document.components.schemas).map(schemaSection)
-  return `${operations.join('\n')}\n<h2 id="schemas">Schemas</h2>\n${schemas.join('\n')}`
+/** The page of a tag, as other pages name it. */
+export const referencePage = (tag: string): string => `reference/${tag.toLowerCase()}`
+
+/** Returns a schema's tag: the first that needs it. */
+function tagsOfSchemas(document: ApiDocument): Map<string, string> {
+  const tags = new Map<string, string>()
+  for (const [tag, entries] of operationsByTag(document))
+    for (const used of componentsIn(document, entries)) {
+      const [kind, name = ''] = used.split('/')
+      if (kind === 'schemas' && !tags.has(name)) tags.set(name, tag)
+    }
+  return tags
 }
 
-const contents = (entries: readonly PathOperation[]): string =>
-  `<ul>${entries
-    .map(
-      ({ method, path, operation }) =>
-        `<li><a href="#${operation.operationId}">${escaped(operation.summary)}</a> <span class="route">${method.toUpperCase()} ${code(path)}</span></li>`,
+/** Lists every operation and schema, with the ids that they had when the reference was one page. */
+export function referenceList(document: ApiDocument): string {
+  const tags = [...operationsByTag(document)].map(([tag, entries]) => {
+    const items = entries.map(
+      ({ path, method, operation: { operationId, summary } }) =>
+        `- [${summary}](${referencePage(tag)}.md#${operationId}) \`${method.toUpperCase()} ${path}\` {#${operationId}}`,
     )
-    .join('')}</ul>`
+    return `## ${tag} {#section-${tag.toLowerCase()}}\n\n${items.join('\n')}`
+  })
+  const schemas = [...tagsOfSchemas(document)].map(
+    ([name, tag]) => `- [${name}](${referencePage(tag)}.md#schema-${name}) {#schema-${name}}`,
+  )
+  return `${tags.join('\n\n')}\n\n## Schemas\n\n${schemas.sort().join('\n')}`
+}
+
+/** Returns the page of one tag: its operations, and the schemas that no tag before it needs. */
+export function referenceOf(tag: string, document: ApiDocument): string {
+  const tags = tagsOfSchemas(document)
+  const typeOf = typesIn(tags)
+  const description = document.tags.find(({ name }) => name === tag)?.description
+  const operations = (operationsByTag(document).get(tag) ?? []).map((entry) =>
+    operationSection(entry, document, typeOf),
+  )
+  const schemas = Object.entries(document.components.schemas)
+    .filter(([name]) => tags.get(name) === tag)
+    .map(([name, schema]) => {
+      const members = memberRows(schema, typeOf)
+      return [
+        `### ${name} {#schema-${name}}`,
+        schema.description,
+        schema.properties ? undefined : typeOf(schema),
+        members.length > 0 ? table(['Member', 'Type', 'What it is'], members) : undefined,
+      ]
+        .filter((part) => part !== undefined)
+        .join('\n\n')
+    })
+  return [`# ${tag}`, description, ...operations, '## Schemas', ...schemas].join('\n\n')
+}
+
+type TypeOf = (schema: JsonSchema) => string
 
 function operationSection(
   { path, method, operation }: PathOperation,
   document: ApiDocument,
-  errorsHref: string,
+  typeOf: TypeOf,
 ): string {
   const { operationId, summary, description, requestBody, responses } = operation
-  const parameters = (operation.parameters ?? []).map((parameter) => parameterOf(document, parameter))
+  const parameters = (operation.parameters ?? []).map((each) => parameterOf(document, each))
   const answers = Object.entries(responses).map(
-    ([status, answer]) => [status, answerOf(document, answer)] as const,
+    ([status, each]) => [status, answerOf(document, each)] as const,
   )
-  return `<h3 id="${operationId}">${escaped(summary)}</h3>
-<p class="route"><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code></p>
-${description === undefined ? '' : `<p>${prose(description)}</p>`}
-<p>${whoMay(operation.security ?? document.security)}</p>
-${parameters.length ? `<h4>Parameters</h4>${table(['Name', 'In', 'Type', 'What it is'], parameters.map(parameterRow))}` : ''}
-${requestBody ? `<h4>Body</h4>${bodies(requestBody.content, 'Body', document)}` : ''}
-<h4>Answers</h4>${table(
-    ['Status', 'What it means', 'Body'],
-    answers.map((answer) => answerRow(answer, errorsHref)),
-  )}
-${answers
-  .filter(([status, { content }]) => status < '300' && content)
-  .map(([status, { content = {} }]) => bodies(content, `${status}`, document))
-  .join('')}`
+  const bodies = (content: Record<string, Media> = {}) =>
+    Object.entries(content).flatMap(([type, media]) => [
+      `\`${type}\`: ${typeOf(media.schema)}`,
+      exampleBlock(type, exampleIn(document, media)),
+    ])
+  return [
+    `## ${summary} {#${operationId}}`,
+    `**${method.toUpperCase()}** \`${path}\``,
+    description,
+    whoMay(operation.security ?? document.security),
+    ...(parameters.length > 0
+      ? [
+          `### Parameters {#${operationId}-parameters}`,
+          table(
+            ['Name', 'Type', 'What it is'],
+            parameters.map((each) => parameterRow(each, typeOf)),
+          ),
+        ]
+      : []),
+    ...(requestBody ? [`### Body {#${operationId}-body}`, ...bodies(requestBody.content)] : []),
+    `### Answers {#${operationId}-answers}`,
+    table(
+      ['Status', 'What it means', 'Body'],
+      answers.map((answer) => answerRow(answer, typeOf)),
+    ),
+    ...answers.flatMap(([status, { content }]) => (status < '300' ? bodies(content) : [])),
+  ].join('\n\n')
 }
 
-/** Each body's type and an example of it. */
-const bodies = (content: Record<string, Media>, what: string, document: ApiDocument): string =>
-  Object.entries(content)
-    .map(([type, media]) => {
-      const example = exampleIn(document, media)
-      return `<p>${code(type)}: ${typeOf(media.schema)}</p>${example === undefined ? '' : exampleFigure(type, example, what)}`
-    })
-    .join('')
-
-function exampleFigure(type: string, example: unknown, what: string): string {
-  const text =
-    type === 'application/x-www-form-urlencoded'
-      ? new URLSearchParams(example as Record<string, string>).toString().replaceAll('&', '\n&')
-      : typeof example === 'string'
-        ? example
-        : JSON.stringify(example, null, 2)
-  return figure({ text, caption: `Example: ${what}`, label: 'example' })
+function exampleBlock(type: string, example: unknown): string {
+  if (type === 'application/x-www-form-urlencoded') {
+    const form = new URLSearchParams(example as Record<string, string>).toString()
+    return `\`\`\`form\n${form.replaceAll('&', '\n&')}\n\`\`\``
+  }
+  if (typeof example === 'string') return `\`\`\`text\n${example}\n\`\`\``
+  return `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``
 }
 
 function whoMay([required]: readonly SecurityRequirement[]): string {
-  if (required?.accessToken)
-    return `Access token with the scope ${required.accessToken.map(code).join(', ')}.`
+  if (required?.accessToken) return `Access token with the scope \`${required.accessToken.join(', ')}\`.`
   if (required?.session) return 'Session of the workspace.'
   if (required?.client) return 'Id and secret, by HTTP Basic or in the body.'
   return 'No authentication.'
 }
 
-const parameterRow = ({ name, in: place, required, description = '', schema }: Parameter): string[] => [
-  code(name),
-  place,
-  typeOf(schema) + (required ? '' : ', optional'),
-  prose(description),
-]
+const parameterRow = (
+  { name, in: place, required, description = '', schema }: Parameter,
+  typeOf: TypeOf,
+): string[] => [`\`${name}\``, `${place}, ${typeOf(schema)}${required ? '' : ', optional'}`, description]
 
 /** The name of an error leads to its explanation. */
 function answerRow(
   [status, { description, content = {} }]: readonly [string, Answer],
-  errorsHref: string,
+  typeOf: TypeOf,
 ): string[] {
   const schema = Object.values(content)[0]?.schema
   const anchorOf = 'application/json' in content ? oauthAnchor : problemAnchor
-  const text = prose(description).replaceAll(/<code>(\w+)<\/code>/g, (html, name: string) =>
-    name in PROBLEMS || name in OAUTH_ERRORS
-      ? `<a href="${escaped(errorsHref)}#${anchorOf(name)}">${html}</a>`
-      : html,
+  const text = description.replaceAll(/`(\w+)`/g, (code, name: string) =>
+    name in PROBLEMS || name in OAUTH_ERRORS ? `[${code}](errors.md#${anchorOf(name)})` : code,
   )
-  return [code(status), text, schema ? typeOf(schema) : '']
+  return [status, text, schema ? typeOf(schema) : '']
 }
 
-function schemaSection([name, schema]: [string, JsonSchema]): string {
-  const { description } = schema
-  return `<h3 id="schema-${escaped(name)}">${escaped(name)}</h3>
-${typeof description === 'string' ? `<p>${prose(description)}</p>` : ''}${members(schema)}`
+/** Returns a row for each member, and below it one for each of its own. */
+function memberRows(schema: JsonSchema, typeOf: TypeOf, prefix = ''): string[][] {
+  const { items, required = [] } = schema as { items?: JsonSchema; required?: string[] }
+  if (items) return memberRows(items, typeOf, prefix)
+  const parts = [schema, ...partsOf(schema)] as { properties?: Record<string, JsonSchema> }[]
+  return parts.flatMap(({ properties = {} }) =>
+    Object.entries(properties).flatMap(([name, member]) => {
+      const path = `${prefix}${name}`
+      const optional = required.includes(name) ? '' : ', optional'
+      return [
+        [`\`${path}\``, typeOf(member) + optional, String(member.description ?? '')],
+        ...memberRows(member, typeOf, member.items ? `${path}[].` : `${path}.`),
+      ]
+    }),
+  )
 }
 
-function members(schema: JsonSchema): string {
-  const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: string[] }
-  if (!properties) return `<div>${typeOf(schema)}</div>`
-  const rows = Object.entries(properties).map(([name, member]) => [
-    code(name),
-    typeOf(member) + (required?.includes(name) ? '' : ', optional'),
-    typeof member.description === 'string' ? prose(member.description) : '',
-  ])
-  return table(['Member', 'Type', 'What it is'], rows)
-}
+const partsOf = ({ anyOf, oneOf, allOf }: JsonSchema): JsonSchema[] =>
+  [anyOf, oneOf, allOf].flatMap((parts) => (parts ?? []) as JsonSchema[])
 
-/** A schema in a few words, as HTML. */
-function typeOf(schema: JsonSchema): string {
-  const { $ref, anyOf, oneOf, allOf, type, items, properties, format, ...limits } = schema
-  const { minimum, maximum, minLength, maxLength } = limits
-  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
-  if (typeof $ref === 'string') {
-    const name = $ref.slice($ref.lastIndexOf('/') + 1)
-    return `<a href="#schema-${escaped(name)}">${escaped(name)}</a>`
+/** Returns how to say a schema in a few words, with links to those that have a name. */
+function typesIn(tags: Map<string, string>): TypeOf {
+  return function typeOf(schema): string {
+    const { $ref, type, items, format, minimum, maximum, minLength, maxLength } = schema
+    if (typeof $ref === 'string') {
+      const name = $ref.slice($ref.lastIndexOf('/') + 1)
+      return `[${name}](${referencePage(tags.get(name) ?? '')}.md#schema-${name})`
+    }
+    const parts = partsOf(schema)
+    if (parts.length > 0) return parts.map(typeOf).join(schema.allOf ? ' and ' : ' or ')
+    if (Array.isArray(schema.enum))
+      return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
+    if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one })).join(' or ')
+    if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
+    const bounds = [...between(minimum, maximum, ''), ...between(minLength, maxLength, ' characters')]
+    return [type ?? 'anything', ...(format ? [`(${format})`] : []), ...bounds].join(' ')
   }
-  if (Array.isArray(allOf)) return allOf.map(typeOf).join(' and ')
-  const alternatives = anyOf ?? oneOf
-  if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' or ')
-  if (Array.isArray(values)) return values.map((value) => code(JSON.stringify(value))).join(', ')
-  if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one })).join(' or ')
-  if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
-  if (type === 'object' && properties) return `object ${members(schema)}`
-  const bounds = [...between(minimum, maximum, ''), ...between(minLength, maxLength, ' characters')]
-  return escaped([type ?? 'anything', ...(format ? [`(${format})`] : []), ...bounds].join(' '))
 }
 
 function between(low: unknown, high: unknown, unit: string): string[] {
@@ -161,5 +193,3 @@ function between(low: unknown, high: unknown, unit: string): string[] {
   if (above !== undefined) return [`at least ${above}${unit}`]
   return below === undefined ? [] : [`at most ${below}${unit}`]
 }
-
-const slug = (text: string): string => `section-${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`

@@ -8,7 +8,7 @@ import { exampleOf } from './examples.ts'
 import { headersOf, oauthPaths } from './oauth-paths.ts'
 import { schemaOf, shareComponents } from './shared-components.ts'
 
-const TAGS: Record<string, string> = {
+export const TAGS: Record<string, string> = {
   OAuth: 'The authorization server: tokens, their revocation, and the keys that verify them.',
   Analytics: 'The daily figures of a company, and the events behind them.',
   Clients: 'The OAuth clients of a company.',
@@ -190,10 +190,19 @@ function problemsOf({ by, query, headers, body, problems = [] }: RouteDescriptio
   return [...codes]
 }
 
+const PATH_PARAMETERS: Record<string, string> = {
+  vendorId: 'The company, as `INTEGRATION_VENDOR_ID` names it.',
+  clientId: 'A client of the company.',
+  userId: 'A person of the company.',
+  sessionId: 'A session of the person who asks.',
+  requestId: 'The `X-Request-Id` of the answer that refused.',
+}
+
 const pathParameter = (name: string): Parameter => ({
   name,
   in: 'path',
   required: true,
+  description: PATH_PARAMETERS[name] as string,
   schema: { type: 'string', examples: [exampleOf({ type: 'string' }, {}, name)] },
 })
 

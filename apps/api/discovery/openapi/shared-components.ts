@@ -92,6 +92,23 @@ export function operationsByTag({ paths }: Pick<ApiDocument, 'paths'>): Map<stri
 
 type Components = Pick<ApiDocument, 'components'>
 
+const REFERENCE = /"#\/components\/(\w+)\/([\w-]+)"/g
+
+/** Returns the components that `part` refers to, itself or by another, each as `schemas/Problem`. */
+export function componentsIn(
+  { components }: Components,
+  part: unknown,
+  found = new Set<string>(),
+): Set<string> {
+  for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(REFERENCE)) {
+    const key = `${kind}/${name}`
+    if (found.has(key)) continue
+    found.add(key)
+    componentsIn({ components }, components[kind as keyof typeof components][name], found)
+  }
+  return found
+}
+
 /** Returns the answer of an operation, also when it is a reference. */
 export const answerOf = ({ components }: Components, answer: Answer | Reference): Answer =>
   '$ref' in answer ? (components.responses[lastOf(answer)] as Answer) : answer

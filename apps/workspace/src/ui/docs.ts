@@ -15,10 +15,7 @@ export const DOCS = {
   receiverNeeds: '/docs/webhooks#what-the-receiver-needs',
 } as const
 
-/**
- * The documentation with a client's ids and scopes in its examples. They are in the fragment, which no server gets, and
- * none of them is a secret.
- */
+/** The documentation with a client's ids and scopes in its examples. None of them is a secret. */
 export const docsOfClient = ({
   clientId,
   vendorId,
@@ -28,7 +25,7 @@ export const docsOfClient = ({
   vendorId: string
   scopes: readonly Scope[]
 }): string =>
-  `${DOCS.start}#${new URLSearchParams({ client: clientId, company: vendorId, scope: scopes.join(' ') })}`
+  `${DOCS.start}?${new URLSearchParams({ client_id: clientId, vendor_id: vendorId, scope: scopes.join(' ') })}`
 
 export const docsOfScope = (scope: Scope): string => `/docs/scopes#${scope}`
 

@@ -1,0 +1,31 @@
+import type { ApiDocument, Operation } from './document-shape.ts'
+import { componentsIn } from './shared-components.ts'
+
+/**
+ * Returns the document's part for integrators, whose generators then see neither sessions nor their cookie: the
+ * authorization server, what an access token opens, and the components that these need.
+ */
+export function integrationsDocument(document: ApiDocument): ApiDocument {
+  const isForIntegrators = ({ tags, security = document.security }: Operation) =>
+    tags.includes('OAuth') || security.some(({ accessToken }) => accessToken)
+  const paths: ApiDocument['paths'] = {}
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const kept = Object.entries(methods).filter(([, operation]) => isForIntegrators(operation))
+    if (kept.length > 0) paths[path] = Object.fromEntries(kept)
+  }
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const used = componentsIn(document, paths)
+  for (const scheme of operations.flatMap(({ security = [] }) => security).flatMap(Object.keys))
+    used.add(`securitySchemes/${scheme}`)
+  const components = Object.entries(document.components).map(([kind, parts]) => [
+    kind,
+    Object.fromEntries(Object.entries(parts).filter(([name]) => used.has(`${kind}/${name}`))),
+  ])
+  return {
+    ...document,
+    security: [],
+    tags: document.tags.filter(({ name }) => operations.some(({ tags }) => tags.includes(name))),
+    paths,
+    components: Object.fromEntries(components),
+  }
+}
