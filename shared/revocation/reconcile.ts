@@ -20,7 +20,7 @@ import {
   type LastSeen,
   parseSeen,
 } from './restored.ts'
-import { ADD, BEGIN, MARK } from './round-scripts.ts'
+import { ADD, BEGIN, MARK, RoundBegin } from './round-scripts.ts'
 import { ROUND_TIMINGS, type RoundTimings } from './round-timings.ts'
 
 /** The result of a round. */
@@ -36,8 +36,8 @@ export type Round =
   /** Wall clocks differ by more than two minutes, so nothing that depends on time can be relied on. */
   | ({ outcome: 'clocks_apart' } & ClockOffsets)
   /** The database may have been restored to an earlier moment. All access is refused until an operator confirms it. */
-  | { outcome: 'fenced'; why: string }
-  | { outcome: 'failed'; why: string }
+  | { outcome: 'fenced'; reason: string }
+  | { outcome: 'failed'; reason: string }
 
 /** The moments of a round between which anything can happen; for tests. */
 export type Step = 'begun' | 'read' | 'added' | 'marked'
@@ -110,7 +110,7 @@ export function createReconciler({
   let fill: FilledServer | undefined
   const naming = createNaming({ db, timings, clock, monotonic })
 
-  /** @returns undefined when the server was marked a moment ago and this process knows how long it has been named. */
+  /** Returns undefined when the server was marked a moment ago and this process knows how long it has been named. */
   async function begin(): Promise<RoundStart | undefined> {
     const nonce = randomUUID()
     const before_ms = clock.now()
@@ -143,7 +143,7 @@ export function createReconciler({
     return judgePromoted({ redis, db, server, nonce: [nonceKey, nonce], deadline_ms, monotonic, stopping })
   }
 
-  /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
+  /** Adds what the server may lack. Returns how many entries it has from this process, and how many were sent. */
   async function add({ runId, evicted, nonce }: RoundStart, recent: RecentRevocations, readAt_ms: number) {
     const { entries, filledAt_ms } = fill ?? { entries: new Set<string>(), filledAt_ms: readAt_ms }
     const { watermark, database } = recent
@@ -168,10 +168,10 @@ export function createReconciler({
     await step('read')
     const judged = judgeDatabase(recent.database, begun.seen)
     const verdict = judged === 'promoted' ? await promoted(begun) : judged
-    const why = await fenceIfRestored(db, recent.database, verdict).catch(fromPostgres)
-    if (why !== undefined) {
+    const reason = await fenceIfRestored(db, recent.database, verdict).catch(fromPostgres)
+    if (reason !== undefined) {
       fill = undefined
-      return { outcome: 'fenced', why }
+      return { outcome: 'fenced', reason }
     }
     learned(recent)
     const offsets = { postgres_ms: recent.offset_ms, redis_ms: begun.offset_ms }
@@ -195,7 +195,7 @@ export function createReconciler({
     round: () =>
       attempt().catch((error: Error) => {
         fill = undefined
-        return { outcome: 'failed', why: error.message }
+        return { outcome: 'failed', reason: error.message }
       }),
   }
 }
@@ -203,18 +203,7 @@ export function createReconciler({
 async function askServer(redis: Redis, nonce: [key: string, value: string, life_ms: number]) {
   const { revocationTick, revocationMarker, revocationSeen } = redisKeys
   const reply = await redis.eval(BEGIN, 0, ...nonce, revocationTick, revocationMarker, revocationSeen)
-  const [runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen] = reply as [
-    string,
-    string,
-    string,
-    number,
-    number,
-    string,
-    string,
-    number,
-    string,
-  ]
-  return { runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen }
+  return RoundBegin.parse(JSON.parse(String(reply)))
 }
 
 /** @throws Broken when the server is another one, was flushed, or evicts. */

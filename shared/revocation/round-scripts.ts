@@ -1,28 +1,39 @@
+import { z } from 'zod'
 import { PRIMARY, SERVER } from './scripts.ts'
 
 /* The scripts of a round; scripts.ts says what holds for all of them. */
 
-/**
- * ARGV: nonce key, new nonce, its life in ms, tick counter, marker, what was seen
- * → [run_id, eviction policy, keys evicted so far, time in ms, tick, old nonce, marker, life left to it in ms,
- * what was seen].
- */
+/** ARGV: nonce key, new nonce, its life in ms, tick counter, marker, what was seen → RoundBegin, as JSON. */
 export const BEGIN = `#!lua
 ${SERVER}
 local time = redis.call('time')
 local old_nonce = redis.call('get', ARGV[1])
 redis.call('set', ARGV[1], ARGV[2], 'px', ARGV[3])
-return {
-  run_id,
-  string.match(redis.call('info', 'memory'), 'maxmemory_policy:(%S+)'),
-  string.match(redis.call('info', 'stats'), 'evicted_keys:(%d+)'),
-  time[1] * 1000 + math.floor(time[2] / 1000),
-  redis.call('incr', ARGV[4]),
-  old_nonce or '',
-  redis.call('get', ARGV[5]) or '',
-  redis.call('pttl', ARGV[5]),
-  redis.call('get', ARGV[6]) or '',
-}`
+return cjson.encode({
+  runId = run_id,
+  policy = string.match(redis.call('info', 'memory'), 'maxmemory_policy:(%S+)'),
+  evicted = string.match(redis.call('info', 'stats'), 'evicted_keys:(%d+)'),
+  time_ms = time[1] * 1000 + math.floor(time[2] / 1000),
+  tick = redis.call('incr', ARGV[4]),
+  oldNonce = old_nonce or '',
+  marker = redis.call('get', ARGV[5]) or '',
+  markerLeft_ms = redis.call('pttl', ARGV[5]),
+  seen = redis.call('get', ARGV[6]) or '',
+})`
+
+/** What a server says of itself when a round begins; '' for a key that it does not have. */
+export const RoundBegin = z.object({
+  runId: z.string(),
+  policy: z.string(),
+  /** How many keys it has evicted so far. */
+  evicted: z.string(),
+  time_ms: z.int(),
+  tick: z.int(),
+  oldNonce: z.string(),
+  marker: z.string(),
+  markerLeft_ms: z.int(),
+  seen: z.string(),
+})
 
 /** ARGV: nonce key, nonce, life of an entry in ms, entries… → 1, or 0 when the nonce is gone. */
 export const ADD = `#!lua

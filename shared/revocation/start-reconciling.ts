@@ -10,6 +10,25 @@ const JITTER = 0.2
 const MINUTE_MS = 60_000
 const NAMINGS_A_MINUTE = 2
 
+const NEW_SERVER = [
+  'info',
+  'redis.new',
+  'a Redis server that is new here will be trusted in a few seconds',
+] as const
+
+/** How each outcome is logged when it is news: level, event and text. */
+const NEWS = {
+  marked: ['info', 'redis.trusted', 'Redis is trusted'],
+  replaced: NEW_SERVER,
+  waiting: NEW_SERVER,
+  clocks_apart: ['error', 'clocks.apart', 'wall clocks differ by more than two minutes'],
+  fenced: ['error', 'database.restored', 'the database may have been restored: an operator must confirm it'],
+  failed: ['warn', 'redis.not_trusted', 'Redis cannot be vouched for'],
+} as const satisfies Record<
+  Exclude<Round['outcome'], 'fresh'>,
+  readonly ['info' | 'warn' | 'error', string, string]
+>
+
 export interface StartReconcilingOptions
   extends Omit<ReconcilerOptions, 'stopping' | 'comparing' | 'learned'> {
   log: Log
@@ -33,41 +52,33 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
   const reconciler = createReconciler({
     ...options,
     stopping: stopping.signal,
-    comparing: tellComparing,
+    comparing: reportComparison,
     learned: auditRevocations(log),
   })
-  let told = ''
+  let reported = ''
   let comparing = false
   let latest: Round | undefined
   const turns = watchTurns(log)
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
-  function tellComparing(): void {
+  function reportComparison(): void {
     if (comparing) return
     comparing = true
-    told = ''
+    reported = ''
     const text = 'revocation: access is refused until a promoted standby has been compared with Redis'
     log.warn({ event: 'database.promoted' }, text)
   }
 
-  function tell(round: Round): void {
-    if (round.outcome !== 'failed') comparing = false
-    if (round.outcome === 'replaced') turns.tell(round)
-    if (round.outcome === 'fresh') return
-    const news = round.outcome === 'failed' ? round.why : round.outcome
-    if (news === told) return
-    told = news
-    if (round.outcome === 'clocks_apart') {
-      const { postgres_ms, redis_ms } = round
-      log.error({ postgres_ms, redis_ms }, 'revocation: wall clocks differ by more than two minutes')
-    } else if (round.outcome === 'fenced') {
-      const text =
-        'revocation: the database may have been restored: access is refused until an operator confirms it'
-      log.error({ event: 'database.restored', reason: round.why }, text)
-    } else if (round.outcome === 'failed')
-      log.warn({ why: round.why }, 'revocation: Redis cannot be vouched for')
-    else if (round.outcome === 'marked') log.info({ entries: round.entries }, 'revocation: Redis is trusted')
-    else log.info('revocation: a Redis server that is new here will be trusted in a few seconds')
+  function report(round: Round): void {
+    const { outcome, ...fields } = round
+    if (outcome !== 'failed') comparing = false
+    if (outcome === 'replaced') turns.count(round)
+    if (outcome === 'fresh') return
+    const [level, event, text] = NEWS[outcome]
+    const news = outcome === 'failed' ? round.reason : event
+    if (news === reported) return
+    reported = news
+    log[level]({ event, ...fields }, `revocation: ${text}`)
   }
 
   /** A round that marked has just compared the clocks. */
@@ -81,7 +92,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       latest = await reconciler.round()
-      tell(latest)
+      report(latest)
       await purge()
       const pause_ms = timings.round_ms * (1 - JITTER + 2 * JITTER * Math.random())
       await sleep(pause_ms, undefined, { signal: stopping.signal }).catch(() => {})
@@ -119,16 +130,17 @@ function auditRevocations(log: Log): (revoked: { clients: string[]; keys: string
  * Warns, once a minute, when this process has named its server more than twice within a minute: then other processes
  * are connected to another server and name that one in between, and neither is trusted for long.
  */
-function watchTurns(log: Log): { tell(replaced: { from: string; to: string }): void } {
+function watchTurns(log: Log): { count(replaced: { from: string; to: string }): void } {
   let named_ms: number[] = []
   let warned_ms = Number.NEGATIVE_INFINITY
   return {
-    tell({ from, to }) {
+    count({ from, to }) {
       const now_ms = performance.now()
       named_ms = [...named_ms.filter((at_ms) => now_ms - at_ms < MINUTE_MS), now_ms]
       if (named_ms.length <= NAMINGS_A_MINUTE || now_ms - warned_ms < MINUTE_MS) return
       warned_ms = now_ms
-      log.warn({ here: to, elsewhere: from }, 'revocation: two Redis servers take turns')
+      const fields = { event: 'redis.two_servers', here: to, elsewhere: from }
+      log.warn(fields, 'revocation: two Redis servers take turns')
     },
   }
 }

@@ -397,7 +397,7 @@ describe('asking whether a subject is revoked', () => {
       assert.equal(await process.ask({ clientId }), 'undecided by neither')
       assert.deepEqual(await process.reconciler.round(), {
         outcome: 'failed',
-        why: 'Postgres: a standby answers',
+        reason: 'Postgres: a standby answers',
       })
     } finally {
       await process.close()

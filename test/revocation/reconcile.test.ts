@@ -414,13 +414,13 @@ describe('a round of the reconciler', () => {
       const flush = () => asAdmin(server, (redis) => redis.flushall())
       const failure = async () => {
         atStep = () => Promise.reject(new Error('lost'))
-        assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'lost' })
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'lost' })
         atStep = () => {}
       }
       // Behind the fence the database may have been replaced by another of the same place.
       const fence = async () => {
         await owner.raw(`insert into restore_fences (reason) values ('an operator')`)
-        assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', why: 'an operator' })
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', reason: 'an operator' })
         await owner.raw('delete from restore_fences')
       }
       for (const event of [flush, failure, fence, evict]) {
@@ -444,7 +444,10 @@ describe('a round of the reconciler', () => {
           if (now === step) await asAdmin(server, (redis) => redis.flushall())
         }
         await sleep(FAST.round_ms)
-        assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'the server was flushed' })
+        assert.deepEqual(await api.reconciler.round(), {
+          outcome: 'failed',
+          reason: 'the server was flushed',
+        })
         assert.equal(await marker(), null)
       })
 
@@ -470,7 +473,7 @@ describe('a round of the reconciler', () => {
         }
         try {
           const why = 'the eviction policy is allkeys-lru'
-          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why })
+          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
           assert.equal(await marker(), null)
         } finally {
           await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
@@ -493,7 +496,7 @@ describe('a round of the reconciler', () => {
         })
       }
       await sleep(FAST.round_ms)
-      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'keys were evicted' })
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'keys were evicted' })
       assert.equal(await marker(), null)
     })
 
@@ -508,7 +511,7 @@ describe('a round of the reconciler', () => {
         await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
       }
       await sleep(FAST.round_ms)
-      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'another server answers' })
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'another server answers' })
       assert.equal(await marker(), null)
     })
 
@@ -566,7 +569,7 @@ describe('a round of the reconciler', () => {
         await promote()
         await sleep(FAST.round_ms)
         const why = `the database has forgotten the revocation of ${id}`
-        assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', why })
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', reason: why })
         assert.deepEqual(await owner('restore_fences').select('reason', 'lowered_at'), [
           { reason: why, lowered_at: null },
         ])
@@ -617,7 +620,7 @@ describe('a round of the reconciler', () => {
         if (step === 'read') await asAdmin(server, (redis) => redis.flushall())
       }
       await sleep(FAST.round_ms)
-      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'the server was flushed' })
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'the server was flushed' })
       assert.equal(await isFollowed(), false)
     })
 
@@ -637,7 +640,7 @@ describe('a round of the reconciler', () => {
         },
       } as unknown as Database
       const reconciler = createReconciler({ redis: api.redis, db: restarting, timings: FAST })
-      assert.deepEqual(await reconciler.round(), { outcome: 'failed', why: 'another server answers' })
+      assert.deepEqual(await reconciler.round(), { outcome: 'failed', reason: 'another server answers' })
       assert.equal(await isFollowed(), false)
     })
 
@@ -646,7 +649,7 @@ describe('a round of the reconciler', () => {
       const hurried = createReconciler({ redis: api.redis, db: api.db, timings })
       await promote()
       await sleep(FAST.round_ms)
-      assert.deepEqual(await hurried.round(), { outcome: 'failed', why: 'comparing Redis took too long' })
+      assert.deepEqual(await hurried.round(), { outcome: 'failed', reason: 'comparing Redis took too long' })
       assert.equal(await isFollowed(), false)
     })
 
@@ -656,7 +659,7 @@ describe('a round of the reconciler', () => {
       const ending = createReconciler({ redis, db, timings: FAST, stopping })
       await promote()
       await sleep(FAST.round_ms)
-      assert.deepEqual(await ending.round(), { outcome: 'failed', why: 'the process ends' })
+      assert.deepEqual(await ending.round(), { outcome: 'failed', reason: 'the process ends' })
       assert.equal(await isFollowed(), false)
     })
 
@@ -693,7 +696,7 @@ describe('a round of the reconciler', () => {
         await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', policy))
         try {
           const why = `the eviction policy is ${policy}, not noeviction`
-          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why })
+          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
         } finally {
           await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
         }
@@ -706,7 +709,7 @@ describe('a round of the reconciler', () => {
       await asAdmin(server, (redis) => redis.config('SET', 'maxmemory', '1'))
       try {
         const round = await api.reconciler.round()
-        assert.ok(round.outcome === 'failed' && round.why.startsWith('OOM '), JSON.stringify(round))
+        assert.ok(round.outcome === 'failed' && round.reason.startsWith('OOM '), JSON.stringify(round))
         assert.equal(await api.ask({ clientId }), 'live by postgres')
       } finally {
         await asAdmin(server, (redis) => redis.config('SET', 'maxmemory', '0'))
@@ -720,7 +723,7 @@ describe('a round of the reconciler', () => {
         applicationName: 'test',
       })
       const round = await createReconciler({ redis: api.redis, db: lost, timings: FAST }).round()
-      assert.deepEqual(round, { outcome: 'failed', why: 'Postgres: ECONNREFUSED' })
+      assert.deepEqual(round, { outcome: 'failed', reason: 'Postgres: ECONNREFUSED' })
       await lost.destroy()
     })
   })

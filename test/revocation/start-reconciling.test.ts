@@ -30,7 +30,7 @@ describe('reconciling all the time', () => {
   let lines: {
     level: number
     msg: string
-    why?: string
+    reason?: string
     here?: string
     elsewhere?: string
     event?: string
@@ -48,7 +48,13 @@ describe('reconciling all the time', () => {
     lines = []
     api = await startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl })
   })
-  afterEach(() => api.close())
+  afterEach(async () => {
+    await api.close()
+    assert.deepEqual(
+      lines.filter(({ event }) => event === undefined),
+      [],
+    )
+  })
   after(async () => {
     await Promise.all([server.stop('SIGKILL'), owner.destroy()])
     await database.drop()
@@ -91,16 +97,17 @@ describe('reconciling all the time', () => {
     await restartEmpty(server)
     await until(isTrusted)
     await reconciling.stop()
-    const told = lines.map(({ msg }) => msg)
-    assert.deepEqual(told.filter((msg) => msg === 'revocation: Redis is trusted').length, 2)
-    const warnings = lines.filter(({ level }) => level >= 40).map(({ why }) => why)
+    const events = lines.map(({ event }) => event)
+    assert.equal(events.filter((event) => event === 'redis.trusted').length, 2)
+    assert.ok(events.includes('redis.new') && events.includes('redis.not_trusted'))
+    const warnings = lines.filter(({ level }) => level >= 40).map(({ reason }) => reason)
     assert.ok(warnings.length >= 1, 'no warning')
     assert.deepEqual(warnings, [...new Set(warnings)])
   })
 
   it('warns with both run ids when processes lead to two servers, and not after a single restart', async () => {
     const { redis, db } = api
-    const warnings = () => lines.filter(({ msg }) => msg === 'revocation: two Redis servers take turns')
+    const warnings = () => lines.filter(({ event }) => event === 'redis.two_servers')
     const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
     const second = await createTestRedis()
     const elsewhere = await startProcess({ redisUrl: second.url('api'), databaseUrl: database.apiUrl })

@@ -79,7 +79,7 @@ export async function promotion(): Promise<Check[]> {
     ['until it is compared with Redis, it lets nobody in', asked === 'undecided by neither'],
     [
       'a round raises the fence',
-      round.outcome === 'fenced' && round.why.startsWith('the database has forgotten'),
+      round.outcome === 'fenced' && round.reason.startsWith('the database has forgotten'),
     ],
     ['the operator revokes again what Redis proves and confirms', fence.code === 0 && confirm.code === 0],
     ['what was not revoked is live', answers[0] === 'live'],
