@@ -62,7 +62,7 @@ export function startHousekeeping({
   const endings = [
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db, skipped })),
     repeat(ARMED_EVERY_MS, 'revoking armed clients', async () => {
-      const clientIds = await revokeArmed({ db, redis, clock, revocation, ending: () => ending })
+      const clientIds = await revokeArmed({ db, clock, revocation, ending: () => ending })
       if (clientIds.length > 0) log.info({ clientIds }, 'armed clients revoked')
     }),
     repeat(PURGE_EVERY_MS, 'purging', async () => {

@@ -119,6 +119,8 @@ export interface ActivityRecord {
   /** null: an operator, or the service. */
   userId: string | null
   userName: string | null
+  /** Who armed the revocation that the service carried out. */
+  armedByName: string | null
 }
 
 export interface ActivityFilter {
@@ -157,8 +159,9 @@ export async function listActivity(
   if (to !== undefined) conditions.push(['a.at < ?', to])
   const { rows } = await db.raw(
     `select a.entry_id as "entryId", ${AT} as at, a.action, a.subject, a.detail, a.user_id as "userId",
-       u.name as "userName"
+       u.name as "userName", armer.name as "armedByName"
      from activity a left join users u using (user_id)
+       left join users armer on armer.user_id = a.detail->>'armedBy'
      where ${conditions.map(([sql]) => sql).join(' and ')} order by a.entry_id desc limit ?`,
     [...conditions.map(([, value]) => value as string), limit],
   )
@@ -166,7 +169,7 @@ export async function listActivity(
 }
 
 /** An entry of any company, or of the service as a whole. */
-export type ExportedEntry = Omit<ActivityRecord, 'userName' | 'action'> & {
+export type ExportedEntry = Omit<ActivityRecord, 'userName' | 'armedByName' | 'action'> & {
   action: ActivityAction | ServiceAction
   vendorId: string | null
   operator: string | null

@@ -38,8 +38,9 @@ class NoSuchClient extends Error {}
 /**
  * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
  * or a token of it. Revoking it again changes nothing and gives the same promise again.
- * @param client.revokedBy null: the service, because the secret was found.
- * @param client.check throws in the transaction of the revocation if it must not happen after all.
+ * @param client.revokedBy null: the service.
+ * @param client.because returns why the service does it, for the entry. Called in the transaction of the revocation, it
+ * throws if that must not happen after all.
  * @returns undefined when the company has no such client.
  */
 export async function revokeClient(
@@ -48,17 +49,17 @@ export async function revokeClient(
     vendorId,
     clientId,
     revokedBy,
-    check = async () => {},
+    because = async () => ({}),
   }: {
     vendorId: string
     clientId: string
     revokedBy: Actor | null
-    check?: (transaction: Queryable) => Promise<void>
+    because?: (transaction: Queryable) => Promise<Record<string, unknown>>
   },
 ): Promise<ClientRecord | undefined> {
   try {
     return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
-      await check(transaction)
+      const reason = await because(transaction)
       const changed = await markClientRevoked(transaction, {
         vendorId,
         clientId,
@@ -68,7 +69,7 @@ export async function revokeClient(
       // Thrown, since a normal return counts as revoked.
       if (!client) throw new NoSuchClient()
       if (changed) {
-        const detail = { name: client.name, ...(revokedBy === null && { reason: 'secret_found' }) }
+        const detail = { name: client.name, ...reason }
         await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
       }
       return client

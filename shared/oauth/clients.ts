@@ -105,6 +105,18 @@ export async function holdReplaceable(
   return rows.length === 1
 }
 
+/** Returns the status of a client, which is not revoked until the transaction ends; undefined if it is another company's. */
+export async function holdClient(
+  transaction: Queryable,
+  { vendorId, clientId }: { vendorId: string; clientId: string },
+): Promise<ClientStatus | undefined> {
+  const { rows } = await transaction.raw(
+    'select status from oauth_clients where client_id = ? and vendor_id = ? for share',
+    [clientId, vendorId],
+  )
+  return rows[0]?.status
+}
+
 /** @returns the previous name; undefined when the company has no such client. */
 export async function setClientName(
   transaction: Queryable,
@@ -150,6 +162,10 @@ export interface ClientRecord {
   /** null: not revoked, or revoked by an operator. */
   revokedBy: string | null
   revokedByName: string | null
+  /** Why the service revoked it on its own; null: a person or an operator did, or it is Active. */
+  revokedBecause: 'secret_found' | 'armed' | null
+  /** Who armed the revocation that the service carried out. */
+  armedByName: string | null
   /** `createdAt` as Postgres has it, to the microsecond: with the id, the place of the client in the list. */
   position: string
 }
@@ -161,11 +177,17 @@ const CLIENT_RECORD = `
     (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
      order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
     c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",
-    c.revoked_by as "revokedBy", revoker.name as "revokedByName",
+    c.revoked_by as "revokedBy", revoker.name as "revokedByName", entry.reason as "revokedBecause",
+    armer.name as "armedByName",
     to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
   from oauth_clients c
     left join users creator on creator.user_id = c.created_by
-    left join users revoker on revoker.user_id = c.revoked_by`
+    left join users revoker on revoker.user_id = c.revoked_by
+    left join lateral (
+      select a.detail->>'reason' as reason, a.detail->>'armedBy' as "armedBy" from activity a
+      where c.status = 'Revoked' and a.vendor_id = c.vendor_id and a.subject = c.client_id
+        and a.action = 'client.revoked' order by a.entry_id limit 1) entry on true
+    left join users armer on armer.user_id = entry."armedBy"`
 
 /** @returns undefined when the company has no such client, whoever else may have it. */
 export async function findClient(

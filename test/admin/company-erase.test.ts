@@ -122,7 +122,7 @@ describe('admin company erase', () => {
       ['client_usage_daily', 'select client_id, now(), now(), now(), 0'],
       ['client_scope_usage', `select client_id, 'boost:read', now()`],
       ['client_address_usage', `select client_id, '192.0.2.1', 1, now()`],
-      ['client_rotation', 'select client_id, now()'],
+      ['client_rotation', 'select client_id, 7, now(), (select min(user_id) from users)'],
     ] as const)
       await api.db.raw(`insert into ${table} ${columns} from oauth_clients`)
     await api

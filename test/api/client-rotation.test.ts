@@ -5,15 +5,17 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
-import { deleteOldUsage, drainUsage } from '../../apps/api/clients/usage.ts'
+import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { type ApiResponse, type Person, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
 
-const NIGHTS = 14
 const PATH = '/v1/vendor/{vendor_id}/oauth-clients/{client_id}/rotation'
+/** The old client's last use, and when a week without use ends: five minutes later, for uses that are not stored yet. */
+const LAST_USE = '2025-09-14T02:00:10.000Z'
+const WEEK_ENDS = '2025-09-21T02:05:10.000Z'
 
-/** A client that got a token at 02:00 of 14 nights, replaced at noon of the last day. */
+/** A client that got a token at 02:00 of three nights, seen at noon of the last day. */
 describe('the rotation of a client', () => {
   let api: TestApi
   let db: Database
@@ -31,17 +33,20 @@ describe('the rotation of a client', () => {
     revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
   })
   beforeEach(async () => {
-    api.clock.set('2025-09-01T00:00:00Z')
+    api.clock.set('2025-09-10T00:00:00Z')
     await api.db('client_rotation').delete()
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
     ;({ clientId: old } = await api.createClient({ vendorId, name: 'Warehouse' }))
-    for (let day = 1; day <= NIGHTS; day += 1) {
-      api.clock.set(`2025-09-${String(day).padStart(2, '0')}T02:00:10Z`)
+    for (const night of ['2025-09-10', '2025-09-13', '2025-09-14']) {
+      api.clock.set(`${night}T02:00:10Z`)
       await use(old)
-      await drainUsage({ redis, db })
     }
     api.clock.set('2025-09-14T12:00:00Z')
+  })
+  afterEach(async () => {
+    await api.db('restore_fences').delete()
+    await api.db('usage_writers').delete()
   })
   after(async () => {
     redis.disconnect()
@@ -54,6 +59,7 @@ describe('the rotation of a client', () => {
     const counter = createClientUsage({ redis: authRedis, clock: api.clock })
     counter.issued(clientId, 'analytics:read', address)
     await counter.flush()
+    await drainUsage({ redis, db })
   }
   const call = async (
     method: string,
@@ -68,76 +74,88 @@ describe('the rotation of a client', () => {
   const rotation = async (clientId = old) => (await call('GET', `oauth-clients/${clientId}/rotation`)).json
   const change = (body: unknown, clientId = old, userId = owner.userId) =>
     call('PATCH', `oauth-clients/${clientId}/rotation`, body, userId)
-  const replace = async (): Promise<string> =>
-    (await call('POST', 'oauth-clients', { name: 'Next', scopes: ['analytics:read'], replaces: old })).json
-      .clientId
+  const arm = (quietDays: number, userId = owner.userId) => change({ armed: { quietDays } }, old, userId)
+  const replace = async (replaced = old): Promise<string> =>
+    (await call('POST', 'oauth-clients', { name: 'Next', scopes: ['analytics:read'], replaces: replaced }))
+      .json.clientId
   const revokeNow = (of: Partial<Parameters<typeof revokeArmed>[0]> = {}) =>
-    revokeArmed({ db, redis, clock: api.clock, revocation, ...of })
+    revokeArmed({ db, clock: api.clock, revocation, ...of })
   const entries = async () =>
     (await api.db('activity').where({ vendor_id: vendorId, subject: old }).orderBy('entry_id')).map(
-      ({ action, user_id, detail }) => [action, user_id, detail.reason ?? null],
+      ({ action, user_id, detail }) => [action, user_id, detail],
     )
   const ofOld = async () => (await call('GET', `oauth-clients/${old}`)).json
 
-  /** Replaced, armed, and the replacement used at the next 02:00. From 08:00 on it is safe. */
-  async function armedUntilSafe(by = owner.userId): Promise<string> {
+  /** Replaced, the replacement used, and armed for a week. */
+  async function armedForAWeek(by = owner.userId): Promise<string> {
     const replacement = await replace()
-    assert.equal((await change({ armed: true, secretPutAway: true }, old, by)).status, 200)
-    api.clock.set('2025-09-15T02:00:10Z')
     await use(replacement)
-    await drainUsage({ redis, db })
-    api.clock.set('2025-09-15T08:01:00Z')
+    assert.equal((await arm(7, by)).status, 200)
     return replacement
   }
 
   describe(`GET ${PATH}`, () => {
-    it('says what would fail, also for a client that nothing replaces', async () => {
-      const answer = await rotation()
-      assert.deepEqual(answer, {
-        replacementId: null,
-        state: 'no_replacement',
-        evidenceSince: '2025-09-01T02:00:00.000Z',
-        lastUsedAt: '2025-09-14T02:00:10.000Z',
-        longestGapSeconds: 86_400,
-        expectedNextUseAt: '2025-09-15T02:00:10.000Z',
-        safeFrom: '2025-09-15T08:00:10.000Z',
-        secretPutAwayAt: null,
-        addresses: [{ address: '192.0.2.1', lastUsedAt: '2025-09-14T02:00:10.000Z', move: 'not_yet' }],
-        refusedSinceRevoke: 0,
-        refusedAddresses: [],
-        ifRevokedNow: { addresses: 1, tokensAnHour: 0.04 },
+    it('answers what was seen of a client that nothing replaces', async () => {
+      assert.deepEqual(await rotation(), {
+        old: {
+          clientId: old,
+          status: 'Active',
+          lastUsedAt: LAST_USE,
+          longestQuietHours: 72,
+          addresses: [{ address: '192.0.2.1', lastUsedAt: LAST_USE }],
+        },
+        replacement: null,
+        refusedSinceRevoke: { count: 0, lastAt: null, addresses: [] },
+        seenSince: '2025-09-10T00:00:00.000Z',
         armed: null,
       })
     })
 
-    it('waits until the night has passed and a quarter more, and says which address has moved', async () => {
-      const replacement = await replace()
-      await change({ secretPutAway: true })
-      assert.equal((await rotation()).state, 'not_deployed')
-      api.clock.set('2025-09-14T12:10:00Z')
-      await use(replacement, '198.51.100.7')
-      assert.equal((await rotation()).state, 'trial')
-      api.clock.set('2025-09-15T02:00:10Z')
-      await use(replacement)
-      assert.equal((await rotation()).state, 'waiting')
-      api.clock.set('2025-09-15T08:01:00Z')
-      const { state, addresses, ifRevokedNow } = await rotation()
-      assert.equal(state, 'safe')
-      assert.equal(addresses[0].move, 'moved')
-      assert.deepEqual(ifRevokedNow, { addresses: 0, tokensAnHour: 0 })
+    it('answers no longest time for a client that got one token, or none', async () => {
+      const { clientId } = await api.createClient({ vendorId })
+      const { lastUsedAt, longestQuietHours, addresses } = (await rotation(clientId)).old
+      assert.deepEqual([lastUsedAt, longestQuietHours, addresses], [null, null, []])
+      await use(clientId)
+      assert.equal((await rotation(clientId)).old.longestQuietHours, null)
+      api.clock.advance(90_000)
+      await use(clientId)
+      assert.equal((await rotation(clientId)).old.longestQuietHours, 0.03)
     })
 
-    it('counts a use that is still pending in Redis, and the same use once it is stored', async () => {
-      api.clock.set('2025-09-16T02:00:10Z')
-      await use(old)
-      const pending = await rotation()
-      assert.equal(pending.longestGapSeconds, 2 * 86_400)
-      assert.equal(pending.lastUsedAt, '2025-09-16T02:00:10.000Z')
-      await drainUsage({ redis, db })
-      assert.deepEqual(await rotation(), pending)
+    it('lists every address with its last use, the latest first', async () => {
+      api.clock.set('2025-09-14T03:00:00Z')
+      await use(old, '198.51.100.7')
+      assert.deepEqual((await rotation()).old.addresses, [
+        { address: '198.51.100.7', lastUsedAt: '2025-09-14T03:00:00.000Z' },
+        { address: '192.0.2.1', lastUsedAt: LAST_USE },
+      ])
     })
 
-    it('names the addresses that were refused since it was revoked', async () => {
+    it('shows each pair of a chain as it was', async () => {
+      const middle = await replace()
+      assert.deepEqual((await rotation()).replacement, {
+        clientId: middle,
+        status: 'Active',
+        firstUsedAt: null,
+        lastUsedAt: null,
+        addresses: [],
+      })
+      await use(middle, '192.0.2.9')
+      const newest = await replace(middle)
+      for (const client of [old, middle]) await call('POST', `oauth-clients/${client}/revoke`)
+      const at = '2025-09-14T12:00:00.000Z'
+      assert.deepEqual((await rotation()).replacement, {
+        clientId: middle,
+        status: 'Revoked',
+        firstUsedAt: at,
+        lastUsedAt: at,
+        addresses: [{ address: '192.0.2.9', lastUsedAt: at }],
+      })
+      const second = await rotation(middle)
+      assert.deepEqual([second.old.clientId, second.replacement.clientId], [middle, newest])
+    })
+
+    it('counts what was refused since it was revoked, from where, and when last', async () => {
       await replace()
       await call('POST', `oauth-clients/${old}/revoke`)
       const counter = createClientUsage({ redis: authRedis, clock: api.clock })
@@ -151,109 +169,224 @@ describe('the rotation of a client', () => {
           ...{ route: 'POST /v1/oauth/token', status: 401, code: 'invalid_client' },
         })
       await counter.flush()
-      const { state, refusedSinceRevoke, refusedAddresses, addresses } = await rotation()
-      assert.equal(state, 'refused')
-      assert.deepEqual([refusedSinceRevoke, refusedAddresses], [2, ['192.0.2.1']])
-      assert.deepEqual([addresses[0].address, addresses[0].move], ['192.0.2.1', 'not_yet'])
+      assert.deepEqual((await rotation()).refusedSinceRevoke, {
+        count: 2,
+        lastAt: '2025-09-14T12:00:00.000Z',
+        addresses: ['192.0.2.1'],
+      })
+    })
+
+    it('answers 503 while the refusals cannot be read', async () => {
+      await replace()
+      await call('POST', `oauth-clients/${old}/revoke`)
+      await api.redis.stop('SIGTERM')
+      const answer = await call('GET', `oauth-clients/${old}/rotation`)
+      await api.redis.start()
+      await Promise.all([redisReady(redis), redisReady(authRedis)])
+      assertProblem(answer, 'unavailable')
     })
 
     it("answers 404 to another company's client, and 403 to a plain member", async () => {
       const other = await api.createCompany()
       const theirs = await api.createClient({ vendorId: other.vendorId })
       for (const id of [theirs.clientId, `cli_${'a'.repeat(22)}`, 'x'])
-        for (const response of [await call('GET', `oauth-clients/${id}/rotation`), await change({}, id)])
+        for (const response of [
+          await call('GET', `oauth-clients/${id}/rotation`),
+          await change({ armed: null }, id),
+          await change({ armed: { quietDays: 7 } }, id),
+        ])
           assertProblem(response, 'not_found')
       const { userId } = await api.createPerson({ vendorId, role: 'member' })
-      assertProblem(await change({ armed: true }, old, userId), 'forbidden')
+      assertProblem(await arm(7, userId), 'forbidden')
     })
   })
 
   describe(`PATCH ${PATH}`, () => {
-    it('keeps when the secret was first put away', async () => {
-      await replace()
-      assert.equal((await change({ secretPutAway: true })).json.secretPutAwayAt, '2025-09-14T12:00:00.000Z')
-      api.clock.advance(60_000)
-      assert.equal((await change({ secretPutAway: true })).json.secretPutAwayAt, '2025-09-14T12:00:00.000Z')
-    })
-
-    it('arms and disarms for everyone of the company, each once in the activity', async () => {
-      await replace()
+    it('arms, changes the days and disarms, each once in the activity', async () => {
+      await use(await replace())
       const admin = await api.createPerson({ vendorId, role: 'admin' })
       for (const userId of [owner.userId, admin.userId])
-        assert.deepEqual((await change({ armed: true }, old, userId)).json.armed, {
-          at: '2025-09-14T12:00:00.000Z',
-          by: { userId: owner.userId, name: owner.name },
+        assert.deepEqual((await arm(7, userId)).json.armed, {
+          quietDays: 7,
+          revokesAt: WEEK_ENDS,
+          postponed: null,
         })
+      assert.equal((await arm(60, admin.userId)).json.armed.revokesAt, '2025-11-13T02:05:10.000Z')
       for (let times = 0; times < 2; times += 1)
-        assert.equal((await change({ armed: false }, old, admin.userId)).json.armed, null)
+        assert.equal((await change({ armed: null })).json.armed, null)
       assert.deepEqual(await entries(), [
-        ['client.revocation_armed', owner.userId, null],
-        ['client.revocation_disarmed', admin.userId, null],
+        ['client.revocation_armed', owner.userId, { name: 'Warehouse', quietDays: 7 }],
+        ['client.revocation_armed', admin.userId, { name: 'Warehouse', quietDays: 60 }],
+        ['client.revocation_disarmed', owner.userId, { name: 'Warehouse' }],
       ])
     })
 
-    it('arms nothing that has no Active replacement', async () => {
-      assertInvalid(await change({ armed: true }), '/armed')
-      assertInvalid(await change({ secretPutAway: true }), '/secretPutAway')
+    it('arms nothing that has no Active replacement, and nothing revoked', async () => {
+      assertInvalid(await arm(7), '/armed')
       const replacement = await replace()
       await call('POST', `oauth-clients/${replacement}/revoke`)
-      assertInvalid(await change({ armed: true }), '/armed')
-      assert.deepEqual(await entries(), [])
+      assertInvalid(await arm(7), '/armed')
+      await replace()
+      await call('POST', `oauth-clients/${old}/revoke`)
+      assertInvalid(await arm(7), '/armed')
+      assert.deepEqual(
+        (await entries()).map(([action]) => action),
+        ['client.revoked'],
+      )
     })
 
+    for (const quietDays of [0, 61, 1.5, -7, '7', null])
+      it(`refuses ${JSON.stringify(quietDays)} days`, async () => {
+        assertInvalid(await change({ armed: { quietDays } }), '/armed/quietDays')
+      })
+
     it('refuses what is no plan', async () => {
-      assertInvalid(await change({ armed: 'yes' }), '/armed')
-      assertInvalid(await change({ secretPutAway: false }), '/secretPutAway')
-      assertInvalid(await change({ armedBy: 'usr_x' }), '/armedBy')
+      assertInvalid(await change({}), '/armed')
+      assertInvalid(await change({ armed: true }), '/armed')
+      assertInvalid(await change({ armed: null, secretPutAway: true }), '/secretPutAway')
+      assertInvalid(await change({ armed: { quietDays: 7, armedBy: 'usr_x' } }), '/armed/armedBy')
     })
   })
 
   describe('an armed revocation', () => {
-    it('is carried out once it is safe, for the person who armed it', async () => {
-      await armedUntilSafe()
+    it('is carried out by the service after the days without use, and names who armed it', async () => {
+      await armedForAWeek()
+      api.clock.set('2025-09-21T02:05:09Z')
+      assert.deepEqual(await revokeNow(), [])
+      api.clock.set('2025-09-21T02:05:11Z')
       assert.deepEqual(await revokeNow(), [old])
       const { status, revokedBy } = await ofOld()
       assert.equal(status, 'Revoked')
-      assert.deepEqual(revokedBy, { userId: owner.userId, name: owner.name })
-      assert.deepEqual(await entries(), [
-        ['client.revocation_armed', owner.userId, null],
-        ['client.revoked', owner.userId, null],
+      assert.deepEqual(revokedBy, { userId: null, name: `the service, armed by ${owner.name}` })
+      const { name, userId: armedBy } = owner
+      const why = { reason: 'armed', armedAt: '2025-09-14T12:00:00.000Z', quietDays: 7 }
+      assert.deepEqual((await entries()).at(-1), [
+        'client.revoked',
+        null,
+        { name: 'Warehouse', ...why, armedBy },
       ])
+      const [entry] = (await call('GET', 'activity?action=client.revoked')).json.entries
+      assert.deepEqual(entry.by, { userId: null, name: 'service' })
+      assert.deepEqual(entry.detail, { name: 'Warehouse', ...why, armedBy: { userId: armedBy, name } })
       assert.equal((await rotation()).armed, null)
       assert.deepEqual(await revokeNow(), [])
     })
 
+    it('counts the days from the last use, which may be long ago', async () => {
+      const replacement = await replace()
+      await use(replacement)
+      api.clock.set('2025-09-30T12:00:00Z')
+      assert.equal((await arm(7)).json.armed.revokesAt, WEEK_ENDS)
+      assert.deepEqual(await revokeNow(), [old])
+    })
+
+    it('counts them from the creation of a client that was never used', async () => {
+      const { clientId } = await api.createClient({ vendorId, createdAt: new Date('2025-09-01T00:00:00Z') })
+      await use(await replace(clientId))
+      const { armed } = (await change({ armed: { quietDays: 30 } }, clientId)).json
+      assert.equal(armed.revokesAt, '2025-10-01T00:05:00.000Z')
+    })
+
+    it('begins again with each use', async () => {
+      await armedForAWeek()
+      api.clock.set('2025-09-20T02:00:10Z')
+      await use(old)
+      assert.equal((await rotation()).armed.revokesAt, '2025-09-27T02:05:10.000Z')
+      api.clock.set('2025-09-27T02:05:09Z')
+      assert.deepEqual(await revokeNow(), [])
+    })
+
+    it('waits until the replacement was used', async () => {
+      const replacement = await replace()
+      assert.deepEqual((await arm(7)).json.armed, {
+        quietDays: 7,
+        revokesAt: WEEK_ENDS,
+        postponed: 'replacement_unused',
+      })
+      api.clock.set('2025-10-14T00:00:00Z')
+      assert.deepEqual(await revokeNow(), [])
+      await use(replacement)
+      assert.deepEqual(await revokeNow(), [old])
+    })
+
+    for (const [what, lose] of [
+      [
+        'a process dropped them',
+        () =>
+          api.db.raw(`insert into usage_writers (writer, batch, flushed_at, lost_at)
+            values (gen_random_uuid(), 1, clock_timestamp(), '2025-09-20T02:00:10Z')`),
+      ],
+      [
+        'the database was restored',
+        () =>
+          api.db.raw(`insert into restore_fences (reason, raised_at, lowered_at)
+            values ('test', '2025-09-20T01:00:00Z', '2025-09-20T02:00:10Z')`),
+      ],
+    ] as const)
+      it(`is put off when uses may be missing because ${what}`, async () => {
+        await armedForAWeek()
+        await lose()
+        assert.deepEqual((await rotation()).armed, {
+          quietDays: 7,
+          revokesAt: '2025-09-27T02:05:10.000Z',
+          postponed: 'uses_may_be_missing',
+        })
+        api.clock.set('2025-09-27T02:05:09Z')
+        assert.deepEqual(await revokeNow(), [])
+        api.clock.set('2025-09-27T02:05:11Z')
+        assert.deepEqual(await revokeNow(), [old])
+      })
+
+    it('is not carried out while a restore awaits its confirmation', async () => {
+      await armedForAWeek()
+      api.clock.set('2025-10-14T00:00:00Z')
+      await api.db.raw(`insert into restore_fences (reason) values ('test')`)
+      assert.deepEqual(await revokeNow(), [])
+      await api.db('restore_fences').delete()
+      assert.deepEqual(await revokeNow(), [old])
+    })
+
     it('is carried out once when several processes try', async () => {
-      await armedUntilSafe()
+      await armedForAWeek()
+      api.clock.set('2025-10-14T00:00:00Z')
       const tried = await Promise.all([1, 2, 3].map(() => revokeNow()))
       assert.ok(tried.flat().length <= 1)
       await revokeNow()
       assert.equal((await entries()).filter(([action]) => action === 'client.revoked').length, 1)
     })
 
-    it('is not carried out when the old client gets a token at the last moment', async () => {
-      await armedUntilSafe()
-      const late: Revocation = {
-        ...revocation,
-        async revoke(entry, commit) {
-          await use(old)
-          return revocation.revoke(entry, commit)
-        },
-      }
-      assert.deepEqual(await revokeNow({ revocation: late }), [])
-      assert.equal((await ofOld()).status, 'Active')
-      await drainUsage({ redis, db })
-    })
+    for (const [what, disturb] of [
+      ['the old client gets a token', () => use(old)],
+      ['someone disarms it', () => change({ armed: null })],
+      ['someone asks for more days', () => arm(60)],
+    ] as const)
+      it(`is not carried out when ${what} at the last moment`, async () => {
+        await armedForAWeek()
+        api.clock.set('2025-10-14T00:00:00Z')
+        const late: Revocation = {
+          ...revocation,
+          async revoke(entry, commit) {
+            await disturb()
+            return revocation.revoke(entry, commit)
+          },
+        }
+        assert.deepEqual(await revokeNow({ revocation: late }), [])
+        assert.equal((await ofOld()).status, 'Active')
+      })
 
-    it('waits until the quarter has passed', async () => {
-      await armedUntilSafe()
-      api.clock.set('2025-09-15T07:59:00Z')
+    it('is not carried out by a clock that is ahead of the database', async () => {
+      const replacement = await replace()
+      await use(replacement)
+      await arm(7)
+      await api
+        .db('client_usage')
+        .where({ client_id: old })
+        .update({ last_used_at: api.db.raw('now()') })
+      api.clock.advance(Date.now() + 30 * 86_400_000 - api.clock.now())
       assert.deepEqual(await revokeNow(), [])
-      assert.equal((await ofOld()).status, 'Active')
     })
 
-    for (const [what, disturb, why] of [
-      ['the old client got a token, even one still in Redis', () => use(old), 'used'],
+    for (const [what, disturb, reason] of [
       [
         'the person who armed it was suspended',
         (userId: string) => api.db('memberships').where({ user_id: userId }).update({ status: 'suspended' }),
@@ -272,86 +405,21 @@ describe('the rotation of a client', () => {
       [
         'the replacement was revoked',
         (_: string, replacement: string) => call('POST', `oauth-clients/${replacement}/revoke`),
-        'no_replacement',
+        'replacement_revoked',
       ],
     ] as const)
       it(`is disarmed when ${what}`, async () => {
         const { userId } = await api.createPerson({ vendorId, role: 'admin' })
-        const replacement = await armedUntilSafe(userId)
+        const replacement = await armedForAWeek(userId)
         await disturb(userId, replacement)
         assert.deepEqual(await revokeNow(), [])
         assert.equal((await ofOld()).status, 'Active')
-        assert.deepEqual((await entries()).at(-1), ['client.revocation_disarmed', null, why])
+        assert.deepEqual((await entries()).at(-1), [
+          'client.revocation_disarmed',
+          null,
+          { name: 'Warehouse', reason },
+        ])
         assert.equal((await rotation()).armed, null)
-        await drainUsage({ redis, db })
       })
-
-    it('is disarmed when the database was restored since', async () => {
-      await armedUntilSafe()
-      await api.db.raw(
-        `insert into restore_fences (reason, raised_at, lowered_at) values ('test', '2025-09-14T13:00Z', '2025-09-14T14:00Z')`,
-      )
-      assert.deepEqual(await revokeNow(), [])
-      assert.deepEqual((await entries()).at(-1), ['client.revocation_disarmed', null, 'database_restored'])
-      await api.db('restore_fences').delete()
-    })
-
-    it('is not carried out while a restore awaits its confirmation', async () => {
-      await armedUntilSafe()
-      await api.db.raw(`insert into restore_fences (reason) values ('test')`)
-      assert.deepEqual(await revokeNow(), [])
-      await api.db('restore_fences').delete()
-      assert.deepEqual(await revokeNow(), [old])
-    })
-
-    it('is not carried out by a clock that is ahead of the database', async () => {
-      await armedUntilSafe()
-      // A day or two ahead of the database, where it is safe by the process's clock.
-      const days = Math.floor((Date.now() - api.clock.now()) / 86_400_000) + 2
-      for (const [table, columns] of [
-        ['client_usage', ['first_used_at', 'last_used_at']],
-        ['client_usage_hourly', ['hour']],
-        ['client_usage_daily', ['first_used_at', 'last_used_at']],
-        ['client_address_usage', ['first_seen_at', 'last_seen_at']],
-        ['client_rotation', ['armed_at', 'secret_put_away_at']],
-      ] as const)
-        await api.db.raw(
-          `update ${table} set ${columns.map((column) => `${column} = ${column} + interval '${days} days'`).join(', ')}`,
-        )
-      await api.db.raw(`update client_usage_daily set day = first_used_at::date`)
-      api.clock.advance(days * 86_400_000)
-      assert.equal((await rotation()).state, 'safe')
-      assert.deepEqual(await revokeNow(), [])
-      assert.equal((await ofOld()).status, 'Active')
-    })
-
-    it('is not carried out while usage is being moved', async () => {
-      await armedUntilSafe()
-      await api.db.transaction(async (transaction) => {
-        await transaction.raw(`select pg_advisory_xact_lock(hashtext('client_usage'))`)
-        assert.deepEqual(await revokeNow(), [])
-      })
-      assert.deepEqual(await revokeNow(), [old])
-    })
-
-    it('is not carried out while Redis is away', async () => {
-      await armedUntilSafe()
-      await api.redis.stop('SIGTERM')
-      const { state, expectedNextUseAt, addresses } = await rotation()
-      assert.deepEqual([state, expectedNextUseAt, addresses[0].move], ['unknown', null, 'unknown'])
-      assert.deepEqual(await revokeNow(), [])
-      assert.equal((await ofOld()).status, 'Active')
-      await api.redis.start()
-      await Promise.all([redisReady(redis), redisReady(authRedis)])
-      assert.deepEqual(await revokeNow(), [old])
-    })
-  })
-
-  it('removes days of use after 100 days', async () => {
-    assert.ok((await api.db('client_usage_daily').where({ client_id: old })).length === NIGHTS)
-    const now = Date.parse('2025-12-18T00:00:00Z')
-    await deleteOldUsage(db, { now, limit: 1_000 })
-    const [first] = await api.db('client_usage_daily').where({ client_id: old }).orderBy('day')
-    assert.equal(first.first_used_at.toISOString(), '2025-09-08T02:00:00.000Z')
   })
 })

@@ -195,7 +195,7 @@ describe('the refused requests of clients', () => {
         token: owner.sessionToken,
       })
       const { json } = await soon(await daily(good))
-      assert.match(json.reason, /^A owner revoked the client at \d{4}-\d\d-\d\dT[\d:.]+Z\.$/)
+      assert.match(json.reason, /^The client was revoked at \d{4}-\d\d-\d\dT[\d:.]+Z by A owner\.$/)
       assert.equal(json.status, 401)
     })
 

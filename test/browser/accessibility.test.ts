@@ -298,7 +298,7 @@ const STATES: State[] = [
       for (const { clientId } of [old, replacement]) await untilUsed(token, clientId)
       return `${CLIENTS}/${old.clientId}/rotate`
     },
-    reach: (page) => page.getByText('Test requests only so far').waitFor(),
+    reach: (page) => page.getByText(/^Last used on .+First used on/).waitFor(),
   },
   {
     name: 'a client that takes over, with its evidence',
@@ -315,7 +315,7 @@ const STATES: State[] = [
       return `${CLIENTS}/${replacement.clientId}`
     },
     reach: async (page) => {
-      await page.getByText('This client is taking over').waitFor()
+      await page.getByText('This client replaces another').waitFor()
       await page.getByText(/1 token issued/).waitFor()
     },
   },

@@ -171,7 +171,7 @@ describe('the event loop, with the largest company that there can be', () => {
       ],
       'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId': [{ body: { name: 'Another' } }],
       'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke': [{}],
-      'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId/rotation': [{ body: { armed: false } }],
+      'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId/rotation': [{ body: { armed: null } }],
       'POST /v1/found-secrets': [
         () => ({ token: '', body: { secrets: Array.from({ length: 100 }, newClientSecret) }, status: 202 }),
       ],

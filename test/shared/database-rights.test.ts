@@ -20,6 +20,7 @@ const RIGHTS: Record<string, string[]> = {
   integration_api: [
     'delete client_address_usage',
     'delete client_creation_keys',
+    'delete client_rotation',
     'delete client_usage_by_minute',
     'delete client_usage_daily',
     'delete client_usage_hourly',
@@ -134,7 +135,7 @@ const RIGHTS: Record<string, string[]> = {
     'select analytics_events *',
     'select callback_destinations vendor_id, updated_at, updated_by',
     'select client_creation_keys vendor_id, user_id, idempotency_key, client_id, created_at',
-    'select client_rotation client_id, armed_at, armed_by',
+    'select client_rotation *',
     'select companies vendor_id, name, timezone, currency, erased_at',
     'select invitations vendor_id, user_id, email, name, role, created_at, expires_at',
     'select memberships *',

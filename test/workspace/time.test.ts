@@ -7,10 +7,10 @@ import {
   dateOf,
   duration,
   midnight,
-  near,
   relative,
   setZone,
   since,
+  weekdayTime,
   zone,
 } from '../../apps/workspace/src/api/time.ts'
 
@@ -70,7 +70,7 @@ describe('workspace: times of a company', () => {
       assert.deepEqual([dateOf(now), clockShort(now), zone()], [date, clock, timezone])
     }
     setZone('Europe/Berlin')
-    assert.equal(near(new Date('2026-11-21T23:30:00Z'), now), 'Sun 00:30')
+    assert.equal(weekdayTime(new Date('2026-11-21T23:30:00Z')), 'Sun, 22 Nov 2026, 00:30')
     assert.equal(since(new Date('2026-11-22T22:59:00Z'), now), 'Sun 23:59')
   })
 

@@ -1,21 +1,19 @@
 import { findMembership } from '#shared/accounts/people.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
-import { findClient } from '#shared/oauth/clients.ts'
+import { findClient, holdClient } from '#shared/oauth/clients.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
-import { type FoundRotation, readRotation } from './rotation-evidence.ts'
-import { type ArmedPlan, type Disarming, disarmRevocation, holdArmed, listArmed } from './rotation-plans.ts'
-import { rotationState } from './rotation-state.ts'
-import { holdUsage } from './usage.ts'
+import { missingSince } from '#shared/usage/missing-uses.ts'
+import { type Armed, type Disarming, disarmRevocation, forgetArmed, holdArmed, listArmed } from './arming.ts'
+import { endOfQuietDays } from './quiet-days.ts'
+import { readUses } from './rotation-uses.ts'
 
 /** Clients tried in one round. The others are tried in the next ones. */
 const CLIENTS_A_ROUND = 50
 
 export interface ArmedDependencies {
   db: Database
-  redis: Redis
   clock: Clock
   revocation: Revocation
   /** Whether to stop after the client that is being tried. */
@@ -27,16 +25,15 @@ interface ArmedClient {
   vendorId: string
 }
 
-type Verdict = { revokeFor: string } | { disarm: Disarming; name: string } | 'wait'
+type Verdict = { revoke: Armed } | { disarm: Disarming; name: string } | 'wait'
 
 /** Thrown in the transaction of a revocation that must not happen. Nothing is changed then. */
-class NoLongerSafe extends Error {}
+class NotDue extends Error {}
 
 /**
- * Revokes the clients that are armed and safe to revoke, for those who armed them, and disarms those that must no longer
- * be revoked. Any process may call it at any time: one of them tries a client, and judges it again in the transaction
- * that revokes it. docs/rotation.md has the rules.
- * @returns the ids of the revoked clients.
+ * Revokes the armed clients that got no token for the days that a person chose, and disarms those that nobody could
+ * decide about any more. Any process may call it at any time: one of them tries a client, and judges it again in the
+ * transaction that revokes it. Returns the ids of the revoked clients.
  * @throws if Postgres does not answer, or the revocation could not be confirmed. The next call goes on.
  */
 export async function revokeArmed(deps: ArmedDependencies): Promise<string[]> {
@@ -46,71 +43,68 @@ export async function revokeArmed(deps: ArmedDependencies): Promise<string[]> {
     const verdict = await deps.db.transaction(async (transaction) => {
       const first = await judge(transaction, deps, client)
       if (first !== 'wait' && 'disarm' in first)
-        await disarmRevocation(transaction, { ...client, name: first.name }, { why: first.disarm })
+        await disarmRevocation(transaction, { ...client, name: first.name }, { reason: first.disarm })
       return first
     })
     if (verdict === 'wait' || 'disarm' in verdict) continue
-    if (await revokeFor(verdict.revokeFor, deps, client)) revoked.push(client.clientId)
+    if (await revoke(deps, client)) revoked.push(client.clientId)
   }
   return revoked
 }
 
-/** @returns false, with nothing changed, if it is no longer safe. */
-async function revokeFor(userId: string, deps: ArmedDependencies, client: ArmedClient): Promise<boolean> {
+/** Returns false, with nothing changed, if it is not due any more. */
+async function revoke(deps: ArmedDependencies, client: ArmedClient): Promise<boolean> {
   try {
     await revokeClient(deps.revocation, {
       ...client,
-      revokedBy: userId,
-      async check(transaction) {
+      revokedBy: null,
+      async because(transaction) {
         const verdict = await judge(transaction, deps, client)
-        if (verdict === 'wait' || !('revokeFor' in verdict) || verdict.revokeFor !== userId)
-          throw new NoLongerSafe()
+        if (verdict === 'wait' || 'disarm' in verdict) throw new NotDue()
+        await forgetArmed(transaction, client.clientId)
+        const { armedBy, armedAt, quietDays } = verdict.revoke
+        return { reason: 'armed', armedBy, armedAt: armedAt.toISOString(), quietDays }
       },
     })
     return true
   } catch (error) {
-    if (error instanceof NoLongerSafe) return false
+    if (error instanceof NotDue) return false
     throw error
   }
 }
 
-/** Until the transaction ends, no other process judges the client, nobody disarms it, and no usage is moved. */
+/** Until the transaction ends, no other process judges the client, nobody disarms it, and its replacement stays. */
 async function judge(
   transaction: Queryable,
-  { redis, clock }: ArmedDependencies,
+  { clock }: ArmedDependencies,
   { clientId, vendorId }: ArmedClient,
 ): Promise<Verdict> {
-  const plan = await holdArmed(transaction, clientId)
+  const armed = await holdArmed(transaction, clientId)
   const old = await findClient(transaction, { vendorId, clientId })
-  if (!plan || !old || old.status === 'Revoked' || !(await holdUsage(transaction))) return 'wait'
-  const now_ms = await earlierOf(transaction, clock)
-  const found = await readRotation(
-    { redis, db: transaction, clock: { now: () => now_ms } },
-    { vendorId, old },
-  )
-  const disarm = againstIt(found, plan) ?? (await personLeft(transaction, vendorId, plan))
-  if (disarm) return { disarm, name: old.name }
-  return rotationState(found.evidence, now_ms).state === 'safe' ? { revokeFor: plan.armedBy } : 'wait'
+  if (!armed || !old || old.status === 'Revoked') return 'wait'
+  const { name, replacedBy } = old
+  const replaced =
+    replacedBy !== null && (await holdClient(transaction, { vendorId, clientId: replacedBy })) === 'Active'
+  if (!replaced) return { disarm: 'replacement_revoked', name }
+  if (!(await mayStillDecide(transaction, vendorId, armed.armedBy))) return { disarm: 'person_left', name }
+  const replacementUsed = (await readUses(transaction, replacedBy)).lastUsedAt !== null
+  const { revokesAt } = endOfQuietDays(armed.quietDays, {
+    createdAt: old.createdAt,
+    lastUsedAt: (await readUses(transaction, clientId)).lastUsedAt,
+    missingSince: await missingSince(transaction),
+    replacementUsed,
+  })
+  const due = replacementUsed && revokesAt <= (await earlierOf(transaction, clock))
+  return due ? { revoke: armed } : 'wait'
 }
 
-function againstIt({ evidence, replacement }: FoundRotation, { armedAt }: ArmedPlan): Disarming | undefined {
-  const armedAt_ms = armedAt.getTime()
-  if (!replacement) return 'no_replacement'
-  if ((evidence.restoredAt_ms ?? 0) >= armedAt_ms) return 'database_restored'
-  return (evidence.old.lastUsedAt_ms ?? 0) > armedAt_ms ? 'used' : undefined
-}
-
-async function personLeft(
-  transaction: Queryable,
-  vendorId: string,
-  { armedBy: userId }: ArmedPlan,
-): Promise<Disarming | undefined> {
+async function mayStillDecide(transaction: Queryable, vendorId: string, userId: string): Promise<boolean> {
   const membership = await findMembership(transaction, { vendorId, userId })
-  return membership?.status === 'active' && membership.role !== 'member' ? undefined : 'person_left'
+  return membership?.status === 'active' && membership.role !== 'member'
 }
 
-/** The earlier of the process's time and the database's: a clock that jumped ahead must not end a pause. */
-async function earlierOf(transaction: Queryable, clock: Clock): Promise<number> {
+/** The earlier of the process's time and the database's: a clock that jumped ahead must not end the quiet days. */
+async function earlierOf(transaction: Queryable, clock: Clock): Promise<Date> {
   const { rows } = await transaction.raw('select clock_timestamp() as now')
-  return Math.min(clock.now(), rows[0].now.getTime())
+  return new Date(Math.min(clock.now(), rows[0].now.getTime()))
 }

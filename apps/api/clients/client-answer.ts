@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import { actorOf } from '../http/schemas.ts'
+import { actorOf, revokerOf } from '../http/schemas.ts'
 import { type Failing, readFailing } from './failing.ts'
 import type { OAuthClient } from './schemas.ts'
 import { type ClientUsage, lastDayOf, readUsage } from './usage.ts'
@@ -47,7 +47,7 @@ export function clientAnswer(
     createdAt: createdAt.toISOString(),
     createdBy: actorOf(record.createdBy, record.createdByName),
     revokedAt: revokedAt?.toISOString() ?? null,
-    revokedBy: revokedAt && actorOf(record.revokedBy, record.revokedByName),
+    revokedBy: revokedAt && revokerOf(record),
     lastUsedAt: used?.lastUsedAt?.toISOString() ?? null,
     tokensIssued24h: lastDayOf({ tokensByDay }),
     tokensByDay,

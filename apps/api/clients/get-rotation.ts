@@ -11,10 +11,11 @@ export const getRotation = ({ db, redis, clock, manager: by }: ClientDependencie
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId/rotation',
     operationId: 'readRotation',
     tag: 'Clients',
-    summary: 'Read whether a client can be revoked',
-    description: 'Judged by its uses and those of its replacement, if it has one.',
+    summary: 'Read what was seen of a client and its replacement',
+    description:
+      'When each was last used and from where, and the requests refused since the client was revoked.',
     by,
-    answers: { 200: { description: 'The state and its evidence.', schema: ClientRotation } },
+    answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },
     problems: ['not_found'],
     async handle({ vendorId, params }) {
       const old = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })

@@ -2,10 +2,10 @@ import type { Knex } from 'knex'
 import { type ClientRecord, findClient } from '#shared/oauth/clients.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import { type Route, route } from '../http/route.ts'
+import { armRevocation, disarmRevocation } from './arming.ts'
 import { knownClientId, noSuchClient } from './client-answer.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { rotationAnswer } from './rotation-answer.ts'
-import { armRevocation, disarmRevocation, putSecretAway } from './rotation-plans.ts'
 import { ClientRotation, ClientRotationChange } from './schemas.ts'
 
 export const patchRotation = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
@@ -16,29 +16,21 @@ export const patchRotation = ({ db, redis, clock, manager: by }: ClientDependenc
     tag: 'Clients',
     summary: 'Arm the revocation of a client that has a replacement',
     description:
-      'Armed, the client is revoked as soon as its state is `safe`. Any token that it gets before then disarms it.',
+      'Armed, the client is revoked once it has got no token for `quietDays` and its Active replacement was used. Each use of it begins the days again. `null` disarms it.',
     by,
     body: ClientRotationChange,
-    answers: { 200: { description: 'The state and its evidence.', schema: ClientRotation } },
+    answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },
     problems: ['not_found'],
-    async handle({ vendorId, session: { userId }, params, body }) {
+    async handle({ vendorId, session: { userId }, params, body: { armed } }) {
       const clientId = knownClientId(params.clientId)
-      const at = new Date(clock.now())
       const old = await db.transaction(async (transaction) => {
         const client = await findClient(transaction, { vendorId, clientId })
         if (!client) throw noSuchClient()
-        if (body.secretPutAway) {
-          await putSecretAway(
-            transaction,
-            await replacementOf(transaction, vendorId, client, '/secretPutAway'),
-            at,
-          )
-        }
-        const one = { ...client, vendorId }
-        if (body.armed === false) await disarmRevocation(transaction, one, { userId })
-        if (body.armed) {
-          await replacementOf(transaction, vendorId, client, '/armed')
-          await armRevocation(transaction, one, { userId, at })
+        if (armed === null) await disarmRevocation(transaction, { ...client, vendorId }, { userId })
+        else {
+          await requireReplacement(transaction, vendorId, client)
+          const plan = { ...armed, armedAt: new Date(clock.now()), armedBy: userId }
+          await armRevocation(transaction, { ...client, vendorId }, plan)
         }
         return client
       })
@@ -47,15 +39,16 @@ export const patchRotation = ({ db, redis, clock, manager: by }: ClientDependenc
   })
 
 /** @throws Problem invalid_input unless the client and one that replaces it are Active. */
-async function replacementOf(
+async function requireReplacement(
   transaction: Knex.Transaction,
   vendorId: string,
   { status, replacedBy }: ClientRecord,
-  pointer: string,
-): Promise<string> {
+): Promise<void> {
   const found = replacedBy !== null && (await findClient(transaction, { vendorId, clientId: replacedBy }))
-  if (status === 'Active' && found && found.status === 'Active') return found.clientId
+  if (status === 'Active' && found && found.status === 'Active') return
   throw new Problem('invalid_input', 'The client has no replacement.', {
-    errors: [{ pointer, detail: 'is only possible while this client and its replacement are Active' }],
+    errors: [
+      { pointer: '/armed', detail: 'is only possible while this client and its replacement are Active' },
+    ],
   })
 }

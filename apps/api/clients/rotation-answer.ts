@@ -1,44 +1,120 @@
 import type { z } from 'zod'
-import type { ClientRecord } from '#shared/oauth/clients.ts'
-import { actorOf } from '../http/schemas.ts'
-import { instantOf, instantOrNull } from './client-answer.ts'
-import { readRotation } from './rotation-evidence.ts'
-import { rotationState } from './rotation-state.ts'
+import { type ClientRecord, findClient } from '#shared/oauth/clients.ts'
+import { unavailable } from '#shared/problems/problems.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import type { RefusalRecord } from '#shared/usage/client-usage.ts'
+import { missingSince } from '#shared/usage/missing-uses.ts'
+import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
+import { readArmed } from './arming.ts'
+import { endOfQuietDays } from './quiet-days.ts'
+import { type ClientUses, readUses } from './rotation-uses.ts'
 import type { ClientRotation } from './schemas.ts'
-import { ADDRESSES_SHOWN, type UsageStores } from './usage-windows.ts'
+import type { UsageStores } from './usage-windows.ts'
 
-/** The rotation of a client as the API returns it. */
+type Answer = z.infer<typeof ClientRotation>
+
+/** What Redis keeps of a client's refusals. */
+const REFUSALS_READ = 250
+const HOUR_S = 3_600
+
+/**
+ * What was seen of a client and the one that replaces it, as the API returns it.
+ * @throws if Postgres or Redis does not answer.
+ */
 export async function rotationAnswer(
   stores: UsageStores,
   { vendorId, old }: { vendorId: string; old: ClientRecord },
-): Promise<z.infer<typeof ClientRotation>> {
-  const found = await readRotation(stores, { vendorId, old })
-  const { evidence, plan, tokensLastDay } = found
-  const { state, ...judged } = rotationState(evidence, stores.clock.now())
-  const due = judged.addresses.filter((one) => one.due)
+): Promise<Answer> {
+  const { db } = stores
+  const uses = await readUses(db, old.clientId)
+  const replacement =
+    old.replacedBy === null ? null : await replacementAnswer(stores, vendorId, old.replacedBy)
+  const quiet_h = uses.longestQuiet_s === null ? null : uses.longestQuiet_s / HOUR_S
   return {
-    replacementId: found.replacement?.clientId ?? null,
-    state,
-    evidenceSince: instantOrNull(judged.evidenceSince_ms),
-    lastUsedAt: instantOrNull(evidence.old.lastUsedAt_ms),
-    longestGapSeconds: judged.longestGap_ms === undefined ? null : Math.round(judged.longestGap_ms / 1000),
-    expectedNextUseAt: instantOrNull(judged.expectedNextUseAt_ms),
-    safeFrom: instantOrNull(judged.safeFrom_ms),
-    secretPutAwayAt: found.secretPutAwayAt?.toISOString() ?? null,
-    addresses: judged.addresses.slice(0, ADDRESSES_SHOWN).map(({ address, lastUsedAt_ms, move }) => ({
-      address,
-      lastUsedAt: instantOf(lastUsedAt_ms),
-      move,
-    })),
-    refusedSinceRevoke: evidence.refusedSinceRevoke,
-    refusedAddresses: [...evidence.refusedAddresses.keys()],
-    ifRevokedNow: {
-      addresses: due.length,
-      tokensAnHour: due.length === 0 ? 0 : Math.round((tokensLastDay / 24) * 100) / 100,
+    old: {
+      clientId: old.clientId,
+      status: old.status,
+      lastUsedAt: textOf(uses.lastUsedAt),
+      longestQuietHours: quiet_h && Math.round(quiet_h * 100) / 100,
+      addresses: addressesIn(uses),
     },
-    armed:
-      plan.armedAt && old.status === 'Active'
-        ? { at: plan.armedAt.toISOString(), by: actorOf(plan.armedBy, plan.armedByName) }
-        : null,
+    replacement,
+    refusedSinceRevoke: await refusedSinceRevoke(stores, vendorId, old),
+    seenSince: old.createdAt.toISOString(),
+    armed: old.status === 'Active' ? await armedAnswer(stores, old, { uses, replacement }) : null,
   }
+}
+
+const textOf = (at: Date | null): string | null => at?.toISOString() ?? null
+
+const addressesIn = ({ addresses }: ClientUses) =>
+  addresses.map(({ address, lastUsedAt }) => ({ address, lastUsedAt: lastUsedAt.toISOString() }))
+
+async function replacementAnswer(
+  { db }: UsageStores,
+  vendorId: string,
+  clientId: string,
+): Promise<Answer['replacement']> {
+  const client = await findClient(db, { vendorId, clientId })
+  if (!client) return null
+  const uses = await readUses(db, clientId)
+  return {
+    clientId,
+    status: client.status,
+    firstUsedAt: textOf(uses.firstUsedAt),
+    lastUsedAt: textOf(uses.lastUsedAt),
+    addresses: addressesIn(uses),
+  }
+}
+
+async function armedAnswer(
+  { db }: UsageStores,
+  { clientId, createdAt }: ClientRecord,
+  { uses, replacement }: { uses: ClientUses; replacement: Answer['replacement'] },
+): Promise<Answer['armed']> {
+  const armed = await readArmed(db, clientId)
+  if (!armed) return null
+  const { revokesAt, postponed } = endOfQuietDays(armed.quietDays, {
+    createdAt,
+    lastUsedAt: uses.lastUsedAt,
+    missingSince: await missingSince(db),
+    replacementUsed: replacement !== null && replacement.lastUsedAt !== null,
+  })
+  return { quietDays: armed.quietDays, revokesAt: revokesAt.toISOString(), postponed }
+}
+
+/**
+ * The requests of a client, with its secret or its tokens, that were refused because it is revoked.
+ * @throws Problem unavailable if Redis does not answer.
+ */
+async function refusedSinceRevoke(
+  { redis, clock }: UsageStores,
+  vendorId: string,
+  { clientId, revokedAt }: ClientRecord,
+): Promise<Answer['refusedSinceRevoke']> {
+  if (revokedAt === null) return { count: 0, lastAt: null, addresses: [] }
+  const refusals = await latestRefusals(redis, { vendorId, clientId, now_ms: clock.now() }).catch((error) => {
+    throw unavailable('Refused requests cannot be read right now.', error)
+  })
+  // Tokens can also have been revoked one by one before.
+  const refused = refusals.filter(
+    ({ reason, at_ms }) =>
+      reason === 'revoked_client' || (reason === 'revoked' && at_ms >= revokedAt.getTime()),
+  )
+  const [latest] = refused
+  return {
+    count: refused.length,
+    lastAt: latest ? new Date(latest.at_ms).toISOString() : null,
+    addresses: [...new Set(refused.flatMap(({ address }) => address ?? []))],
+  }
+}
+
+async function latestRefusals(
+  redis: Redis,
+  { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
+): Promise<RefusalRecord[]> {
+  const limit = REFUSALS_READ
+  const positions = await listPositions(redis, { of: clientId, after: undefined, limit, now_ms })
+  const requestIds = positions.map(([, requestId]) => requestId)
+  return readRefusals(redis, { vendorId, requestIds, now_ms })
 }

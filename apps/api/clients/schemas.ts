@@ -5,7 +5,7 @@ import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant, refusalCause } from '../http/schemas.ts'
 import { publicKey } from './public-key.ts'
-import { ROTATION_STATES, type RotationState } from './rotation-state.ts'
+import { POSTPONED, QUIET_DAYS_MAX } from './quiet-days.ts'
 
 const NAME_MAX_CHARACTERS = 100
 
@@ -62,6 +62,8 @@ const failing = z
       'Requests were refused in the last 24 hours, and none can have succeeded `since`: its tokens had expired. `cause` and `address` are of the newest. Unless `senderKnown`, anyone who knows the client id may have sent them; they count after 24 hours without a token. null if unknown.',
   })
 
+const status = z.enum(['Active', 'Revoked'])
+
 const client = {
   clientId: z.string(),
   name: z.string(),
@@ -78,7 +80,7 @@ const client = {
   expiresAt: instant
     .nullable()
     .meta({ description: 'From then on it gets no tokens. This never changes; null if it does not expire.' }),
-  status: z.enum(['Active', 'Revoked']),
+  status,
   secretFoundAt: instant.nullable().meta({ description: 'When someone reported its secret.' }),
   secretFoundSource: z.string().nullable().meta({ description: 'Where they found it. Unverified text.' }),
   replaces: z.string().nullable().meta({ description: 'The client that it replaces.' }),
@@ -150,32 +152,59 @@ export const OAuthClientUsage = z
 
 export const ClientRotationChange = z
   .strictObject({
-    armed: z.boolean().optional(),
-    secretPutAway: z.literal(true, 'must be true').optional(),
+    armed: z
+      .strictObject({
+        quietDays: z
+          .int(`must be 1 to ${QUIET_DAYS_MAX}`)
+          .min(1, `must be 1 to ${QUIET_DAYS_MAX}`)
+          .max(QUIET_DAYS_MAX, `must be 1 to ${QUIET_DAYS_MAX}`)
+          .meta({ description: 'Days without a token for the client.' }),
+      })
+      .meta({ id: 'RevocationArming' })
+      .nullable(),
   })
   .meta({ id: 'ClientRotationChange' })
 
-const atOrNull = instant.nullable()
+const addressesUsed = z
+  .array(z.object({ address: z.string(), lastUsedAt: instant }).meta({ id: 'AddressUsed' }))
+  .meta({ description: 'Addresses that got a token in the last 100 days, the latest 200.' })
 
 export const ClientRotation = z
   .object({
-    replacementId: z.string().nullable(),
-    state: z.enum(Object.keys(ROTATION_STATES) as [RotationState]).meta({
-      description: 'Only `safe` says that nothing shows a system that still needs it.',
+    old: z.object({
+      clientId: z.string(),
+      status,
+      lastUsedAt: instant.nullable(),
+      longestQuietHours: z.number().nullable().meta({
+        description: 'The longest time between two tokens since `seenSince`; null if it got fewer than two.',
+      }),
+      addresses: addressesUsed,
     }),
-    evidenceSince: atOrNull,
-    lastUsedAt: atOrNull,
-    longestGapSeconds: z.number().nullable(),
-    expectedNextUseAt: atOrNull,
-    safeFrom: atOrNull,
-    secretPutAwayAt: atOrNull,
-    addresses: z.array(
-      z.object({ address: z.string(), lastUsedAt: instant, move: z.enum(['moved', 'not_yet', 'unknown']) }),
-    ),
-    refusedSinceRevoke: z.number(),
-    refusedAddresses: z.array(z.string()),
-    ifRevokedNow: z.object({ addresses: z.number(), tokensAnHour: z.number() }),
-    armed: z.object({ at: z.iso.datetime(), by: actor }).nullable(),
+    replacement: z
+      .object({
+        clientId: z.string(),
+        status,
+        firstUsedAt: instant.nullable(),
+        lastUsedAt: instant.nullable(),
+        addresses: addressesUsed,
+      })
+      .meta({ id: 'RotationReplacement' })
+      .nullable(),
+    refusedSinceRevoke: z
+      .object({ count, lastAt: instant.nullable(), addresses: z.array(z.string()) })
+      .meta({ description: 'Requests with its secret or its tokens, refused because it is revoked.' }),
+    seenSince: instant,
+    armed: z
+      .object({
+        quietDays: z.int(),
+        revokesAt: instant.meta({ description: 'Any use until then moves it.' }),
+        postponed: z.enum(POSTPONED).nullable().meta({
+          description:
+            'Why it is later than the days since the last use: `uses_may_be_missing`: they are counted from when a use may last have been lost; `replacement_unused`: nothing is revoked before the replacement has got a token.',
+        }),
+      })
+      .meta({ id: 'ArmedRevocation' })
+      .nullable(),
   })
   .meta({ id: 'ClientRotation' })
 

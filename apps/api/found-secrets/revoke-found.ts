@@ -12,5 +12,6 @@ const CLIENTS_AT_ONCE = 5
  */
 export async function revokeFoundClients(db: Database, revocation: Revocation): Promise<void> {
   const found = await listFoundClients(db, { limit: CLIENTS_AT_ONCE })
-  await Promise.all(found.map((client) => revokeClient(revocation, { ...client, revokedBy: null })))
+  const because = async () => ({ reason: 'secret_found' })
+  await Promise.all(found.map((client) => revokeClient(revocation, { ...client, revokedBy: null, because })))
 }

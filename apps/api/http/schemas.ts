@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ClientRecord } from '#shared/oauth/clients.ts'
 
 /** Schemas shared by several answers. They become named schemas of the OpenAPI document. */
 
@@ -17,3 +18,12 @@ export const actor = z.object({ userId: z.string().nullable(), name: z.string() 
 /** Returns the person, or the operator when there is no user id. */
 export const actorOf = (userId: string | null, name: string | null): z.infer<typeof actor> =>
   userId === null ? { userId: null, name: 'operator' } : { userId, name: name ?? '' }
+
+/** Returns who revoked a client. The service says why. */
+export function revokerOf(client: ClientRecord): z.infer<typeof actor> {
+  const { revokedBy, revokedByName, revokedBecause, armedByName } = client
+  if (revokedBecause === 'armed') return { userId: null, name: `the service, armed by ${armedByName}` }
+  if (revokedBecause === 'secret_found')
+    return { userId: null, name: 'the service, because its secret was found' }
+  return actorOf(revokedBy, revokedByName)
+}

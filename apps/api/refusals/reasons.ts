@@ -1,6 +1,6 @@
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import type { RefusalRecord } from '#shared/usage/client-usage.ts'
-import { actorOf } from '../http/schemas.ts'
+import { revokerOf } from '../http/schemas.ts'
 
 /** Why a request was refused and what to do about it, for a person in the client's company. */
 export interface Explanation {
@@ -177,8 +177,11 @@ function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanatio
   if (!client?.revokedAt) {
     return { reason: 'The access token or its signing key was revoked.', advice: NEW_TOKEN }
   }
-  const { name } = actorOf(client.revokedBy, client.revokedByName)
-  return { reason: `${name} revoked the client at ${client.revokedAt.toISOString()}.`, advice: REPLACE }
+  const { name } = revokerOf(client)
+  return {
+    reason: `The client was revoked at ${client.revokedAt.toISOString()} by ${name}.`,
+    advice: REPLACE,
+  }
 }
 
 /** Explains a token request. `about`: the scopes that the client does not have, separated by commas. */

@@ -128,16 +128,14 @@ create table client_creation_keys (
 );
 create index client_creation_keys_by_time on client_creation_keys (created_at);
 
+-- Clients whose revocation is armed. The service removes the row when it carries it out.
 create table client_rotation (
-  client_id          text primary key references oauth_clients,
-  -- when the secret of this client was no longer shown to the person who created it
-  secret_put_away_at timestamptz,
-  -- since when this client is to be revoked once its next expected use has passed without it, and for whom
-  armed_at           timestamptz,
-  armed_by           text references users,
-  check ((armed_at is null) = (armed_by is null))
+  client_id  text primary key references oauth_clients,
+  -- for how many days the client must have got no token
+  quiet_days integer not null check (quiet_days between 1 and 60),
+  armed_at   timestamptz not null,
+  armed_by   text not null references users
 );
-create index client_rotation_armed on client_rotation (armed_at) where armed_at is not null;
 
 create table client_usage (
   client_id       text primary key references oauth_clients,

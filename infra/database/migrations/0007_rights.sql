@@ -28,11 +28,10 @@ grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, e
     created_by, revoked_at, revoked_by, secret_found_at, secret_found_source),
   insert, update (name, status, revoked_by) on oauth_clients to integration_api;
 grant execute on function mark_found_secrets to integration_api;
-grant select, insert, update, delete on client_creation_keys, client_usage_hourly, client_usage_by_minute,
-  client_usage_daily, client_address_usage to integration_api;
+grant select, insert, update, delete on client_creation_keys, client_rotation, client_usage_hourly,
+  client_usage_by_minute, client_usage_daily, client_address_usage to integration_api;
 grant select on usage_writers to integration_api;
-grant select, insert, update on client_usage, client_scope_usage, client_rotation, callback_destinations
-  to integration_api;
+grant select, insert, update on client_usage, client_scope_usage, callback_destinations to integration_api;
 
 grant select, insert (jti, expires_at) on revoked_tokens to integration_api;
 grant execute on function purge_expired_revoked_tokens to integration_api;
@@ -68,7 +67,7 @@ grant select (client_id, vendor_id, name, scopes, status, created_at, created_by
   update (status, revoked_by) on oauth_clients to integration_operator;
 grant select (vendor_id, user_id, idempotency_key, client_id, created_at) on client_creation_keys
   to integration_operator;
-grant select (client_id, armed_by, armed_at) on client_rotation to integration_operator;
+grant select on client_rotation to integration_operator;
 grant select (vendor_id, updated_by, updated_at) on callback_destinations to integration_operator;
 grant select (service_id, name, created_at, revoked_at), insert (service_id, name, secret_hash),
   update (revoked_at) on services to integration_operator;

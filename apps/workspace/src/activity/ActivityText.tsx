@@ -2,12 +2,14 @@ import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import { roleName, SCREENS, useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
+import { onDay } from '../api/time.ts'
 
 /** What happened, as the rest of a sentence that begins with who did it. */
 export function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
   const { to } = useCompany()
   const { subject, detail } = entry
   const { before, after } = detail
+  const armedAt = textIn(detail, 'armedAt')
   const name = textIn(after, 'name') ?? textIn(detail, 'name')
   const id = <code className="wrap">{subject}</code>
   const parts: Record<string, ReactNode> = {
@@ -21,6 +23,9 @@ export function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
     roleAfter: roleIn(after),
     source: <bdi className="wrap">{textIn(detail, 'source')}</bdi>,
     file: <bdi className="wrap">{textIn(detail, 'file')}</bdi>,
+    days: detail.quietDays === 1 ? '1 day' : `${detail.quietDays} days`,
+    armedBy: <bdi>{textIn(detail.armedBy, 'name')}</bdi>,
+    armedAt: armedAt && onDay(new Date(armedAt)),
   }
   return sentenceOf(entry)
     .split(/\{(\w+)\}/)
@@ -32,7 +37,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'client.renamed': 'renamed the client {nameBefore} to {client}',
   'client.revoked': 'revoked the client {client}',
   'client.secret_found': 'marked the secret of the client {client} as found',
-  'client.revocation_armed': 'armed the revocation of the client {client}, for when it is safe',
+  'client.revocation_armed': 'armed the revocation of the client {client} after {days} without use',
   'client.revocation_disarmed': 'disarmed the revocation of the client {client}',
   'company.created': 'created the company',
   'person.added': 'added {person} as {role}',
@@ -50,10 +55,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 /** Why the service disarmed a revocation. */
 const DISARMED_BECAUSE: Readonly<Record<string, string>> = {
-  used: 'because it was used again',
   person_left: 'because the person who armed it may no longer manage clients',
-  database_restored: 'because the database was restored from a backup',
-  no_replacement: 'because no Active client replaces it any more',
+  replacement_revoked: 'because its replacement was revoked',
 }
 
 /** The sentence of an entry, with the names of its parts in braces. It has nothing in it that a person wrote. */
@@ -75,6 +78,8 @@ function sentenceOf({ action, subject, detail }: ActivityEntry): string {
     return `${SENTENCES[action]} at {source}`
   if (action === 'client.revoked' && textIn(detail, 'reason') === 'secret_found')
     return `${SENTENCES[action]}, because its secret was found`
+  if (action === 'client.revoked' && textIn(detail, 'reason') === 'armed')
+    return `${SENTENCES[action]} after {days} without use, as {armedBy} had armed it {armedAt}`
   const why = DISARMED_BECAUSE[textIn(detail, 'reason') ?? '']
   if (action === 'client.revocation_disarmed' && why) return `${SENTENCES[action]}, ${why}`
   if (action !== 'person.changed') return SENTENCES[action] ?? `${action} {subject}`

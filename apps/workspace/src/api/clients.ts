@@ -80,9 +80,9 @@ export function useClient(clientId: string | null, refresh_ms = 10_000) {
   })
 }
 
-/** What a client did: 14 days by hour. */
-export const useUsage = (clientId: string, refresh_ms = 30_000) =>
-  useRead<ClientUsage>([CLIENTS, clientId, 'usage'], { refresh_ms })
+/** What a client did: 14 days by hour. @param clientId null: nothing is requested. */
+export const useUsage = (clientId: string | null, refresh_ms = 30_000) =>
+  useRead<ClientUsage>([CLIENTS, clientId ?? '', 'usage'], { enabled: clientId !== null, refresh_ms })
 
 /** A client's latest requests, newest first. */
 export const useRequests = (clientId: string, refresh_ms = 30_000) =>
@@ -103,33 +103,9 @@ export const useCompanyRefusals = () =>
 export const useRefusal = (requestId: string) =>
   useRead<Refusal>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
 
-const NOTHING_KNOWN: ClientRotation = {
-  replacementId: null,
-  state: 'unknown',
-  evidenceSince: null,
-  lastUsedAt: null,
-  longestGapSeconds: null,
-  expectedNextUseAt: null,
-  safeFrom: null,
-  secretPutAwayAt: null,
-  addresses: [],
-  refusedSinceRevoke: 0,
-  refusedAddresses: [],
-  ifRevokedNow: { addresses: 0, tokensAnHour: 0 },
-  armed: null,
-}
-
-/**
- * Whether a client can be revoked, as the service judges it. `unknown` while the service does not answer: what it said
- * before may no longer be true. Undefined while it loads.
- */
-export function useRotation(clientId: string, refresh_ms = 10_000): ClientRotation | undefined {
-  const { data, isError, fetchStatus } = useRead<ClientRotation>([CLIENTS, clientId, 'rotation'], {
-    refresh_ms,
-  })
-  if (isError || fetchStatus === 'paused') return { ...NOTHING_KNOWN, armed: data?.armed ?? null }
-  return data
-}
+/** What was seen of a client and its replacement. */
+export const useRotation = (clientId: string, refresh_ms = 10_000) =>
+  useRead<ClientRotation>([CLIENTS, clientId, 'rotation'], { refresh_ms })
 
 /**
  * The secret in the answer is the caller's to show and forget: it must not enter the cache.
@@ -163,7 +139,7 @@ export const revokeClient = async (vendorId: string, clientId: string): Promise<
     await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId, 'revoke']), { method: 'POST' }),
   )
 
-/** Arms or disarms the revocation of a client, or says that the secret of its replacement is no longer shown. */
+/** Arms or disarms the revocation of a client. */
 export async function changeRotation(
   vendorId: string,
   clientId: string,
@@ -196,7 +172,7 @@ function showInLists(vendorId: string, client: OAuthClient): void {
 export function clientChanged(vendorId: string, client: OAuthClient & { clientSecret?: never }): void {
   queryClient.setQueryData([vendorId, CLIENTS, client.clientId, undefined], client)
   showInLists(vendorId, client)
-  // What was judged before the change must not be shown after it.
+  // What was seen before the change must not be shown after it.
   void queryClient.resetQueries({ queryKey: [vendorId, CLIENTS, client.clientId, 'rotation'] })
   void queryClient.invalidateQueries({ queryKey: [vendorId, CLIENTS], predicate: isList })
   void reread(vendorId, 'activity')

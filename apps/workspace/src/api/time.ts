@@ -9,7 +9,10 @@ const formatsIn = (timeZone: string) => ({
   clock: new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'medium' }),
   clockShort: new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' }),
   weekDay: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short' }),
-  weekDayOfMonth: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short', day: 'numeric' }),
+  weekDayTime: new Intl.DateTimeFormat('en-GB', {
+    ...{ timeZone, weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+    ...{ hour: '2-digit', minute: '2-digit' },
+  }),
   // Swedish dates are ISO 8601.
   iso: new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }),
 })
@@ -67,8 +70,8 @@ export function bothClocks(at: Date): string {
 
 const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000
 
-/** "Mon 9". */
-export const weekday = (at: Date): string => formats.weekDayOfMonth.format(at)
+/** "Wed, 25 Nov 2026, 03:04", so that a day within a week is not taken for another. */
+export const weekdayTime = (at: Date): string => formats.weekDayTime.format(at)
 
 /** When something began that lasts: "14:00" today, "Sat 14:00" in the last six days, and before that a date. */
 export function since(at: Date, now: Date): string {
@@ -96,12 +99,6 @@ const offset_ms = (at_ms: number): number =>
 /** Counts whole days on from a date. */
 export const daysLater = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)
-
-/** "Tue 03:00" within six days of now, "22 Nov 2026, 03:00" before and after. */
-export const near = (at: Date, now: Date): string =>
-  Math.abs(at.getTime() - now.getTime()) < WEEK_DAYS_CLEAR_MS
-    ? `${formats.weekDay.format(at)} ${clockShort(at)}`
-    : dateTime(at)
 
 const DURATIONS = [
   ['day', 2 * 86_400, 86_400],

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { useClient, useRotation } from '../api/clients.ts'
+import { useClient } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
-import { Moment, useNow } from '../ui/Ago.tsx'
+import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Fact.tsx'
@@ -23,7 +23,6 @@ import { Refusals } from './Refusals.tsx'
 import { RenameClient } from './RenameClient.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
-import { sentenceOf } from './rotation-words.ts'
 import { LastUsed, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
@@ -101,14 +100,13 @@ function usePair(client: OAuthClient | undefined): Pair | undefined {
 
 function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
   const { to } = useCompany()
-  const now = useNow()
   const [, navigate] = useLocation()
   const old = role === 'old' ? client : other
-  const rotation = useRotation(old.clientId)
+  const replacement = role === 'old' ? other : client
   return (
     <Notice
       tone="info"
-      title={role === 'old' ? 'This client is being replaced' : 'This client is taking over'}
+      title={role === 'old' ? 'This client is being replaced' : 'This client replaces another'}
       actions={
         <Button onClick={() => navigate(`${to(SCREENS.clients)}/${old.clientId}/rotate`)}>
           Continue the rotation
@@ -119,18 +117,36 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
       <Link href={`${to(SCREENS.clients)}/${other.clientId}`}>
         <bdi>{other.name}</bdi>
       </Link>
-      .{rotation && <p>{sentenceOf(rotation, now)}</p>}
+      .{' '}
+      {replacement.lastUsedAt ? (
+        <>
+          The replacement was last used <Ago at={replacement.lastUsedAt} />.
+        </>
+      ) : (
+        'The replacement has not been used yet.'
+      )}
     </Notice>
   )
 }
 
 function ClientFacts({ client }: { client: OAuthClient }) {
   const { to } = useCompany()
+  const [, navigate] = useLocation()
   const expired = useExpired(client)
   return (
     <>
       {client.status === 'Revoked' && client.revokedAt && (
-        <Notice tone="info" title="This client is revoked">
+        <Notice
+          tone="info"
+          title="This client is revoked"
+          actions={
+            client.replacedBy && (
+              <Button onClick={() => navigate(`${to(SCREENS.clients)}/${client.clientId}/rotate`)}>
+                Show the rotation
+              </Button>
+            )
+          }
+        >
           Revoked <Moment at={client.revokedAt} /> by <bdi>{client.revokedBy?.name}</bdi>. It can no longer
           get tokens, and the tokens it had are refused.
         </Notice>

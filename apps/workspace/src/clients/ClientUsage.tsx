@@ -1,10 +1,8 @@
 import { useUsage } from '../api/clients.ts'
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
-import { day } from '../api/time.ts'
 import { Ago, Time } from '../ui/Ago.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import { BARS_HEIGHT } from './bars.ts'
-import { HourBars, mostInAnHour } from './HourBars.tsx'
+import { HourChart, mostInAnHour } from './HourChart.tsx'
 import { UnusedScopes } from './UnusedScopes.tsx'
 
 /** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
@@ -26,9 +24,6 @@ export function ClientUsage({ client }: { client: OAuthClient }) {
   )
 }
 
-const LEGEND = 'flex flex-wrap justify-between gap-x-5 gap-y-1 text-[13px] text-ink-3'
-const KEY = 'before:me-1.5 before:inline-block before:size-2.5 before:forced-color-adjust-none'
-
 function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
   const tokens = hours.reduce((sum, each) => sum + each.tokens, 0)
   const refused = hours.reduce((sum, each) => sum + each.refused, 0)
@@ -37,7 +32,6 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
     tokens: 0,
   })
   const said = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
-  const first = hours[0]
   return (
     <>
       <p>
@@ -50,28 +44,12 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
           </>
         )}
       </p>
-      {tokens + refused > 0 && first && (
-        <figure className="grid gap-2">
-          <svg
-            className="h-24 w-full border-b border-line-strong"
-            viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
-            preserveAspectRatio="none"
-            role="img"
-            aria-label={`Tokens and refused requests per hour. ${said}`}
-          >
-            <HourBars hours={hours} most={mostInAnHour(hours)} />
-          </svg>
-          <figcaption className={LEGEND}>
-            <span>
-              <Time at={first.hour} format={day} />
-            </span>
-            <span className={LEGEND}>
-              <span className={`${KEY} before:bg-bar`}>Tokens per hour</span>
-              {refused > 0 && <span className={`${KEY} before:bg-bad`}>Refused</span>}
-            </span>
-            <span>now</span>
-          </figcaption>
-        </figure>
+      {tokens + refused > 0 && (
+        <HourChart
+          hours={hours}
+          most={mostInAnHour(hours)}
+          label={`Tokens and refused requests per hour. ${said}`}
+        />
       )}
     </>
   )

@@ -1,6 +1,5 @@
 import { memo, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useRotation } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
@@ -15,7 +14,6 @@ import type { Order, Wanted } from './find-clients.ts'
 import { type Pair, pairOf } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 import { forgetFresh, useFresh } from './reveal.ts'
-import { STATE_WORDS } from './rotation-words.ts'
 import { ScopesInBrief } from './ScopesInBrief.tsx'
 import { Sparkline } from './Sparkline.tsx'
 import { Expires, LastUsed, Status } from './Status.tsx'
@@ -31,9 +29,6 @@ export interface ClientsTableProps {
 const MARKED_MS = 8_000
 /** About a screenful. */
 const ROWS_A_STEP = 14
-/** Rotations whose state is asked for, a request each. */
-const JUDGED_MOST = 20
-const JUDGED_MS = 60_000
 
 /** Rows are drawn a screenful at a time, so no cell may widen a column. Each fits its longest text; names get the rest. */
 const CELL = {
@@ -52,7 +47,6 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
   }, [fresh])
   const shown = useGrowing(clients.length, ROWS_A_STEP)
   const rows = clients.slice(0, shown).map((client) => ({ client, ...pairOf(client, find) }))
-  const judged = rows.filter(({ role }) => role === 'old').slice(0, JUDGED_MOST)
   const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
   const idCell = statusTold ? 'desk:w-[255px] max-[1760px]:hidden' : 'desk:w-[255px] max-[1640px]:hidden'
   const expiryTold = wanted.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
@@ -103,7 +97,6 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
             <ClientRow
               key={row.client.clientId}
               {...row}
-              judged={judged.includes(row)}
               statusTold={statusTold}
               idCell={idCell}
               expiryTold={expiryTold}
@@ -153,15 +146,13 @@ interface ClientRowProps extends Partial<Pair> {
   statusTold: boolean
   idCell: string
   expiryTold: boolean
-  /** The state of its rotation is shown. */
-  judged: boolean
   /** Just created: marked once. */
   fresh: boolean
   onRevoke: (client: OAuthClient) => void
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, judged, statusTold, idCell, expiryTold, fresh, onRevoke } = props
+  const { client, role, other, statusTold, idCell, expiryTold, fresh, onRevoke } = props
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
@@ -204,7 +195,6 @@ const ClientRow = memo((props: ClientRowProps) => {
       <td className="max-desk:has-[time]:before:content-['Used_']">
         <LastUsed client={client} />
         {role && other && <PairNote client={client} role={role} other={other} />}
-        {judged && <PairState client={client} />}
       </td>
       <td className={CELL.tokens}>
         <Sparkline counts={client.tokensByDay} />
@@ -250,19 +240,13 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const old = role === 'old' ? client : other
   return (
     <Link className="block text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
-      {role === 'old' ? 'Being replaced' : 'Taking over'}
+      {role === 'old' ? 'Being replaced' : client.lastUsedAt ? 'Taking over' : 'Replacement'}
       <span className="off-screen">
-        {role === 'old' ? ' by ' : ' from '}
+        {role === 'old' ? ' by ' : client.lastUsedAt ? ' from ' : ' of '}
         {other.name}
       </span>
     </Link>
   )
-}
-
-/** What the service says of its rotation. */
-function PairState({ client: { clientId } }: { client: OAuthClient }) {
-  const rotation = useRotation(clientId, JUDGED_MS)
-  return rotation && <span className="block text-[13px]">{STATE_WORDS[rotation.state].mark}</span>
 }
 
 const ROWS = Array.from({ length: 12 }, (_, row) => row)

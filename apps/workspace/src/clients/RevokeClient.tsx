@@ -1,18 +1,15 @@
-import { revokeClient, useClient, useRotation } from '../api/clients.ts'
+import { revokeClient, useClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { Ago, useNow } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
-import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
-import { Rehearsal } from './Rehearsal.tsx'
-import { STATE_WORDS, sentenceOf } from './rotation-words.ts'
 
 export interface RevokeClientProps {
   client: OAuthClient
@@ -48,7 +45,6 @@ export function RevokeClient(props: RevokeClientProps) {
           <LastUse client={client} />
         </li>
       </ul>
-      <Evidence client={client} />
       <TypedName
         label="Type the client’s name to confirm"
         name={client.name}
@@ -60,23 +56,6 @@ export function RevokeClient(props: RevokeClientProps) {
         {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
       </p>
     </FormDialog>
-  )
-}
-
-/** What speaks against doing it now, and what would fail. */
-function Evidence({ client: { clientId } }: { client: OAuthClient }) {
-  const now = useNow()
-  const rotation = useRotation(clientId)
-  const warning = rotation && STATE_WORDS[rotation.state].warning
-  return (
-    <>
-      {warning && (
-        <Notice tone="warn" title={warning}>
-          {sentenceOf(rotation, now)}
-        </Notice>
-      )}
-      <Rehearsal rotation={rotation} />
-    </>
   )
 }
 

@@ -1,5 +1,4 @@
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
-import { changeRotation } from '../api/clients.ts'
 import { CompanyContext } from '../api/company.ts'
 import { useSession } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
@@ -43,12 +42,7 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
   const forgive = useCallback(() => setReminded(false), [])
   useLeaveWarning(!saved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
-  function done(): void {
-    setReveal(undefined)
-    if (!replaces) return
-    // Without it, the service takes tokens of the first five minutes for trials.
-    changeRotation(vendorId, replaces.clientId, { secretPutAway: true }).catch(() => undefined)
-  }
+  const done = () => setReveal(undefined)
   return (
     <Dialog
       size="wide"

@@ -1,0 +1,142 @@
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { useUsage } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
+import type { ClientRotation, OAuthClient } from '../api/contract.ts'
+import { day, weekdayTime } from '../api/time.ts'
+import { Ago, Time } from '../ui/Ago.tsx'
+import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
+import { inWords } from './quiet.ts'
+import { Status } from './Status.tsx'
+
+const HISTORY_MS = 10_000
+
+export interface RotationSeenProps {
+  old: OAuthClient
+  replacement: OAuthClient | undefined
+  /** undefined: not known right now. */
+  rotation: ClientRotation | undefined
+}
+
+/** When both clients were used, on one scale, and from where. Nothing is concluded from it. */
+export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) {
+  const before = useUsage(old.clientId, HISTORY_MS)
+  const after = useUsage(replacement?.clientId ?? null, HISTORY_MS)
+  const histories = [before, after].map(({ data, isError }) => (isError ? undefined : data?.hours))
+  const most = mostInAnHour(histories.flatMap((hours) => hours ?? []))
+  const seen = rotation?.old
+  return (
+    <section className="section" aria-labelledby="seen-title">
+      <h2 id="seen-title">Use of {replacement ? 'both clients' : 'the client'}</h2>
+      <Side title="Old" client={old} hours={histories[0]} most={most}>
+        <LastUse rotation={rotation} at={seen?.lastUsedAt} /> Longest time between two uses
+        {rotation && (
+          <>
+            {' '}
+            since <Time at={rotation.seenSince} format={day} />
+          </>
+        )}
+        : {seen && seen.longestQuietHours !== null ? inWords(seen.longestQuietHours) : '–'}.
+      </Side>
+      {replacement && (
+        <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
+          <LastUse rotation={rotation} at={rotation?.replacement?.lastUsedAt} />
+          {rotation?.replacement?.firstUsedAt && (
+            <>
+              {' '}
+              First used on <Time at={rotation.replacement.firstUsedAt} format={weekdayTime} />.
+            </>
+          )}
+        </Side>
+      )}
+      {rotation && <Addresses rotation={rotation} />}
+    </section>
+  )
+}
+
+function LastUse({ rotation, at }: { rotation: ClientRotation | undefined; at: string | null | undefined }) {
+  if (!rotation) return <>Last used: –.</>
+  if (!at) return <>Never used.</>
+  return (
+    <>
+      Last used on <Time at={at} format={weekdayTime} /> (<Ago at={at} />
+      ).
+    </>
+  )
+}
+
+interface SideProps {
+  title: string
+  client: OAuthClient
+  /** undefined: not known right now. */
+  hours: readonly Hour[] | undefined
+  /** In the busiest hour of both clients. */
+  most: number
+  children: ReactNode
+}
+
+function Side({ title, client, hours, most, children }: SideProps) {
+  const { to } = useCompany()
+  return (
+    <section className="grid gap-2 not-first-of-type:mt-5" aria-label={`${title}: ${client.name}`}>
+      <h3 className="flex flex-wrap gap-x-3">
+        <span>{title}</span>
+        <Link href={`${to(SCREENS.clients)}/${client.clientId}`}>
+          <bdi>{client.name}</bdi>
+        </Link>
+        <Status client={client} />
+      </h3>
+      <p>{children}</p>
+      {hours ? (
+        <HourChart
+          hours={hours}
+          most={most}
+          label={`Tokens and refused requests per hour: ${counted(hours)}`}
+        />
+      ) : (
+        <p className="quiet">Tokens per hour: –</p>
+      )}
+    </section>
+  )
+}
+
+function counted(hours: readonly Hour[]): string {
+  const sum = (of: 'tokens' | 'refused') => hours.reduce((all, hour) => all + hour[of], 0)
+  return `${sum('tokens').toLocaleString('en')} and ${sum('refused').toLocaleString('en')} in 14 days`
+}
+
+/** Each address with its last use of either client, those of the old client first. */
+function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotation }) {
+  const of = (list: ClientRotation['old']['addresses'] | undefined) =>
+    new Map(list?.map(({ address, lastUsedAt }) => [address, lastUsedAt]))
+  const [before, after] = [of(old.addresses), of(replacement?.addresses)]
+  const addresses = [...new Set([...before.keys(), ...after.keys()])]
+  if (addresses.length === 0) return null
+  return (
+    <table className="table max-w-[840px]">
+      <caption className="py-2 text-start text-ink-2">Last token at each address, in 100 days</caption>
+      <thead>
+        <tr>
+          <th scope="col">Address</th>
+          <th scope="col">Old</th>
+          {replacement && <th scope="col">Replacement</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {addresses.map((address) => (
+          <tr key={address}>
+            <th scope="row" className="wrap">
+              <code>{address}</code>
+            </th>
+            <UsedAt at={before.get(address)} />
+            {replacement && <UsedAt at={after.get(address)} />}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const UsedAt = ({ at }: { at: string | undefined }) => (
+  <td>{at ? <Time at={at} format={weekdayTime} /> : <span className="quiet">None</span>}</td>
+)
