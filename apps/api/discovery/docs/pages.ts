@@ -10,79 +10,26 @@ import { type Layout, pageOf, type Topic, type TopicGroup } from './layout.ts'
 import { escaped, renderMarkdown } from './markdown.ts'
 import { referenceList, referenceOf, referencePage } from './reference.ts'
 
-/** The topics in reading order. Each is a file of `pages`, but for the tags of the reference. */
-const GROUPS: readonly TopicGroup[] = [
-  {
-    title: 'First steps',
-    topics: [
-      { slug: 'index', title: 'Start here', words: 'What you need, and a first call in five minutes.' },
-      {
-        slug: 'token',
-        title: 'Get a token',
-        words: 'The token request, its answers and errors, and caching.',
-      },
-      { slug: 'scopes', title: 'Scopes', words: 'What each scope allows.' },
-    ],
-  },
-  {
-    title: 'Use the API',
-    topics: [
-      {
-        slug: 'analytics',
-        title: 'Read analytics',
-        words: 'Daily figures, and reading them only if they changed.',
-      },
-      { slug: 'events', title: 'Report events', words: 'Impressions, clicks, orders and boost spend.' },
-      {
-        slug: 'webhooks',
-        title: 'Receive a test event',
-        words: 'The request that arrives at your callback URL, and how to answer it.',
-      },
-    ],
-  },
-  {
-    title: 'Keep it running',
-    topics: [
-      {
-        slug: 'rate-limits',
-        title: 'Rate limits',
-        words: 'How many requests are allowed, and what to do with a 429.',
-      },
-      { slug: 'rotation', title: 'Rotate a secret', words: 'Replace a secret without a gap.' },
-      { slug: 'revocation', title: 'Revoke', words: 'End one token, or a client and all of its tokens.' },
-      {
-        slug: 'found-secrets',
-        title: 'Report a found secret',
-        words: 'For anyone who finds a client secret, and for secret scanners.',
-      },
-      { slug: 'verify', title: 'Verify a token', words: 'For a service that receives access tokens itself.' },
-    ],
-  },
-  {
-    title: 'Look up',
-    topics: [
-      { slug: 'errors', title: 'Errors', words: 'Every error code, why it comes and what to do.' },
-      {
-        slug: 'versioning',
-        title: 'Versions',
-        words: 'What can change, what cannot, and how a route ends.',
-      },
-      { slug: 'changelog', title: 'Changes', words: 'What changed for integrators.' },
-      {
-        slug: 'security',
-        title: 'Report a vulnerability',
-        words: 'Whom to write to, and what happens then.',
-      },
-    ],
-  },
-  {
-    title: 'Reference',
-    topics: [
-      { slug: 'reference', title: 'All routes', words: 'Every route and schema, by tag.' },
-      ...Object.entries(TAGS).map(([tag, words]) => ({ slug: referencePage(tag), title: tag, words })),
-    ],
-  },
-]
+/** Each tag of the OpenAPI document is a page of the reference. */
+const TAG_LIST = Object.entries(TAGS)
+  .map(([tag, words]) => `- [${tag}](${referencePage(tag)}.md): ${words}`)
+  .join('\n')
+
+/** The first page lists all topics in reading order, each group below its title. */
+const TOPIC_LIST =
+  /^## Topics\n\n(.*?)\n(?=## )/ms.exec(read('pages/index.md'))?.[1]?.replace('{{tags}}', TAG_LIST) ?? ''
+const GROUPS: readonly TopicGroup[] = TOPIC_LIST.split(/^### /m)
+  .slice(1)
+  .map((group) => ({
+    title: group.slice(0, group.indexOf('\n')),
+    topics: [...group.matchAll(/^- \[(.+)\]\((.+)\.md\): (.+)$/gm)].map(
+      ([, title = '', slug = '', words = '']) => ({
+        slug,
+        title,
+        words,
+      }),
+    ),
+  }))
 const TOPICS = GROUPS.flatMap(({ topics }) => topics)
 const MISSING: Topic = {
   slug: 'missing',
@@ -139,7 +86,7 @@ export function createDocs(options: DocsOptions): {
     ['/llms.txt', { type: 'text/plain; charset=utf-8', content: () => llmsTxt(options) }],
     ...assets,
   ])
-  const missing = () => html(MISSING, `# ${MISSING.title} {#missing}\n\n${topicList(TOPICS)}`)
+  const missing = () => html(MISSING, `# ${MISSING.title} {#missing}\n\n${TOPIC_LIST}`)
   return { files, missing: () => ({ html: missing(), headers }) }
 }
 
@@ -155,7 +102,7 @@ function markdownOf(topic: Topic, { openapi, issuer, apiResource, securityContac
       : 'the operator of this installation',
   }
   const slots: Record<string, () => string> = {
-    topics: () => topicList(TOPICS.slice(1).filter(({ slug }) => !slug.includes('/'))),
+    tags: () => TAG_LIST,
     'oauth-error-table': oauthErrorTable,
     'oauth-errors': oauthErrors,
     problems,
@@ -166,16 +113,12 @@ function markdownOf(topic: Topic, { openapi, issuer, apiResource, securityContac
     .replaceAll(/^\{\{(.+)\}\}$/gm, (_, name) => (slots[name] as () => string)())
 }
 
-const topicList = (topics: readonly Topic[]): string =>
-  topics.map(({ slug, title, words }) => `- [${title}](${slug}.md): ${words}`).join('\n')
-
 /** Pages that are read away from this server name each other by whole addresses. */
 const withAddresses = (markdown: string, apiResource: string): string =>
   markdown.replaceAll(/\]\(([a-z/-]+\.md)/g, `](${apiResource}/docs/$1`)
 
 /** An index of everything that a program can read here, in the form of llmstxt.org. */
 function llmsTxt({ apiResource, issuer }: DocsOptions): string {
-  const groups = GROUPS.map(({ title, topics }) => `## ${title}\n\n${topicList(topics)}\n`).join('\n')
   return withAddresses(
     `# Integration Access Service
 
@@ -183,7 +126,7 @@ function llmsTxt({ apiResource, issuer }: DocsOptions): string {
 
 Every page below is Markdown. The same pages in HTML begin at ${apiResource}/docs.
 
-${groups}
+${TOPIC_LIST.replaceAll(/^###/gm, '##')}
 ## Descriptions for programs
 
 - [OpenAPI 3.1 document for integrations](${apiResource}/openapi/integrations.json): the routes and schemas of OAuth and Analytics.
@@ -235,4 +178,6 @@ function assetFiles(): [path: string, PublishedFile][] {
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 const resolved = (file: string): string => fileURLToPath(import.meta.resolve(file))
-const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
+function read(file: string): string {
+  return readFileSync(new URL(file, import.meta.url), 'utf8')
+}
