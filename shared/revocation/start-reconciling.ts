@@ -10,24 +10,21 @@ const JITTER = 0.2
 const MINUTE_MS = 60_000
 const NAMINGS_A_MINUTE = 2
 
-const NEW_SERVER = [
-  'info',
-  'redis.new',
-  'a Redis server that is new here will be trusted in a few seconds',
-] as const
+const NEW_SERVER = {
+  level: 'info',
+  event: 'redis.new',
+  text: 'a new server is trusted in a few seconds',
+} as const
 
-/** How each outcome is logged when it is news: level, event and text. */
+/** How each outcome is logged when it is news. */
 const NEWS = {
-  marked: ['info', 'redis.trusted', 'Redis is trusted'],
+  marked: { level: 'info', event: 'redis.trusted', text: 'Redis is trusted' },
   replaced: NEW_SERVER,
   waiting: NEW_SERVER,
-  clocks_apart: ['error', 'clocks.apart', 'wall clocks differ by more than two minutes'],
-  fenced: ['error', 'database.restored', 'the database may have been restored: an operator must confirm it'],
-  failed: ['warn', 'redis.not_trusted', 'Redis cannot be vouched for'],
-} as const satisfies Record<
-  Exclude<Round['outcome'], 'fresh'>,
-  readonly ['info' | 'warn' | 'error', string, string]
->
+  clocks_apart: { level: 'error', event: 'clocks.apart', text: 'wall clocks differ by over two minutes' },
+  fenced: { level: 'error', event: 'database.restored', text: 'an operator must confirm the database' },
+  failed: { level: 'warn', event: 'redis.not_trusted', text: 'Redis cannot be vouched for' },
+} as const satisfies Record<Exclude<Round['outcome'], 'fresh'>, object>
 
 export interface StartReconcilingOptions
   extends Omit<ReconcilerOptions, 'stopping' | 'comparing' | 'learned'> {
@@ -74,7 +71,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
     if (outcome !== 'failed') comparing = false
     if (outcome === 'replaced') turns.count(round)
     if (outcome === 'fresh') return
-    const [level, event, text] = NEWS[outcome]
+    const { level, event, text } = NEWS[outcome]
     const news = outcome === 'failed' ? round.reason : event
     if (news === reported) return
     reported = news
