@@ -99,9 +99,10 @@ export async function wasRemoved(
   { vendorId, email }: { vendorId: string; email: string },
 ): Promise<boolean> {
   const { rows } = await db.raw(
-    `select action from activity
-     where vendor_id = ? and action in ('person.removed', 'person.invited', 'person.added', 'person.joined')
-       and detail->>'email' = ? order by entry_id desc limit 1`,
+    `with theirs as materialized (
+       select entry_id, action from activity where vendor_id = ? and detail->>'email' = ?
+         and action in ('person.removed', 'person.invited', 'person.added', 'person.joined'))
+     select action from theirs order by entry_id desc limit 1`,
     [vendorId, email],
   )
   return rows[0]?.action === 'person.removed'
@@ -109,6 +110,9 @@ export async function wasRemoved(
 
 /** RFC 3339 in milliseconds. */
 const AT = `to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** In microseconds, as Postgres has it. */
+const POSITION = `to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
 export interface ActivityRecord {
   entryId: number
@@ -134,39 +138,64 @@ export interface ActivityFilter {
   to?: Date | undefined
 }
 
-/** Entries of one company, newest first, from the one before `before` on. */
+/** The place of an entry in the list: its time, to the microsecond, and its id. */
+export type ActivityPosition = [at: string, entryId: number]
+
+const LOOKED_AT_MAX = 5_000
+
+/** With the company before it and the time behind it, each has an index. The first leaves the fewest entries. */
+function conditionsOf({ subject, userId, action }: ActivityFilter): [column: string, value: string][] {
+  const conditions: [string, string][] = []
+  if (subject !== undefined) conditions.push(['a.subject', subject])
+  if (userId !== undefined) conditions.push([`coalesce(a.user_id, '')`, userId ?? ''])
+  if (action !== undefined) conditions.push(['a.action', action])
+  return conditions
+}
+
+/**
+ * Lists entries of one company, newest first, after the position `after`. A statement looks at 5,000 entries at most, so
+ * there may be more although fewer than `limit` are returned. `next` is null if there are none.
+ */
 export async function listActivity(
   db: Queryable,
   {
     vendorId,
-    before = Number.MAX_SAFE_INTEGER,
+    after,
     limit,
-    userId,
-    action,
-    subject,
     from,
     to,
-  }: ActivityFilter & { vendorId: string; before: number | undefined; limit: number },
-): Promise<ActivityRecord[]> {
-  const conditions: [sql: string, value: unknown][] = [
-    ['a.vendor_id = ?', vendorId],
-    ['a.entry_id < ?', before],
-  ]
-  if (userId !== undefined) conditions.push(['a.user_id is not distinct from ?', userId])
-  if (action !== undefined) conditions.push(['a.action = ?', action])
-  if (subject !== undefined) conditions.push(['a.subject = ?', subject])
-  if (from !== undefined) conditions.push(['a.at >= ?', from])
-  if (to !== undefined) conditions.push(['a.at < ?', to])
+    ...filter
+  }: ActivityFilter & { vendorId: string; after?: ActivityPosition | undefined; limit: number },
+): Promise<{ records: ActivityRecord[]; next: ActivityPosition | null }> {
+  const [[column, value] = ['a.vendor_id', vendorId], ...others] = conditionsOf(filter)
+  const end = to && !(after && new Date(after[0]) < to) ? [to, 0] : (after ?? ['infinity', 0])
+  // Rows are compared, and ordered, from the column on, so that only its index has the order: by another, Postgres might
+  // walk through any number of entries that do not match.
+  const order = `order by ${column} desc, a.at desc, a.entry_id desc`
+  const candidates = `
+    select a.vendor_id, a.entry_id, a.at, a.action, a.subject, a.detail, a.user_id from activity a
+    where a.vendor_id = ? and (${column}, a.at, a.entry_id) < (?, ?::timestamptz, ?::bigint) and (${column}, a.at) >= (?, ?::timestamptz)
+    ${order} limit ${others.length > 0 ? LOOKED_AT_MAX : limit + 1}`
+  const values = [vendorId, value, ...end, value, from ?? '-infinity'] as string[]
   const { rows } = await db.raw(
-    `select a.entry_id as "entryId", ${AT} as at, a.action, a.subject, a.detail, a.user_id as "userId",
-       u.name as "userName", armer.name as "armedByName"
-     from activity a left join users u using (user_id)
-       left join users armer on armer.user_id = a.detail->>'armedBy'
-     where ${conditions.map(([sql]) => sql).join(' and ')} order by a.entry_id desc limit ?`,
-    [...conditions.map(([, value]) => value as string), limit],
+    `select a.entry_id as "entryId", ${AT} as at, ${POSITION} as position, a.action, a.subject, a.detail,
+       a.user_id as "userId", (select u.name from users u where u.user_id = a.user_id) as "userName",
+       (select u.name from users u where u.user_id = a.detail->>'armedBy') as "armedByName"
+     from (${candidates}) a where ${['true', ...others.map(([name]) => `${name} = ?`)].join(' and ')} ${order} limit ?`,
+    [...values, ...others.map(([, wanted]) => wanted), limit + 1],
   )
-  return rows
+  const records = rows.slice(0, limit)
+  if (rows.length > limit) return { records, next: positionOf(records.at(-1)) }
+  if (others.length === 0) return { records, next: null }
+  const last = await db.raw(
+    `select a.entry_id as "entryId", ${POSITION} as position from (${candidates}) a ${order} limit 1 offset ?`,
+    [...values, LOOKED_AT_MAX - 1],
+  )
+  return { records, next: positionOf(last.rows[0]) }
 }
+
+const positionOf = (row: { position: string; entryId: number } | undefined): ActivityPosition | null =>
+  row ? [row.position, row.entryId] : null
 
 /** An entry of any company, or of the service as a whole. */
 export type ExportedEntry = Omit<ActivityRecord, 'userName' | 'armedByName' | 'action'> & {

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import knex, { type Knex } from 'knex'
+import type { Knex } from 'knex'
 import { insertCompany } from '#shared/accounts/people.ts'
 import { readStoredDays } from '#shared/analytics/daily.ts'
 import type { AnalyticsEvent } from '#shared/analytics/events.ts'
 import { rememberedIds, storeEvents } from '#shared/analytics/ingest.ts'
+import { explainedDatabase, type Plan } from '../support/plans.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
-
-interface Plan {
-  'Node Type': string
-  'Index Name'?: string
-  'Index Cond'?: string
-  'Relation Name'?: string
-  'Conflict Arbiter Indexes'?: string[]
-  'Actual Rows'?: number
-  Plans?: Plan[]
-}
 
 /** The plans of the statements that the services really run, as Postgres itself reports them. */
 describe('the plans of analytics statements', () => {
@@ -23,28 +14,12 @@ describe('the plans of analytics statements', () => {
   const vendorId = companies[7] as string
   let database: TestDatabase
   let db: Knex
-  let plans: Plan[] = []
+  let explained: Awaited<ReturnType<typeof explainedDatabase>>
 
   before(async () => {
     database = await createTestDatabase()
-    db = knex({
-      client: 'pg',
-      connection: database.ownerUrl,
-      pool: {
-        min: 1,
-        max: 1,
-        afterCreate(
-          connection: { on(event: string, listener: (notice: { message: string }) => void): void },
-          done: () => void,
-        ) {
-          connection.on('notice', ({ message }) => {
-            const json = /^duration: [^{]*plan:\n(.*)$/s.exec(message)?.[1]
-            if (json) plans.push(JSON.parse(json).Plan)
-          })
-          done()
-        },
-      },
-    })
+    explained = await explainedDatabase(database.ownerUrl)
+    db = explained.db
     for (const id of companies) {
       await insertCompany(db, { vendorId: id, name: id, timezone: 'UTC', currency: 'EUR' })
     }
@@ -57,28 +32,14 @@ describe('the plans of analytics statements', () => {
        select vendor_id, gen_random_uuid()::text from companies, generate_series(1, 1000)`,
     )
     // Nothing is analysed: the plans have to be right before the statistics are.
-    await db.raw("load 'auto_explain'")
-    for (const setting of [
-      'auto_explain.log_min_duration = 0',
-      'auto_explain.log_analyze = on',
-      'auto_explain.log_nested_statements = on',
-      "auto_explain.log_format = 'json'",
-      'auto_explain.log_level = notice',
-    ]) {
-      await db.raw(`set ${setting}`)
-    }
+    await explained.explain()
   })
   after(async () => {
     await db.destroy()
     await database.drop()
   })
 
-  async function plansOf(work: () => Promise<unknown>): Promise<Plan[]> {
-    plans = []
-    await work()
-    return plans.flatMap(nodes)
-  }
-  const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)]
+  const plansOf = (work: () => Promise<unknown>): Promise<Plan[]> => explained.plansOf(work)
   const scansOf = (found: Plan[], relation: string): Plan[] =>
     found.filter((node) => node['Relation Name'] === relation && /Scan/.test(node['Node Type']))
 

@@ -50,33 +50,35 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     assert.deepEqual((await list()).json.entries[0].by, { userId: null, name: 'operator' })
   })
 
-  it('goes through all pages without a double or a gap, and never to another company', async () => {
-    const other = await api.createCompany()
-    const append = (company: string, index: number) =>
-      record(api.db, { vendorId: company, by: owner.userId }, 'callback.saved', `${company}-${index}`)
-    // Neighbours at the edge of a page are of one company, or of two.
-    for (const index of [0, 1, 2, 3]) await append(vendorId, index)
-    for (const index of [4, 5, 6])
-      for (const company of [other.vendorId, vendorId]) await append(company, index)
+  for (const [order, at, indexes] of [
     // A transaction that began later may have been given the lower number.
-    await api.db.raw(`update activity set at = now() - entry_id * interval '1 s' where vendor_id = ?`, [
-      vendorId,
-    ])
-    for (const limit of [1, 3, 7, 200]) {
-      const seen: string[] = []
-      let cursor: string | null = null
-      do {
-        const { json } = await list(`?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`)
-        seen.push(...json.entries.map(({ subject }: { subject: string }) => subject))
-        cursor = json.nextCursor
-        assert.ok(seen.length <= 7, `limit ${limit}: pages repeat`)
-      } while (cursor)
-      assert.deepEqual(
-        seen,
-        [6, 5, 4, 3, 2, 1, 0].map((index) => `${vendorId}-${index}`),
-      )
-    }
-  })
+    ['newest first', `now() - entry_id * interval '1 s'`, [0, 1, 2, 3, 4, 5, 6]],
+    ['by number where the time is the same', 'now()', [6, 5, 4, 3, 2, 1, 0]],
+  ] as const)
+    it(`goes through all pages ${order}, without a double or a gap, and never to another company`, async () => {
+      const other = await api.createCompany()
+      const append = (company: string, index: number) =>
+        record(api.db, { vendorId: company, by: owner.userId }, 'callback.saved', `${company}-${index}`)
+      // Neighbours at the edge of a page are of one company, or of two.
+      for (const index of [0, 1, 2, 3]) await append(vendorId, index)
+      for (const index of [4, 5, 6])
+        for (const company of [other.vendorId, vendorId]) await append(company, index)
+      await api.db.raw(`update activity set at = ${at} where vendor_id = ?`, [vendorId])
+      for (const limit of [1, 3, 7, 200]) {
+        const seen: string[] = []
+        let cursor: string | null = null
+        do {
+          const { json } = await list(`?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`)
+          seen.push(...json.entries.map(({ subject }: { subject: string }) => subject))
+          cursor = json.nextCursor
+          assert.ok(seen.length <= 7, `limit ${limit}: pages repeat`)
+        } while (cursor)
+        assert.deepEqual(
+          seen,
+          indexes.map((index) => `${vendorId}-${index}`),
+        )
+      }
+    })
 
   it('filters by person, kind, client and time, together too', async () => {
     const other = await api.createPerson({ vendorId, role: 'admin' })
@@ -119,6 +121,29 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     const second = await list(`?userId=${other.userId}&limit=1&cursor=${first.json.nextCursor}`)
     assert.equal(second.json.entries[0].action, 'client.revoked')
     assert.equal(second.json.nextCursor, null)
+  })
+
+  it('looks at 5,000 entries a page, and says where to go on', async () => {
+    const by = { vendorId, by: owner.userId }
+    await record(api.db, by, 'client.renamed', 'the oldest')
+    await api.db.raw(
+      `insert into activity (vendor_id, user_id, action, subject)
+       select ?, ?, 'callback.saved', 'hooks.example' from generate_series(1, 5000)`,
+      [vendorId, owner.userId],
+    )
+    await record(api.db, by, 'client.renamed', 'the newest')
+    const search = `?userId=${owner.userId}&action=client.renamed`
+    const pages: [subjects: string[], isLast: boolean][] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const { json } = await list(`${search}${cursor && `&cursor=${cursor}`}`)
+      cursor = json.nextCursor
+      pages.push([json.entries.map(({ subject }: { subject: string }) => subject), cursor === null])
+    }
+    assert.deepEqual(pages, [
+      [['the newest'], false],
+      [['the oldest'], true],
+    ])
   })
 
   for (const [search, pointer] of [

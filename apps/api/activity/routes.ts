@@ -3,7 +3,7 @@ import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '#shared/acc
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Manager } from '../http/manager.ts'
-import { nextCursor, page, pageParameters } from '../http/page.ts'
+import { cursorOf, nextCursor, pageParameters } from '../http/page.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { actor, actorOf, instant } from '../http/schemas.ts'
 
@@ -25,7 +25,7 @@ const action = z
   .meta({ id: 'ActivityAction' })
 
 const ActivityQuery = z.strictObject({
-  ...pageParameters(z.tuple([z.int().positive()])),
+  ...pageParameters(z.tuple([z.iso.datetime(), z.int().positive()])),
   userId: z
     .string()
     .max(64, 'must be the id of a person, or operator')
@@ -72,21 +72,21 @@ export const createActivityRoutes = ({
     operationId: 'listActivity',
     tag: 'Activity',
     summary: 'List the activity of a company',
-    description: 'Newest first. Entries are never changed or removed.',
+    description:
+      'Newest first. Entries are never changed or removed. With two filters or more, a page may have fewer entries than `limit`, or none, although there are more: go on while there is a `nextCursor`.',
     by: manager,
     query: ActivityQuery,
     answers: { 200: { description: 'A page of entries.', schema: ActivityPage } },
     async handle({ vendorId, query: { limit, cursor, userId, clientId, ...filter } }) {
-      const records = await listActivity(db, {
+      const { records, next } = await listActivity(db, {
         vendorId,
-        before: cursor?.[0],
-        limit: limit + 1,
+        after: cursor,
+        limit,
         userId: userId === 'operator' ? null : userId,
         subject: clientId,
         ...filter,
       })
-      const { rows, nextCursor } = page(records, limit, ({ entryId }) => [entryId])
-      return { entries: rows.map(shown), nextCursor }
+      return { entries: records.map(shown), nextCursor: next && cursorOf(next) }
     },
   }),
 ]

@@ -59,8 +59,11 @@ export function page<T>(
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   if (rows.length <= limit || last === undefined) return { rows: shown, nextCursor: null }
-  return { rows: shown, nextCursor: Buffer.from(JSON.stringify(positionOf(last))).toString('base64url') }
+  return { rows: shown, nextCursor: cursorOf(positionOf(last)) }
 }
+
+export const cursorOf = (position: unknown): string =>
+  Buffer.from(JSON.stringify(position)).toString('base64url')
 
 export const nextCursor = z
   .string()

@@ -61,7 +61,7 @@ create table sessions (
   openid_sid       text check (char_length(openid_sid) between 1 and 255),
   constraint sessions_sid_of_issuer check (openid_sid is null or openid_issuer is not null)
 );
-create index sessions_by_user on sessions (user_id);
+create index sessions_by_user on sessions (user_id, created_at desc, session_id desc);
 create index sessions_by_expiry on sessions (expires_at);
 create index sessions_by_use on sessions (last_seen_at);
 create index sessions_by_openid_sid on sessions (openid_sid) where openid_sid is not null;

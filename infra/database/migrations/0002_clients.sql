@@ -45,13 +45,17 @@ create table oauth_clients (
   constraint oauth_clients_found_source check (secret_found_source is null or secret_found_at is not null)
 );
 create index oauth_clients_by_company on oauth_clients (vendor_id, created_at desc, client_id desc);
+create index oauth_clients_by_status on oauth_clients (vendor_id, status, created_at desc, client_id desc);
+create index oauth_clients_by_finding on oauth_clients (vendor_id, created_at desc, client_id desc)
+  where secret_found_at is not null;
+create index oauth_clients_found_and_active on oauth_clients (secret_found_at)
+  where secret_found_at is not null and status = 'Active';
 create index oauth_clients_by_revocation on oauth_clients (revoked_at) where revoked_at is not null;
-create index oauth_clients_by_replaced on oauth_clients (replaces) where replaces is not null;
+create index oauth_clients_by_replaced on oauth_clients (replaces, status, created_at desc, client_id)
+  where replaces is not null;
 create unique index one_active_replacement on oauth_clients (replaces)
   where replaces is not null and status = 'Active';
 create index oauth_clients_by_secret on oauth_clients (secret_hash) where secret_hash is not null;
-create index oauth_clients_by_finding on oauth_clients (vendor_id)
-  where secret_found_at is not null and status = 'Active';
 create trigger company_is_not_erased before insert on oauth_clients
   for each row execute function company_is_not_erased();
 

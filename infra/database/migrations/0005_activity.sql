@@ -13,10 +13,11 @@ create table activity (
   constraint activity_by_one check (user_id is null or operator is null),
   constraint activity_of_company check (vendor_id is not null or operator is not null)
 );
-create index activity_by_company on activity (vendor_id, entry_id);
-create index activity_by_user on activity (vendor_id, user_id, entry_id);
-create index activity_by_action on activity (vendor_id, action, entry_id);
-create index activity_by_subject on activity (vendor_id, subject, entry_id);
-create index activity_by_time on activity (vendor_id, at);
+create index activity_by_company on activity (vendor_id, at, entry_id);
+create index activity_by_user on activity (vendor_id, coalesce(user_id, ''), at, entry_id);
+create index activity_by_action on activity (vendor_id, action, at, entry_id);
+create index activity_by_subject on activity (vendor_id, subject, at, entry_id);
+create index activity_by_address on activity (vendor_id, (detail->>'email'))
+  where action in ('person.removed', 'person.invited', 'person.added', 'person.joined');
 create index activity_of_erasures on activity (subject)
   where action in ('person.erased', 'company.erased') and operator is not null;

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import type { Knex } from 'knex'
+import { listActivity, wasRemoved } from '#shared/accounts/activity.ts'
+import { listInvitations } from '#shared/accounts/invitations.ts'
+import { listMembers, PEOPLE_MAX } from '#shared/accounts/people.ts'
+import { findClient, listClients } from '#shared/oauth/clients.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
+import { listSessions } from '../../apps/api/sessions/sessions.ts'
+import { explainedDatabase, type Plan } from '../support/plans.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+const ROWS = 50_000
+const USERS = 4 * ROWS
+const LIMIT = 51
+/** A page, and for each of its rows those that it names in other tables. */
+const PAGE_ROWS_MAX = 4 * LIMIT
+/** By a statement that lists, and by one that says where to go on. */
+const LOOKED_AT_MAX = 2 * 5_000
+
+/** Rows that scans read, whether they were kept or not. */
+const rowsRead = (found: Plan[]): number =>
+  found
+    .filter((node) => /Scan/.test(node['Node Type']) && node['Node Type'] !== 'Subquery Scan')
+    .map(
+      (node) =>
+        ((node['Actual Rows'] ?? 0) +
+          (node['Rows Removed by Filter'] ?? 0) +
+          (node['Rows Removed by Index Recheck'] ?? 0)) *
+        (node['Actual Loops'] ?? 1),
+    )
+    .reduce((sum, rows) => sum + rows, 0)
+
+describe('the plan of a list, with tables of tens of thousands of rows', () => {
+  const now = new Date('2026-11-20T12:00:00Z')
+  const [old, busy] = ['ven_old', 'ven_busy']
+  const replaced = newClientId()
+  let database: TestDatabase
+  let db: Knex
+  let plansOf: (work: () => Promise<unknown>) => Promise<Plan[]>
+
+  before(async function () {
+    this.timeout(300_000)
+    database = await createTestDatabase()
+    const explained = await explainedDatabase(database.ownerUrl)
+    ;({ db, plansOf } = explained)
+    await fill()
+    await explained.explain()
+  })
+  after(async () => {
+    await db.destroy()
+    await database.drop()
+  })
+
+  /** The entries of the old company are all older than those of the busy one. */
+  async function fill(): Promise<void> {
+    await db.raw('set session_replication_role = replica')
+    await db.raw(
+      `insert into companies (vendor_id, name, timezone, currency) select id, id, 'UTC', 'EUR' from unnest(?::text[]) as id`,
+      [[old, busy]],
+    )
+    await db.raw(
+      `insert into users (user_id, email, name, password_hash)
+       select 'usr_' || n, n || '@people.example', 'Someone', '$argon2id$none' from generate_series(1, ?::int) as n`,
+      [USERS],
+    )
+    await db.raw(
+      `insert into memberships select case when n <= ? then ? else 'ven_' || n end, 'usr_' || n, 'member'
+       from generate_series(1, ?::int) as n`,
+      [PEOPLE_MAX, busy, USERS],
+    )
+    for (const vendorId of [old, busy])
+      await db.raw(
+        `insert into activity (vendor_id, user_id, action, subject, detail, at)
+         select ?, case when n % 2 = 0 then 'usr_49999' when n < 10000 then 'usr_3' end, case when n % 2 = 0 then 'callback.saved' else 'person.invited' end,
+           'subject ' || n % 2, jsonb_build_object('email', n || '@people.example'), ?::timestamptz + n * interval '1 minute'
+         from generate_series(1, ?::int) as n`,
+        [vendorId, vendorId === old ? '2025-01-01Z' : '2026-01-01Z', ROWS],
+      )
+    await db.raw(
+      `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, status, revoked_at, replaces, secret_found_at, created_at)
+       select 'cli_' || lpad(n::text, 22, '0'), ?, 'n', array['boost:read'], sha256(n::text::bytea),
+         case when n > 3 then 'Revoked' else 'Active' end, case when n > 3 then now() end, case when n > 3 then ? end,
+         case when n % 2 = 0 then now() end, ?::timestamptz + n * interval '1 minute'
+       from generate_series(1, ?::int) as n`,
+      [busy, replaced, '2026-01-01Z', ROWS],
+    )
+    await db.raw(
+      `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
+       values (?, ?, 'n', array['boost:read'], sha256('x'))`,
+      [replaced, busy],
+    )
+    await db.raw(
+      `insert into sessions (token_hash, user_id, created_at, expires_at, last_seen_at, address, user_agent)
+       select sha256(n::text::bytea), 'usr_1', ?::timestamptz - n * interval '1 second', ?::timestamptz + interval '1 hour', ?, '', ''
+       from generate_series(1, ?::int) as n`,
+      [now, now, now, ROWS],
+    )
+    await db.raw('analyze')
+  }
+
+  const activity =
+    (vendorId: string, filter: object = {}, after?: [string, number]) =>
+    () =>
+      listActivity(db, { vendorId, after, limit: LIMIT, ...filter })
+  const clients = (filter: object) => () =>
+    listClients(db, { vendorId: busy, status: undefined, after: undefined, limit: LIMIT, ...filter })
+  const callbacks = { userId: 'usr_49999', action: 'callback.saved' }
+  const lists: [name: string, work: () => Promise<unknown>, most?: number][] = [
+    ['the activity', activity(busy)],
+    ['the activity of a company without recent entries', activity(old)],
+    ['a later page of the activity', activity(busy, {}, ['2026-02-01T00:00:00Z', 1])],
+    ['the activity of a person', activity(old, { userId: 'usr_49999' })],
+    ['the activity of a person who did nothing', activity(busy, { userId: 'usr_2' })],
+    ['the activity of a person who did much long ago', activity(busy, { userId: 'usr_3' })],
+    ['the activity of operators', activity(old, { userId: null })],
+    ['the activity of a kind', activity(old, { action: 'callback.saved' })],
+    ['the activity about a client', activity(busy, { subject: 'subject 3' })],
+    ['the activity of a person and a kind', activity(old, callbacks), LOOKED_AT_MAX],
+    [
+      'the activity of a person and a kind that the person never did',
+      activity(busy, { ...callbacks, userId: null }),
+      LOOKED_AT_MAX,
+    ],
+    [
+      'the activity of a day',
+      activity(old, { from: new Date('2025-01-20Z'), to: new Date('2025-01-21Z') }),
+      LOOKED_AT_MAX,
+    ],
+    [
+      'the activity of a day without any',
+      activity(old, { from: new Date('2024-02-01Z'), to: new Date('2024-02-02Z') }),
+      LOOKED_AT_MAX,
+    ],
+    [
+      'the activity since a day',
+      activity(busy, { ...callbacks, userId: null, from: new Date('2026-02-03Z') }),
+      LOOKED_AT_MAX,
+    ],
+    [
+      'the address of who was removed',
+      () => wasRemoved(db, { vendorId: busy, email: 'nobody@people.example' }),
+    ],
+    ['clients', clients({})],
+    ['Active clients', clients({ status: 'Active' })],
+    ['Revoked clients', clients({ status: 'Revoked' })],
+    ['clients whose secret was found', clients({ secretFound: true })],
+    ['Active clients whose secret was found', clients({ secretFound: true, status: 'Active' })],
+    ['a client that many replaced', () => findClient(db, { vendorId: busy, clientId: replaced })],
+    [
+      'sessions',
+      () => listSessions(db, { userId: 'usr_1', now, idle_ms: 3_600_000, after: undefined, limit: LIMIT }),
+    ],
+    ['people', () => listMembers(db, busy), 2 * PEOPLE_MAX],
+    ['invitations', () => listInvitations(db, { vendorId: busy, now })],
+  ]
+  for (const [name, work, most = 0] of lists)
+    it(`reads no more than a page for ${name}`, async () => {
+      // A named statement gets another plan after its fifth run.
+      for (let run = 1; run <= 7; run += 1) {
+        const found = await plansOf(work)
+        const rows = rowsRead(found)
+        assert.ok(found.length > 0)
+        assert.ok(rows <= PAGE_ROWS_MAX + most, `${rows} rows: ${JSON.stringify(found)}`)
+      }
+    })
+})

@@ -1,0 +1,61 @@
+import knex, { type Knex } from 'knex'
+
+export interface Plan {
+  'Node Type': string
+  'Index Name'?: string
+  'Index Cond'?: string
+  'Relation Name'?: string
+  'Conflict Arbiter Indexes'?: string[]
+  'Actual Rows'?: number
+  'Actual Loops'?: number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Index Recheck'?: number
+  Plans?: Plan[]
+}
+
+/** A connection, and the plans of the statements that really run on it, as Postgres itself reports them. */
+export async function explainedDatabase(ownerUrl: string) {
+  let plans: Plan[] = []
+  const db: Knex = knex({
+    client: 'pg',
+    connection: ownerUrl,
+    pool: {
+      min: 1,
+      max: 1,
+      afterCreate(
+        connection: { on(event: string, listener: (notice: { message: string }) => void): void },
+        done: () => void,
+      ) {
+        connection.on('notice', ({ message }) => {
+          const json = /^duration: [^{]*plan:\n(.*)$/s.exec(message)?.[1]
+          if (json) plans.push(JSON.parse(json).Plan)
+        })
+        done()
+      },
+    },
+  })
+  return {
+    db,
+    /** From here on, statements are explained. */
+    async explain(): Promise<void> {
+      await db.raw("load 'auto_explain'")
+      for (const setting of [
+        'auto_explain.log_min_duration = 0',
+        'auto_explain.log_analyze = on',
+        'auto_explain.log_nested_statements = on',
+        "auto_explain.log_format = 'json'",
+        'auto_explain.log_level = notice',
+      ]) {
+        await db.raw(`set ${setting}`)
+      }
+    },
+    /** Every node of the plans of what `work` runs. */
+    async plansOf(work: () => Promise<unknown>): Promise<Plan[]> {
+      plans = []
+      await work()
+      return plans.flatMap(nodes)
+    },
+  }
+}
+
+const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)]
