@@ -2,8 +2,9 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
 import type { SigningKeys } from '#shared/access-tokens/signing-keys.ts'
-import { Problem } from '#shared/problems/problems.ts'
+import { Problem, unavailable } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
+import { createFairQueue } from '#shared/process/fair-queue.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
@@ -41,6 +42,10 @@ import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
 /** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
+/** Of people. Each takes about one connection to Postgres, so one company leaves the others most of them. */
+const REQUESTS_AT_ONCE_PER_COMPANY = 2
+const REQUESTS_WAITING_MAX = 500
+const REQUEST_WAIT_MS = 5_000
 
 /** Connections to the Postgres primary, separated by purpose. */
 export interface ApiPools {
@@ -81,6 +86,7 @@ export interface ApiDependencies {
     apiPerSession: RateLimit
     callbackTestPerCompany: RateLimit
     clientCreationsPerCompany: RateLimit
+    changesPerCompany: RateLimit
     foundSecretsPerAddress: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
@@ -127,7 +133,10 @@ function createRouters(deps: ApiDependencies) {
   return { routers: [routerOf(routes), discovery, health], missingPage }
 }
 
-const createRoutes = (deps: ApiDependencies): Route[] => [...integratorRoutes(deps), ...workspaceRoutes(deps)]
+function createRoutes(deps: ApiDependencies): Route[] {
+  const access = accessOfPeople(deps)
+  return [...integratorRoutes(deps, access), ...workspaceRoutes(deps, access)]
+}
 
 /** The OpenAPI document without a running service: only the routes' descriptions are read, so they need no stores. */
 export function describeApi(settings: { issuer: string; apiResource: string }): ApiDocument {
@@ -148,7 +157,7 @@ const withoutStores = (settings: { issuer: string; apiResource: string }) => {
 }
 
 /** The routes for access tokens, and the workspace's daily figures, which are the same. */
-function integratorRoutes(deps: ApiDependencies): Route[] {
+function integratorRoutes(deps: ApiDependencies, { manager }: AccessOfPeople): Route[] {
   const { settings, clock, pools, revocation, signingKeys, limits } = deps
   const { issuer, apiResource } = settings
   const tokens = createAccessTokens({
@@ -160,16 +169,17 @@ function integratorRoutes(deps: ApiDependencies): Route[] {
     clock,
   })
   const accessToken = createAccessTokenAccess({ tokens, rateLimit: limits.apiPerClient })
-  const { manager } = accessOfPeople(deps)
   const eventLimit = limits.apiEventsPerClient
   return createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken, eventLimit })
 }
 
 /** The routes for sessions, and those that begin one. */
-function workspaceRoutes(deps: ApiDependencies): Route[] {
+function workspaceRoutes(
+  deps: ApiDependencies,
+  { cookie, session, manager, changer, owner }: AccessOfPeople,
+): Route[] {
   const { settings, clock, pools, redis, revocation, limits, callbacks, metrics } = deps
   const { workspace: db } = pools
-  const { cookie, session, manager, owner } = accessOfPeople(deps)
   const { openid, builtInAccounts, sessionIdle_ms } = settings
   const baseUrl = new URL(settings.apiResource).origin
   return [
@@ -199,10 +209,18 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
       clock,
       revocation,
       manager,
+      changer,
       creationsPerCompany: limits.clientCreationsPerCompany,
     }),
     ...createFoundSecretRoutes({ db, metrics, perAddress: limits.foundSecretsPerAddress }),
-    ...createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
+    ...createCallbackRoutes({
+      db,
+      clock,
+      manager,
+      changer,
+      testLimit: limits.callbackTestPerCompany,
+      ...callbacks,
+    }),
     ...createActivityRoutes({ db, manager }),
     ...createPeopleRoutes({ db, clock, manager, owner, baseUrl, builtInAccounts }),
     ...createRefusalRoutes({ db, redis, clock, manager }),
@@ -219,6 +237,8 @@ const builtInAccess = (builtInAccounts: boolean): Access<object> => ({
   problems: ['forbidden'],
 })
 
+type AccessOfPeople = ReturnType<typeof accessOfPeople>
+
 function accessOfPeople({ settings, clock, pools: { workspace: db }, limits }: ApiDependencies) {
   const cookie = createSessionCookie({ baseUrl: settings.apiResource })
   const session = createSessionAccess({
@@ -231,10 +251,21 @@ function accessOfPeople({ settings, clock, pools: { workspace: db }, limits }: A
       requestsPerSession: limits.apiPerSession,
     },
   })
+  const queue = createFairQueue({
+    atOnce: db?.client.pool.max ?? 1,
+    atOncePerKey: REQUESTS_AT_ONCE_PER_COMPANY,
+    waitingMax: REQUESTS_WAITING_MAX,
+    wait_ms: REQUEST_WAIT_MS,
+    refusal: () => unavailable('Too many requests for this company are waiting. Try again shortly.'),
+  })
+  const parts = { session, db, queue }
+  const changes = limits.changesPerCompany
   return {
     cookie,
     session,
-    manager: createManagerAccess({ session, db }),
-    owner: createManagerAccess({ session, db }, { roles: ['owner'] }),
+    manager: createManagerAccess(parts),
+    /** As manager, for what changes something. */
+    changer: createManagerAccess(parts, { changes }),
+    owner: createManagerAccess(parts, { roles: ['owner'], changes }),
   }
 }

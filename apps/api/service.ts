@@ -190,6 +190,7 @@ function createLimits({
     apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
     callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     foundSecretsPerAddress: limit('found-secrets', config.RATE_FOUND_SECRETS_PER_ADDRESS),
+    changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
     clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
   }
 }

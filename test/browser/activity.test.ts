@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { ACTIVITY_ACTIONS } from '#shared/accounts/activity.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import { KINDS } from '../../apps/workspace/src/activity/filters.ts'
 import { runAdmin } from '../support/admin.ts'
 import {
@@ -8,6 +9,7 @@ import {
   api,
   assertAccessible,
   createClient,
+  GLOBEX_OWNER,
   OWNER,
   sessionToken,
   testWorkspace,
@@ -82,7 +84,7 @@ describe('workspace: Activity', () => {
     const download = await downloading
     assert.match(download.suggestedFilename(), /^activity_ven_acme_\d{4}-\d\d-\d\d\.csv$/)
     const [header, newest, ...others] = (await readFile(await download.path(), 'utf8')).split('\r\n')
-    assert.equal(header, 'at,action,subject,by,by_user_id,before,after,detail,entry_id,log,head')
+    assert.equal(header, 'at,action,subject,by,by_user_id,before,after,detail,entry_id')
     assert.match(newest ?? '', new RegExp(`client.created,${clientId},.+,usr_`))
     assert.ok((newest ?? '').includes('""name"":""=1+1, \\""quoted\\""""'), newest)
     assert.ok(others.some((line) => line.includes('Demo client of the local stack')))
@@ -128,6 +130,28 @@ describe('workspace: Activity', () => {
     await search.getByRole('button', { name: 'Clear filters' }).click()
     await items.nth(2).waitFor()
     await page.waitForURL('**/ven_acme/activity')
+  })
+
+  it('looks further back by itself when the latest entries do not match the filters', async () => {
+    const { stack } = await testWorkspace()
+    const db = createPostgres({ url: stack.stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+    const { user_id: userId } = await db('users').where({ email: GLOBEX_OWNER }).first()
+    const entry = {
+      vendor_id: 'ven_globex',
+      user_id: userId,
+      action: 'callback.saved',
+      subject: 'old.example',
+    }
+    await db('activity').insert({ ...entry, detail: { after: { host: 'old.example' } }, at: '2026-01-01' })
+    await db.raw(
+      `insert into activity (vendor_id, user_id, action, subject, at)
+       select 'ven_globex', ?, 'person.invited', 'usr_x', '2026-01-02' from generate_series(1, 6000)`,
+      [userId],
+    )
+    await db.destroy()
+    const path = `/ven_globex/activity?person=${userId}&kind=callback.saved`
+    tab = await visit({ as: GLOBEX_OWNER, path })
+    await tab.page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).waitFor()
   })
 
   it('says in sentences what happened to people', async () => {

@@ -32,6 +32,7 @@ export function testStack(): Promise<TestStack> {
       RATE_SIGN_IN_PER_ACCOUNT: '1000/60',
       RATE_SIGN_IN_PER_ADDRESS: '1000/60',
       RATE_API_PER_SESSION: '100000/60',
+      RATE_CHANGES_PER_COMPANY: '100000/60',
     },
   })
   return starting

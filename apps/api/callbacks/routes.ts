@@ -21,6 +21,8 @@ export interface CallbackDependencies {
   db: Database
   clock: Clock
   manager: Access<Manager>
+  /** As manager, for what changes something. */
+  changer: Access<Manager>
   resolve: Resolve
   judgeAddress: AddressRule
   sender: TestSender
@@ -46,7 +48,7 @@ const getCallback = ({ db, manager: by }: CallbackDependencies): Route =>
     handle: ({ vendorId }) => shown(db, vendorId),
   })
 
-function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: CallbackDependencies): Route {
+function patchCallback({ db, clock, changer: by, resolve, judgeAddress }: CallbackDependencies): Route {
   /** @throws Problem if DNS returns a non-public address. Without an answer the URL is saved, since sends fail closed. */
   async function verify(ctx: ApiContext, url: CallbackUrl): Promise<boolean> {
     if (url.address !== null) return true

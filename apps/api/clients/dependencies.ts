@@ -13,5 +13,7 @@ export interface ClientDependencies {
   clock: Clock
   revocation: Revocation
   manager: Access<Manager>
+  /** As manager, for what changes something. */
+  changer: Access<Manager>
   creationsPerCompany: RateLimit
 }

@@ -4,7 +4,7 @@ import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts
 import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClient, RenamedOAuthClient } from './schemas.ts'
 
-export const patchClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+export const patchClient = ({ db, redis, clock, changer: by }: ClientDependencies): Route =>
   route({
     method: 'patch',
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId',

@@ -8,7 +8,7 @@ import type { ClientDependencies } from './dependencies.ts'
 import { rotationAnswer } from './rotation-answer.ts'
 import { ClientRotation, ClientRotationChange } from './schemas.ts'
 
-export const patchRotation = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+export const patchRotation = ({ db, redis, clock, changer: by }: ClientDependencies): Route =>
   route({
     method: 'patch',
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId/rotation',

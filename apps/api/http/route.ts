@@ -25,6 +25,8 @@ export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: S
 export interface Access<Caller extends object> {
   /** Returns the caller. @throws Problem when the caller is not allowed. */
   admit(ctx: ApiContext): Promise<Caller>
+  /** Has a handler wait for the caller's turn, unless the route has a deadline of its own. Default: none waits. */
+  turn?<T>(caller: Caller, handle: () => Promise<T>): Promise<T>
   security?: Security
   problems: readonly ProblemCode[]
 }
@@ -163,7 +165,10 @@ export function route<
       headers: readHeaders?.(ctx),
     }
     ctx.status = status
-    const returned = await handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
+    const handled = () => handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
+    const returned = await (by.turn && definition.deadline === undefined
+      ? by.turn(caller, handled)
+      : handled())
     if (returned instanceof Json) {
       ctx.respond = false
       const { bytes, encoding } = returned

@@ -8,7 +8,7 @@ export interface PeopleDependencies {
   db: Database
   clock: Clock
   manager: Access<Manager>
-  /** Allows only the owner. */
+  /** Allows only the owner, for what changes something. */
   owner: Access<Manager>
   /** The workspace's base URL, for invitation links. */
   baseUrl: string

@@ -83,6 +83,7 @@ export async function createSite(options: SiteOptions): Promise<ServiceSite> {
           RATE_API_PER_CLIENT: ROOMY,
           RATE_API_EVENTS_PER_CLIENT: ROOMY,
           RATE_API_PER_SESSION: ROOMY,
+          RATE_CHANGES_PER_COMPANY: ROOMY,
           RATE_CLIENT_CREATIONS_PER_COMPANY: ROOMY,
         }),
   }

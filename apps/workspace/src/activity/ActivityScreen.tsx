@@ -1,3 +1,4 @@
+import { useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import { useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
@@ -37,7 +38,9 @@ function Entries() {
   const filter = filterOf(filters)
   const filtered = Object.keys(filter).length > 0
   const query = useActivity(filter)
-  const entries = query.data?.pages.flatMap((page) => page.entries) ?? []
+  const pages = query.data?.pages ?? []
+  const entries = pages.flatMap((page) => page.entries)
+  useEarlierPages(query, pages.length, entries.length)
   return (
     <>
       <ActivityFilter
@@ -51,7 +54,9 @@ function Entries() {
             {entries.length === 0 && (
               <p className="empty-line">
                 {filtered
-                  ? 'Nothing matches these filters.'
+                  ? query.hasNextPage
+                    ? 'Nothing lately matches these filters.'
+                    : 'Nothing matches these filters.'
                   : 'Nothing has happened yet. Your first client will be the first entry.'}
               </p>
             )}
@@ -69,6 +74,20 @@ function Entries() {
       </Loaded>
     </>
   )
+}
+
+const PAGES_WITHOUT_ENTRY_MAX = 10
+
+/** A page may be empty although an earlier one is not. After ten, the button is there to go on. */
+function useEarlierPages(
+  { hasNextPage, isFetching, fetchNextPage }: ReturnType<typeof useActivity>,
+  pages: number,
+  entries: number,
+): void {
+  const goesOn = hasNextPage && !isFetching && entries === 0 && pages < PAGES_WITHOUT_ENTRY_MAX
+  useEffect(() => {
+    if (goesOn) void fetchNextPage()
+  }, [goesOn, fetchNextPage])
 }
 
 function ExportButton({ filter }: { filter: Filter }) {
