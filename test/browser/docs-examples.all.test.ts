@@ -250,7 +250,11 @@ describe('documentation: the examples, as they are printed', () => {
       const ACCESS_TOKEN = String((await requestToken(client)).body.access_token)
       const ask = (env: Record<string, string>) => shell('php introspect.php', { ...service, ...env })
       assert.equal(await ask({ ACCESS_TOKEN }), `${client.clientId}\n`)
-      assert.equal(await ask({ ACCESS_TOKEN: 'x' }), '401: not a live token\n')
+      await assert.rejects(ask({ ACCESS_TOKEN: 'x' }), {
+        code: 1,
+        stdout: '',
+        stderr: '401: not a live token\n',
+      })
     })
 
   for (const [language, { name }] of Object.entries(TOOLS)) {

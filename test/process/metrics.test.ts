@@ -336,6 +336,17 @@ describe('metrics', () => {
     assert.ok(namesIn(ALERTS).size > 8 && namesIn(DASHBOARD).size > 15)
   })
 
+  it('names no gauge as a counter is named: promtool refuses it', () => {
+    const gauges = [...(scraped.auth + scraped.api).matchAll(/^# TYPE (\S+) gauge$/gm)].map(
+      ([, name]) => name,
+    )
+    assert.ok(gauges.length > 20)
+    assert.deepEqual(
+      gauges.filter((name) => name?.endsWith('_total')),
+      [],
+    )
+  })
+
   it('has every label and value that the alerts and the dashboard look for', () => {
     const jobs = [...PROMETHEUS.matchAll(/job_name: (\S+)/g)].map(([, name]) => name)
     assert.deepEqual(jobs, ['integration-auth', 'integration-api'])

@@ -54,6 +54,7 @@ export const CallbackTest = z
     sentAt: instant,
     receiver: z
       .object({ address: z.string(), certificateExpiresAt: instant.nullable() })
+      .meta({ id: 'CallbackReceiver' })
       .nullable()
       .meta({ description: 'null if no connection was made.' }),
     log: z.array(z.string()).meta({

@@ -41,6 +41,7 @@ const SignInMethods = z
       .meta({ description: 'Whether `POST /v1/session` accepts email and password.' }),
     openid: z
       .object({ name: z.string() })
+      .meta({ id: 'SignInProvider' })
       .nullable()
       .meta({ description: 'The OpenID provider for signing in, if there is one.' }),
   })
