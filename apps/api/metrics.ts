@@ -1,8 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Middleware } from 'koa'
 import { Histogram } from 'prom-client'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import type { TestSender } from './callbacks/sender.ts'
 import type { ApiState } from './http/state.ts'
 
@@ -40,11 +40,22 @@ export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState
   }
 }
 
+/** The channels of ioredis for each command of a process (its README, "Diagnostics Channel"). */
+const COMMAND_SENT = 'tracing:ioredis:command:start'
+const COMMAND_ENDED = 'tracing:ioredis:command:asyncEnd'
+
+/** What tarn, knex's pool, reports. knex has no type for it. */
+interface PoolEvents {
+  on(name: 'acquireRequest' | 'acquireFail', listener: (id: number) => void): void
+  on(name: 'acquireSuccess', listener: (id: number, connection: object) => void): void
+  on(name: 'release', listener: (connection: object) => void): void
+}
+
 /**
  * Times each command to Redis, and each use of a Postgres connection with the wait for one: what a request that was
- * slow waited for. The questions of one turn share a command, so this costs little.
+ * slow waited for. The questions of one turn share a command, so this costs little. Returns a function that ends it.
  */
-export function measureStoreWaits({ registry }: Metrics, redis: Redis, pools: readonly Database[]): void {
+export function measureStoreWaits({ registry }: Metrics, pools: readonly Database[]): () => void {
   const waits = new Histogram({
     name: 'integration_store_wait_seconds',
     help: 'How long commands to Redis took, and statements of integrators and decisions in Postgres, with their pool',
@@ -56,30 +67,28 @@ export function measureStoreWaits({ registry }: Metrics, redis: Redis, pools: re
     const started_ms = performance.now()
     return () => waits.observe({ store }, (performance.now() - started_ms) / 1_000)
   }
-  const send = redis.sendCommand.bind(redis)
-  redis.sendCommand = (command, stream) => {
-    const ended = timer('redis')
-    command.promise.then(ended, ended)
-    return send(command, stream)
-  }
   for (const { client } of pools) {
-    const [acquire, release] = [client.acquireConnection.bind(client), client.releaseConnection.bind(client)]
+    const pool = client.pool as PoolEvents
+    const asked = new Map<number, () => void>()
     const used = new WeakMap<object, () => void>()
-    client.acquireConnection = async () => {
-      const ended = timer('postgres')
-      try {
-        const connection = await acquire()
-        used.set(connection, ended)
-        return connection
-      } catch (error) {
-        ended()
-        throw error
-      }
+    const take = (id: number): (() => void) | undefined => {
+      const ended = asked.get(id)
+      asked.delete(id)
+      return ended
     }
-    client.releaseConnection = (connection: object) => {
-      used.get(connection)?.()
-      return release(connection)
-    }
+    pool.on('acquireRequest', (id) => asked.set(id, timer('postgres')))
+    pool.on('acquireFail', (id) => take(id)?.())
+    pool.on('acquireSuccess', (id, connection) => used.set(connection, take(id) as () => void))
+    pool.on('release', (connection) => used.get(connection)?.())
+  }
+  const commands = new WeakMap<object, () => void>()
+  const sent = (command: unknown) => void commands.set(command as object, timer('redis'))
+  const ended = (command: unknown) => commands.get(command as object)?.()
+  subscribe(COMMAND_SENT, sent)
+  subscribe(COMMAND_ENDED, ended)
+  return () => {
+    unsubscribe(COMMAND_SENT, sent)
+    unsubscribe(COMMAND_ENDED, ended)
   }
 }
 

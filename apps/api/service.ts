@@ -63,7 +63,7 @@ export function createService({
   })
   measurePools(metrics, { ...pools })
   measureRedis(metrics, connections.watches, revocation)
-  measureStoreWaits(metrics, redis, [pools.decisions, pools.integrators])
+  const endMeasuring = measureStoreWaits(metrics, [pools.decisions, pools.integrators])
   const roundMarked = measureRoundAge(metrics)
   const usage = createClientUsage({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
@@ -128,6 +128,7 @@ export function createService({
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       connections.close()
+      endMeasuring()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }

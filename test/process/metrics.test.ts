@@ -6,7 +6,6 @@ import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createMeasuringMiddleware, measureStoreWaits } from '../../apps/api/metrics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
@@ -279,8 +278,7 @@ describe('metrics', () => {
   it('times the wait for a connection with the use of it, even if none comes', async () => {
     const metrics = createMetrics({ service: 'api' })
     const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
-    const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
-    measureStoreWaits(metrics, redis, [db])
+    const endMeasuring = measureStoreWaits(metrics, [db])
     const counts = async () => {
       const text = await metrics.registry.metrics()
       const about = 'integration_store_wait_seconds'
@@ -294,7 +292,7 @@ describe('metrics', () => {
       db.client.releaseConnection(connection)
       await db.raw('select 1')
       assert.deepEqual(await counts(), [1, 3])
-      redis.disconnect()
+      endMeasuring()
       await db.destroy()
     }
   })
