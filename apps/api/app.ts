@@ -112,7 +112,9 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(missingPage)
   app.use(createUnmatchedMiddleware(routers))
-  app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))
+  app.on('error', (error: Error) =>
+    log.debug({ event: 'answer.not_sent', error: error.message }, 'an answer could not be sent'),
+  )
   return app
 }
 

@@ -57,13 +57,14 @@ export function startHousekeeping({
   const unreadable = counter('integration_unreadable_usage_total', help)
   const skipped = (fields: number) => {
     unreadable.inc(fields)
-    log.warn({ fields }, 'usage in Redis that cannot be read was dropped')
+    log.warn({ event: 'usage.unreadable', fields }, 'usage in Redis that cannot be read was dropped')
   }
   const endings = [
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db, skipped })),
     repeat(ARMED_EVERY_MS, 'revoking armed clients', async () => {
       const clientIds = await revokeArmed({ db, clock, revocation, ending: () => ending })
-      if (clientIds.length > 0) log.info({ clientIds }, 'armed clients revoked')
+      if (clientIds.length > 0)
+        log.info({ event: 'clients.revoked_as_armed', clientIds }, 'armed clients revoked')
     }),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await endExpiredSessions({ db, log }, { now: new Date(now()), limit: PURGE_ROWS })
@@ -87,7 +88,7 @@ export function startHousekeeping({
   async function keepEvents(): Promise<void> {
     const { created, dropped, forgottenIds } = await keepEventsInOrder(db, { eventRetention_days })
     if (created.length + dropped.length + forgottenIds > 0) {
-      log.info({ created, dropped, forgottenIds }, 'events kept in order')
+      log.info({ event: 'housekeeping.done', created, dropped, forgottenIds }, 'events kept in order')
     }
   }
 
@@ -103,7 +104,10 @@ export function startHousekeeping({
       try {
         await task()
       } catch (error) {
-        log.warn({ what, error: (error as Error).message }, 'housekeeping failed')
+        log.warn(
+          { event: 'housekeeping.failed', what, error: (error as Error).message },
+          'housekeeping failed',
+        )
       }
       running = undefined
     }

@@ -32,8 +32,8 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
     refused({ context, path, clientId = '' }: Exchange, { parts: { status, error, reason } }: Refusal): void {
       refused.inc({ reason })
       const known = (CLIENT_ID_PATTERN.test(clientId) || SERVICE_ID_PATTERN.test(clientId)) && { clientId }
-      const fields = { event: 'request.refused', ...context, path, ...known, status, error, reason }
-      log.info(fields, 'request refused')
+      const fields = { ...context, path, ...known, status, error, reason }
+      log.info({ event: 'request.refused', ...fields }, 'request refused')
     },
     /** Every answer to a client whose record was found, for its company. */
     answered({ request, context, path, client, refusal }: Exchange, status: number): void {

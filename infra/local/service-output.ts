@@ -1,9 +1,10 @@
 import { appendFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-import { AUDIT_EVENTS } from '../log-events.ts'
+import { AUDITED } from '#shared/process/events.ts'
 
 const LEVELS: Record<string, number> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: 100 }
 const INFO = 30
+const AUDITED_EVENTS: ReadonlySet<string> = new Set(AUDITED)
 const EVENT = /"event":"([a-z_.]{1,64})"/
 const LEVEL = /^\{"level":(\d{2})/
 const LINE_MAX_CHARACTERS = 64 * 1_024
@@ -23,7 +24,7 @@ export function routeOutput(
   let rest = ''
   function take(line: string): void {
     const event = EVENT.exec(line)?.[1]
-    const lost = event !== undefined && AUDIT_EVENTS.has(event) && !appendLine(auditFile, line)
+    const lost = event !== undefined && AUDITED_EVENTS.has(event) && !appendLine(auditFile, line)
     const level = LEVEL.exec(line)?.[1]
     if (lost || level === undefined || Number(level) >= least) output.write(`${line}\n`)
   }

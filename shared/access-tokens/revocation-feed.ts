@@ -112,7 +112,10 @@ export function createRevocationFeed({
     const failed = await poll().then(() => undefined, fetchFailure)
     if (stopping.signal.aborted) return
     if (failed !== undefined && failed !== failure)
-      log.warn({ url, reason: failed, usable: usable() }, 'the revocations page could not be used')
+      log.warn(
+        { event: 'revocations.not_fetched', url, reason: failed, usable: usable() },
+        'the revocations page could not be used',
+      )
     failure = failed
     const due_ms = startedAt_ms + pollEvery_ms * (1 - Math.random() * JITTER)
     timer = setTimeout(keepFresh, Math.max(0, due_ms - performance.now()))

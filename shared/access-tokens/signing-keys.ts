@@ -92,7 +92,7 @@ export function createSigningKeys({
       return true
     } catch (error) {
       log.warn(
-        { url, reason: fetchFailure(error), usable: usable() },
+        { event: 'signing_keys.not_fetched', url, reason: fetchFailure(error), usable: usable() },
         'the signing keys could not be fetched',
       )
       return false

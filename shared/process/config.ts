@@ -46,9 +46,8 @@ export function readConfig<T extends z.ZodRawShape>(
 
 /** Reads a service's settings. @throws ConfigError also for a variable that looks like a setting but is none. */
 export function readServiceConfig<T extends z.ZodRawShape>(env: Env, shape: T) {
-  const unknown = Object.keys(env).filter(
-    (name) => SERVICE_PREFIX.test(name) && !(name.replace(/_FILE$/, '') in shape),
-  )
+  const isUnknown = (name: string) => SERVICE_PREFIX.test(name) && !(name.replace(/_FILE$/, '') in shape)
+  const unknown = Object.keys(env).filter(isUnknown)
   return readConfig(
     env,
     shape,

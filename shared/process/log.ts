@@ -1,9 +1,16 @@
 import cluster from 'node:cluster'
 import { hostname } from 'node:os'
-import { destination, type Logger, pino } from 'pino'
+import { destination, pino } from 'pino'
+import type { Event } from './events.ts'
 import { VERSION } from './version.ts'
 
-export type Log = Logger
+type Write = (line: { event: Event } & Record<string, unknown>, message: string) => void
+
+export interface Log extends Record<'debug' | 'info' | 'warn' | 'error', Write> {
+  /** Returns a log whose lines have these fields too. */
+  child(fields: Record<string, unknown>): Log
+  flush(): void
+}
 
 /**
  * Lines are written in batches: a process killed with SIGKILL loses the last of them. Workers share one standard

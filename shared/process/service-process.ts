@@ -1,4 +1,5 @@
-import cluster, { type Worker } from 'node:cluster'
+import cluster from 'node:cluster'
+import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CommonConfig, ConfigError, type Env, storesWithoutTls } from './config.ts'
@@ -62,10 +63,8 @@ async function run<C extends CommonConfig>(config: C, program: ServiceProgram<C>
   const { name, createHttpServer, load } = program
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
-  if (cluster.isPrimary) {
-    for (const variable of storesWithoutTls(config))
-      log.warn({ event: 'store.unencrypted', variable }, `${variable}: leads to another machine without TLS`)
-  }
+  for (const variable of cluster.isPrimary ? storesWithoutTls(config) : [])
+    log.warn({ event: 'store.unencrypted', variable }, `${variable}: leads to another machine without TLS`)
   const metrics = createMetrics({ service: name, ofProcess: METRICS_PORT !== undefined })
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })
@@ -97,7 +96,7 @@ async function runServer(
   // A proxy without health checks sends requests to any process that listens.
   await within(LISTEN_WITHIN_MS, starting)
   const listeningOn = await listen(server, { host, port })
-  if (cluster.isPrimary) log.info({ host, port: listeningOn }, 'listening')
+  if (cluster.isPrimary) log.info({ event: 'service.listening', host, port: listeningOn }, 'listening')
   await starting
   // What loading left behind, 17 MiB that V8 would keep while there is no load. It takes 70 ms, so not at first.
   setTimeout(() => globalThis.gc?.(COLLECT_ALL), COLLECT_AFTER_MS).unref()
@@ -114,11 +113,11 @@ async function startService(service: Service, log: Log, stopping: AbortSignal): 
   while (!stopping.aborted) {
     try {
       await service.start()
-      log.info('ready')
+      log.info({ event: 'service.ready' }, 'ready')
       return
     } catch (error) {
       if (error instanceof ConfigError) throw error
-      log.warn({ error: (error as Error).message }, 'not ready yet')
+      log.warn({ event: 'service.not_ready', error: (error as Error).message }, 'not ready yet')
       await sleep(RETRY_MS, undefined, { signal: stopping }).catch(() => {})
     }
   }
@@ -126,40 +125,28 @@ async function startService(service: Service, log: Log, stopping: AbortSignal): 
 
 /** Each process is replaced when it ends, once all have been up. */
 async function runWorkers(processes: number, log: Log, stopped: Promise<void>): Promise<void> {
-  const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
-  const workers = new Set<Worker>()
-  let stopping = false
+  const { promise: failed, reject } = Promise.withResolvers<never>()
   let listening = 0
-
-  function start(): void {
-    const worker = cluster.fork()
-    workers.add(worker)
-    worker.once('listening', ({ address, port }) => {
-      listening += 1
-      if (listening === processes) log.info({ host: address, port, processes }, 'listening')
-    })
-    worker.once('exit', (code: number | null, signal: string | null) => {
-      workers.delete(worker)
-      if (stopping) {
-        if (workers.size === 0) resolve()
-      } else if (listening < processes || code === EXIT_CONFIG) {
-        const sentence = `A process ended with ${signal ?? `code ${code}`} before all were up.`
-        // Only an error about the settings is permanent; the next start may have the memory it needs.
-        reject(code === EXIT_CONFIG ? new ConfigError(sentence) : new Error(sentence))
-      } else {
-        log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')
-        setTimeout(() => !stopping && start(), RETRY_MS)
-      }
-    })
-  }
-
-  function stop(): void {
+  let stopping = false
+  cluster.on('listening', (_worker, { address: host, port }) => {
+    listening += 1
+    if (listening === processes) log.info({ event: 'service.listening', host, port, processes }, 'listening')
+  })
+  cluster.on('exit', ({ process: { pid } }, code: number | null, signal: string | null) => {
+    if (stopping) return
+    if (listening < processes || code === EXIT_CONFIG) {
+      const sentence = `A process ended with ${signal ?? `code ${code}`} before all were up.`
+      // Only an error about the settings is permanent; the next start may have the memory it needs.
+      reject(code === EXIT_CONFIG ? new ConfigError(sentence) : new Error(sentence))
+    } else {
+      log.error({ event: 'process.replaced', worker: pid, code, signal }, 'a process ended and is replaced')
+      setTimeout(() => stopping || cluster.fork(), RETRY_MS)
+    }
+  })
+  for (let i = 0; i < processes; i += 1) cluster.fork()
+  await Promise.race([failed, stopped]).finally(async () => {
     stopping = true
-    for (const worker of workers) worker.process.kill('SIGTERM')
-    if (workers.size === 0) resolve()
-  }
-
-  for (let i = 0; i < processes; i += 1) start()
-  void stopped.then(stop)
-  await ended.finally(stop)
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker && !worker.isDead())
+    await Promise.all(workers.map((worker) => worker?.process.kill('SIGTERM') && once(worker, 'exit')))
+  })
 }

@@ -114,8 +114,8 @@ function auditRevocations(log: Log): (revoked: { clients: string[]; keys: string
   let logged = new Set<string>()
   return ({ clients, keys }) => {
     const news = [
-      ...clients.map((clientId) => ({ event: 'client.revoked', clientId })),
-      ...keys.map((kid) => ({ event: 'signing_key.revoked', kid })),
+      ...clients.map((clientId) => ({ event: 'client.revoked' as const, clientId })),
+      ...keys.map((kid) => ({ event: 'signing_key.revoked' as const, kid })),
     ].filter((line) => !logged.has('kid' in line ? line.kid : line.clientId))
     if (news.length === 0) return
     for (const line of news) log.info(line, 'revoked')
@@ -136,8 +136,8 @@ function watchTurns(log: Log): { count(replaced: { from: string; to: string }): 
       named_ms = [...named_ms.filter((at_ms) => now_ms - at_ms < MINUTE_MS), now_ms]
       if (named_ms.length <= NAMINGS_A_MINUTE || now_ms - warned_ms < MINUTE_MS) return
       warned_ms = now_ms
-      const fields = { event: 'redis.two_servers', here: to, elsewhere: from }
-      log.warn(fields, 'revocation: two Redis servers take turns')
+      const fields = { here: to, elsewhere: from }
+      log.warn({ event: 'redis.two_servers', ...fields }, 'revocation: two Redis servers take turns')
     },
   }
 }

@@ -120,7 +120,10 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
         .finally(() =>
           endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
             // The lease expires on its own. The result matters more.
-            ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be recorded'),
+            ctx.state.log.warn(
+              { event: 'callback.not_recorded', error: error.message },
+              'the end of a callback test could not be recorded',
+            ),
           ),
         )
       const outcome = result?.outcome ?? 'unconfirmed'

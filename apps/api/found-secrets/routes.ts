@@ -73,8 +73,8 @@ export function createFoundSecretRoutes({ db, metrics, perAddress }: FoundSecret
           const { clientAddress } = ctx.state.request
           for (const { clientId, vendorId, source } of await reportFoundSecrets(db, secrets)) {
             marked.inc()
-            const fields = { event: 'secret.found', clientId, vendorId, source, clientAddress }
-            ctx.state.log.warn(fields, 'a client secret was reported as found')
+            const found = { clientId, vendorId, source, clientAddress }
+            ctx.state.log.warn({ event: 'secret.found', ...found }, 'a client secret was reported as found')
           }
         }, timing)
         ctx.body = null

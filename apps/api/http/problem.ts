@@ -46,7 +46,7 @@ export function logFailure({ state }: { state: ApiState }, problem: Problem, err
   if (problem.status < 500) return
   const cause = problem === error ? problem.cause : error
   const level = problem.code === 'internal' ? 'error' : 'warn'
-  state.log[level]({ problem: problem.code, ...described(cause) }, 'request failed')
+  state.log[level]({ event: 'request.failed', problem: problem.code, ...described(cause) }, 'request failed')
 }
 
 const NOTED_STATUS = [401, 403, 422, 429]

@@ -59,6 +59,7 @@ export function createRequestMiddleware({
     if (!ctx.res.headersSent) setMissing(ctx.res, state.fields)
     const route = state.route?.path
     const fields = {
+      event: 'request.answered' as const,
       requestId: request.requestId,
       callerRequestId: request.callerRequestId,
       traceId: request.traceId,

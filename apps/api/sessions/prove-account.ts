@@ -56,8 +56,8 @@ export async function proveAccount(
   const account = await passwords.check(from, password, refused ? ofKnown : all)
   if (!account) {
     if (isStranger && !refused) await countFailure(limits, email)
-    const fields = { event: 'sign_in.failed', clientAddress, account: await accountName(email) }
-    ctx.state.log.info(fields, 'sign-in failed')
+    const account = await accountName(email)
+    ctx.state.log.info({ event: 'sign_in.failed', clientAddress, account }, 'sign-in failed')
   }
   return { account, from }
 }
