@@ -16,11 +16,8 @@ const SERVICE_PREFIX = /^(?:KEY_ENCRYPTION|OPENID|RATE|ROTATE_KEYS|TRUSTED)_/
  * instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is ignored.
  * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
  */
-export function readConfig<T extends z.ZodRawShape>(
-  env: Env,
-  shape: T,
-  problems: string[] = [],
-): Readonly<z.infer<z.ZodObject<T>>> {
+export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown: string[] = []) {
+  const problems = unknown.map((name) => `${name}: is not a setting of this service`)
   const given: Record<string, string> = {}
   for (const [name, schema] of Object.entries(shape)) {
     const value = env[name]
@@ -47,12 +44,7 @@ export function readConfig<T extends z.ZodRawShape>(
 /** Reads a service's settings. @throws ConfigError also for a variable that looks like a setting but is none. */
 export function readServiceConfig<T extends z.ZodRawShape>(env: Env, shape: T) {
   const isUnknown = (name: string) => SERVICE_PREFIX.test(name) && !(name.replace(/_FILE$/, '') in shape)
-  const unknown = Object.keys(env).filter(isUnknown)
-  return readConfig(
-    env,
-    shape,
-    unknown.map((name) => `${name}: is not a setting of this service`),
-  )
+  return readConfig(env, shape, Object.keys(env).filter(isUnknown))
 }
 
 /** @throws the system's error, or Error when the file is empty or too large to be a secret. */
@@ -226,5 +218,4 @@ export const storesWithoutTls = (settings: Readonly<Record<string, unknown>>): s
     return !isLocal && !/^rediss|[?&](?:sslmode=(?!disable)|ssl=(?:true|1))/.test(url.href)
   })
 
-/** What both services are given. */
 export type CommonConfig = Readonly<z.infer<z.ZodObject<typeof commonShape>>> & { readonly PORT: number }

@@ -4,18 +4,19 @@ export type Event = (typeof AUDITED | typeof NOT_AUDITED)[number]
 /** Kept for later investigations, at any LOG_LEVEL. */
 // biome-ignore format: names of a list, not lines of a program.
 export const AUDITED = [
-  'activity', 'callback.refused', 'callback.tested', 'client.revoked', 'clock.unknown', 'clock.wrong', 'clocks.apart',
-  'database.promoted', 'database.restored', 'openid_logout.refused', 'password.changed', 'request.refused',
-  'secret.found', 'session.ended', 'sign_in.failed', 'sign_in.succeeded', 'signing_key.active',
-  'signing_key.revoked', 'signing_key.rotated', 'signing_key.unreadable', 'token.issued', 'token.revoked',
+  'activity', 'callback.refused', 'callback.tested', 'client.revoked', 'clock.unknown', 'clock.wrong',
+  'clocks.apart', 'database.promoted', 'database.restored', 'openid_logout.refused', 'password.changed',
+  'request.refused', 'secret.found', 'session.ended', 'sign_in.failed', 'sign_in.succeeded',
+  'signing_key.active', 'signing_key.revoked', 'signing_key.rotated', 'signing_key.unreadable',
+  'token.issued', 'token.revoked',
 ] as const
 
 // biome-ignore format: as above.
 export const NOT_AUDITED = [
   'answer.not_sent', 'callback.not_recorded', 'clients.revoked_as_armed', 'housekeeping.done',
   'housekeeping.failed', 'process.replaced', 'proxy.untrusted', 'redis.new', 'redis.not_trusted',
-  'redis.trusted', 'redis.two_servers', 'redis.unusable', 'redis.usable', 'request.answered', 'request.failed',
-  'revocations.not_fetched', 'service.listening', 'service.not_ready', 'service.ready',
+  'redis.trusted', 'redis.two_servers', 'redis.unusable', 'redis.usable', 'request.answered',
+  'request.failed', 'revocations.not_fetched', 'service.listening', 'service.not_ready', 'service.ready',
   'signing_key.not_rotated', 'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted',
   'usage.unreadable',
 ] as const

@@ -23,10 +23,8 @@ export function createHttpServer(
   const times = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, connectionsCheckingInterval: CHECK_EVERY_MS }
   const server = createServer({ ...limits, ...times }, listener)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
-      socket.destroy()
-      return
-    }
+    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0)
+      return void socket.destroy()
     const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
     const requestId = randomUUID()
     const { contentType, body } = unreadable({ status, requestId })

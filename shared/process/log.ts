@@ -6,9 +6,8 @@ import { VERSION } from './version.ts'
 
 type Write = (line: { event: Event } & Record<string, unknown>, message: string) => void
 
-export interface Log extends Record<'debug' | 'info' | 'warn' | 'error', Write> {
-  /** Returns a log whose lines have these fields too. */
-  child(fields: Record<string, unknown>): Log
+export type Log = Record<'debug' | 'info' | 'warn' | 'error', Write> & {
+  child(fields: object): Log
   flush(): void
 }
 
