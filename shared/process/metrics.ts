@@ -7,9 +7,6 @@ import { VERSION } from './version.ts'
 /** Upper bounds in seconds: most answers take milliseconds, none more than the 10 s of a callback test. */
 const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Gauges of prom-client with a counter's name, which promtool refuses. Those without `_total` have the same by type. */
-const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
-
 /** What a process counts. Each part adds its own metrics to the registry. */
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -17,10 +14,10 @@ export type Metrics = ReturnType<typeof createMetrics>
 export function createMetrics(parts: { service: string; ofProcess?: boolean }) {
   const { service, ofProcess = false } = parts
   const registry = new Registry()
-  if (ofProcess) {
-    collectDefaultMetrics({ register: registry })
-    for (const name of MISNAMED) registry.removeSingleMetric(name)
-  }
+  if (ofProcess) collectDefaultMetrics({ register: registry })
+  // Gauges with a counter's name, which promtool refuses.
+  for (const kind of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${kind}_total`)
   const durations = new Histogram({
     name: 'integration_http_request_duration_seconds',
     help: 'Requests by route, method and status, and how long they took',
