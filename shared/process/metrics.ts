@@ -11,8 +11,7 @@ const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 export type Metrics = ReturnType<typeof createMetrics>
 
 /** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
-export function createMetrics(parts: { service: string; ofProcess?: boolean }) {
-  const { service, ofProcess = false } = parts
+export function createMetrics({ service, ofProcess = false }: { service: string; ofProcess?: boolean }) {
   const registry = new Registry()
   if (ofProcess) collectDefaultMetrics({ register: registry })
   // Gauges with a counter's name, which promtool refuses.
@@ -62,9 +61,6 @@ export function createMetrics(parts: { service: string; ofProcess?: boolean }) {
   }
 }
 
-/** All that a process may serve requests without. */
-const DEGRADED = ['redis', 'clocks', 'read-only']
-
 /** What /readyz answers, for alerts. */
 export function measureReadiness(
   { gauge }: Metrics,
@@ -76,7 +72,8 @@ export function measureReadiness(
   const help = '1 while a process serves requests without this'
   gauge('integration_degraded', { help, labels: ['without'], over: 'max' }, async (set) => {
     const { degraded } = await health()
-    for (const without of DEGRADED) set(degraded.includes(without) ? 1 : 0, { without })
+    for (const without of ['redis', 'clocks', 'read-only'])
+      set(degraded.includes(without) ? 1 : 0, { without })
   })
 }
 
