@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, generateKeyPairSync } from 'node:crypto'
+import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -15,6 +15,16 @@ const pairs = {
 const ec = pairs.EC.publicKey.export({ format: 'jwk' })
 const ed = pairs.OKP.publicKey.export({ format: 'jwk' })
 const rsa = pairs.RSA.publicKey.export({ format: 'jwk' })
+
+const RSA_SIZE = { modulusLength: 2_048 }
+const spki = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }) as string
+const PRIVATE_PEMS: Record<string, string> = {
+  'PKCS #8': pairs.EC.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+  SEC1: pairs.EC.privateKey.export({ type: 'sec1', format: 'pem' }) as string,
+  'PKCS #1': pairs.RSA.privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+  'PKCS #8 after the public key':
+    spki(pairs.OKP.publicKey) + pairs.OKP.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+}
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
 const bytesOf = (text = ''): Buffer => Buffer.from(text, 'base64url')
@@ -76,6 +86,33 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       })
     }
 
+    for (const [type, { publicKey }] of Object.entries(pairs)) {
+      it(`takes an ${type} key in PEM for the JWK that it is`, async () => {
+        const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string
+        const response = await create({ publicKey: `\n ${pem.replaceAll('\n', '\r\n')}\n` })
+        assert.equal(response.status, 201, response.text)
+        const jwk = publicKey.export({ format: 'jwk' })
+        assert.equal(response.json.keyThumbprint, await calculateJwkThumbprint(jwk as JWK))
+        assert.deepEqual(
+          (await stored()).map((row) => row.public_key),
+          [jwk],
+        )
+      })
+    }
+
+    for (const [what, pem] of Object.entries(PRIVATE_PEMS))
+      it(`refuses a private key in ${what}, and stores, logs and repeats nothing of it`, async () => {
+        const response = await create({ publicKey: pem }, 'k1')
+        assertInvalid(response, '/publicKey')
+        assert.match(response.json.errors[0].detail, /^is secret .* create a new key pair/)
+        for (const line of pem.split('\n').filter((each) => /^[\w+/=]{16,}$/.test(each)))
+          assert.ok(!response.text.includes(line) && !api.logLines.join('').includes(line), line)
+        assert.deepEqual(
+          [await stored(), await activity(), await api.db('client_creation_keys')],
+          [[], [], []],
+        )
+      })
+
     it('keeps only the members that make the key, in canonical form', async () => {
       const named = {
         kid: 'k1',
@@ -130,7 +167,26 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ['a private member, whatever else is wrong', { kty: 'EC', oth: [] }, '/publicKey/oth'],
       ['a shared key', { kty: 'oct', k: 'c2VjcmV0' }, '/publicKey/k'],
       ['null', null, '/publicKey'],
-      ['a PEM', '-----BEGIN PUBLIC KEY-----', '/publicKey'],
+      ['text that is no key', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here', '/publicKey'],
+      ['a PEM that ends early', '-----BEGIN PUBLIC KEY-----', '/publicKey'],
+      ['a PEM of no key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----', '/publicKey'],
+      ['a public key in PKCS #1', pairs.RSA.publicKey.export({ type: 'pkcs1', format: 'pem' }), '/publicKey'],
+      ['two keys in PEM', spki(pairs.EC.publicKey) + spki(pairs.OKP.publicKey), '/publicKey'],
+      ['a huge PEM', spki(pairs.EC.publicKey).replace('\n', '\n'.repeat(10_000)), '/publicKey'],
+      ['X25519 in PEM', spki(generateKeyPairSync('x25519').publicKey), '/publicKey/crv'],
+      ['an RSA-PSS key in PEM', spki(generateKeyPairSync('rsa-pss', RSA_SIZE).publicKey), '/publicKey'],
+      [
+        'an RSA key of 1,024 bits in PEM',
+        spki(generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey),
+        '/publicKey/n',
+      ],
+      [
+        'P-384 in PEM',
+        spki(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey),
+        '/publicKey/crv',
+        '/publicKey/x',
+        '/publicKey/y',
+      ],
       ['a list', [ec], '/publicKey'],
       ['no type', { ...ec, kty: undefined }, '/publicKey/kty'],
       ['an unknown type', { ...ec, kty: 'AKP' }, '/publicKey/kty'],

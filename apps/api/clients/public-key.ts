@@ -59,12 +59,15 @@ const RsaPublicKey = z
 
 type PublicKey = z.infer<typeof EcPublicKey | typeof EdPublicKey | typeof RsaPublicKey>
 
+const PEM_MAX_CHARACTERS = 2_000
+const PEM = /^-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----$/
+
 /**
- * A public JWK. It is parsed to its required members in canonical form, and its thumbprint. A key with a secret member
- * is refused for that alone.
+ * A public key, as a JWK or as SubjectPublicKeyInfo in PEM. It is parsed to the required members of its JWK in canonical
+ * form, and its thumbprint. A key with a secret member is refused for that alone.
  */
 export const publicKey = z.preprocess(
-  refuseSecrets,
+  (sent, context) => (typeof sent === 'string' ? jwkOfPem(sent, context) : refuseSecrets(sent, context)),
   z
     .discriminatedUnion('kty', [EcPublicKey, EdPublicKey, RsaPublicKey], {
       error: ({ code }) => (code === 'invalid_union' ? 'must be EC, OKP or RSA' : undefined),
@@ -72,12 +75,26 @@ export const publicKey = z.preprocess(
     .transform(named),
 )
 
+const SECRET = 'is secret and must not leave your system: create a new key pair, and send only its public key'
+
+/** Any other PEM, such as a certificate or a private key, would be imported too. */
+function jwkOfPem(text: string, context: z.RefinementCtx): unknown {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+  if (text.includes('PRIVATE KEY')) return refuse(SECRET)
+  const pem = text.trim()
+  if (pem.length > PEM_MAX_CHARACTERS || !PEM.test(pem))
+    return refuse('must be a public key, as a JWK or in PEM (-----BEGIN PUBLIC KEY-----)')
+  try {
+    return createPublicKey(pem).export({ format: 'jwk' })
+  } catch {
+    return refuse('must be an EC, Ed25519 or RSA key if it is in PEM')
+  }
+}
+
 function refuseSecrets(sent: unknown, context: z.RefinementCtx): unknown {
   for (const name of typeof sent === 'object' && sent !== null ? Object.keys(sent) : []) {
     if (!SECRET_MEMBERS.has(name)) continue
-    const message =
-      'is secret and must not leave your system: create a new key pair, and send only its public key'
-    context.addIssue({ code: 'custom', path: [name], message })
+    context.addIssue({ code: 'custom', path: [name], message: SECRET })
   }
   return sent
 }

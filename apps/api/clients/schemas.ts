@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/oauth/client-rules.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
@@ -7,11 +8,12 @@ import { actor, instant, refusalCause } from '../http/schemas.ts'
 import { publicKey } from './public-key.ts'
 import { POSTPONED, QUIET_DAYS_MAX } from './quiet-days.ts'
 
-const NAME_MAX_CHARACTERS = 100
-
 const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
 
-const name = oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAME_MAX_CHARACTERS })
+const name = oneLine(1, CLIENT_NAME_MAX_CHARACTERS).meta({
+  minLength: 1,
+  maxLength: CLIENT_NAME_MAX_CHARACTERS,
+})
 
 export const RenamedOAuthClient = z.strictObject({ name }).meta({ id: 'RenamedOAuthClient' })
 
@@ -30,8 +32,16 @@ export const OAuthClientInput = z
       .optional()
       .meta({ description: 'The Active client that the new client replaces.' }),
     publicKey: publicKey.optional().meta({
+      oneOf: undefined,
+      discriminator: undefined,
+      anyOf: [
+        { $ref: '#/components/schemas/EcPublicKey' },
+        { $ref: '#/components/schemas/EdPublicKey' },
+        { $ref: '#/components/schemas/RsaPublicKey' },
+        { type: 'string', description: 'SubjectPublicKeyInfo in PEM.' },
+      ],
       description:
-        'The public JWK of a client that authenticates with a private key. Such a client has no secret. Only the members shown are kept; a private one is refused.',
+        'The public key of a client that authenticates with a private key, as a JWK or in PEM. Such a client has no secret. Of a JWK, only the members shown are kept; a private one is refused.',
     }),
     expiresAt: z.iso
       .datetime({ offset: true, error: 'must be an RFC 3339 time' })
