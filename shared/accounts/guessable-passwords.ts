@@ -1,5 +1,5 @@
 import { isCommonPassword } from '#shared/accounts/common-passwords.ts'
-import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/passwords.ts'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
 
 /** A part of a name or address that is shorter says nothing about whose it is. */
 const PART_MIN_CHARACTERS = 4

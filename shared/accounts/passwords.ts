@@ -9,7 +9,6 @@ const SALT_BYTES = 16
 const TAG_BYTES = 32
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-export const PASSWORD_MIN_CHARACTERS = 12
 export const PASSWORD_MAX_BYTES = 1_024
 
 /**

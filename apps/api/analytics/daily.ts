@@ -1,5 +1,6 @@
 import { addDays, daysBetween } from '#shared/analytics/calendar.ts'
 import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from '#shared/analytics/daily.ts'
+import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
 import { entityTag } from '#shared/http/entity-tag.ts'
 import { type InputError, Problem } from '#shared/problems/problems.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
@@ -8,7 +9,6 @@ import { Json } from '../http/route.ts'
 import type { CompanyCalendar, DateRange } from './companies.ts'
 import type { DailyAnalytics } from './schemas.ts'
 
-export const RANGE_MAX_DAYS = 366
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
 /** Leaves pool connections to other requests, and keeps waits short when Postgres hangs. */
 const REVISIONS_A_QUERY = 500

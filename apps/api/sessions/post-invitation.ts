@@ -3,7 +3,8 @@ import { record, recordAddressClaim } from '#shared/accounts/activity.ts'
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { type Invitation, useInvitation } from '#shared/accounts/invitations.ts'
 import { isLinked } from '#shared/accounts/openid-identities.ts'
-import { hashPassword, PASSWORD_MIN_CHARACTERS } from '#shared/accounts/passwords.ts'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
+import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
   type Account,
   endSessions,
