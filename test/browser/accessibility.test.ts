@@ -467,9 +467,9 @@ describe('workspace: what axe does not see', () => {
     await page.locator('.chart ol').waitFor()
     await assertFits(page)
     await page.evaluate(() => window.scrollTo(0, 600))
-    for (const bar of ['.rail', '.nav']) {
-      const box = (await page.locator(bar).boundingBox()) as { y: number; height: number }
-      assert.ok(box.y + box.height <= 0, `${bar} ends at ${box.y + box.height}`)
+    for (const bar of ['banner', 'navigation'] as const) {
+      const box = (await page.getByRole(bar).boundingBox()) as { y: number; height: number }
+      assert.ok(box.y + box.height <= 0, `the ${bar} ends at ${box.y + box.height}`)
     }
   })
 
@@ -483,7 +483,7 @@ describe('workspace: what axe does not see', () => {
         .locator(selector)
         .first()
         .evaluate((it) => getComputedStyle(it).outlineStyle)
-    for (const chosen of ['.total:has(:checked)', '.nav-item[aria-current]', '.segment:has(:checked) span']) {
+    for (const chosen of ['.total:has(:checked)', 'nav [aria-current]', '.segment:has(:checked) span']) {
       assert.equal(await outlined(chosen), 'solid', chosen)
     }
     const ground = await page
@@ -493,13 +493,13 @@ describe('workspace: what axe does not see', () => {
     const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     assert.notEqual(ground, paper)
     await page.goto(`${tab.baseUrl}${CLIENTS}?show=all`)
-    await page.locator('.status-active').first().waitFor()
+    await page.locator('[data-tone=good]').first().waitFor()
     const dot = (selector: string) =>
       page
         .locator(selector)
         .first()
         .evaluate((it) => getComputedStyle(it, '::before').backgroundColor)
-    assert.notEqual(await dot('.status-active'), paper)
+    assert.notEqual(await dot('[data-tone=good]'), paper)
   })
 })
 

@@ -54,11 +54,8 @@ describe('workspace: one client', () => {
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     await tab.page.getByText('No tokens issued, no requests refused.').waitFor()
     await tab.page.getByText('None in the last 24 hours.').waitFor()
-    assert.deepEqual(await tab.page.locator('.scope-list code').allInnerTexts(), [
-      'analytics:read',
-      'boost:write',
-      'catalog:write',
-    ])
+    const listed = tab.page.locator('dl').getByRole('listitem').locator('code')
+    assert.deepEqual(await listed.allInnerTexts(), ['analytics:read', 'boost:write', 'catalog:write'])
   })
 
   it('renames a client on every screen at once, and keeps both names in the activity', async () => {

@@ -238,26 +238,6 @@ describe('workspace: signing in and out', () => {
     assert.equal(await tab.page.getByLabel('Email address').inputValue(), OWNER)
   })
 
-  it('keeps an unsaved edit when the session ends, and drops it on signing out', async () => {
-    const { stack } = await testWorkspace()
-    const token = await newSession(OWNER)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
-    const field = tab.page.getByRole('textbox', { name: 'Callback URL' })
-    await field.fill('https://hooks.half-typed.com/')
-    await api('/v1/session', { token, method: 'DELETE' })
-    await clickUntilShown(
-      tab.page.getByRole('link', { name: 'Activity' }),
-      tab.page.getByText('Your session has ended'),
-    )
-    await fill(OWNER, stack.demoPassword)
-    await tab.page.getByRole('link', { name: 'Callback URL' }).click()
-    assert.equal(await field.inputValue(), 'https://hooks.half-typed.com/')
-    await leave(tab.page)
-    await fill(OWNER, stack.demoPassword)
-    await tab.page.getByRole('link', { name: 'Callback URL' }).click()
-    assert.notEqual(await field.inputValue(), 'https://hooks.half-typed.com/')
-  })
-
   it('says the same of another’s company and of one that does not exist', async () => {
     tab = await visit({ as: OWNER, path: '/ven_globex/analytics' })
     await tab.page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dialog, Page } from 'playwright-core'
-import { api, GLOBEX_OWNER, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+import { OWNER, type Visit, visit } from '../support/workspace.ts'
 
 /** How long the browser is given to ask before it closes a tab. */
 const ASKED_WITHIN_MS = 20_000
@@ -34,55 +34,7 @@ describe('workspace: what would be lost', () => {
     await assertKeptNowhere(page, secret)
     assert.equal(await askedOnClosing(page), 'closed')
   })
-
-  it('asks before a tab with unsaved input closes, until the input is discarded', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks' })
-    const { page } = tab
-    const field = page.getByRole('textbox', { name: 'Callback URL' })
-    const saved = await field.inputValue()
-    await field.fill('https://hooks.half-typed.com/')
-    assert.equal(await askedOnClosing(page), 'beforeunload')
-    await field.fill(saved)
-    assert.equal(await askedOnClosing(page), 'closed')
-  })
-
-  it('keeps the unsaved input of one company out of another', async () => {
-    const token = await inTwoCompanies('both@acme.example')
-    tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
-    const { page } = tab
-    const field = page.getByRole('textbox', { name: 'Callback URL' })
-    const typed = 'https://hooks.only-for-acme.com/'
-    await field.fill(typed)
-    const choose = async (company: string) => {
-      await page.getByTitle('Choose another company').click()
-      await page.getByRole('menuitemradio', { name: company }).click()
-      await page.getByTitle('Choose another company').getByText(company).waitFor()
-    }
-    await choose('Globex')
-    await field.waitFor()
-    assert.equal(await field.inputValue(), '')
-    await choose('Acme')
-    await field.waitFor()
-    assert.equal(await field.inputValue(), typed)
-  })
 })
-
-/** Returns a session of someone who is an admin of both demo companies. */
-async function inTwoCompanies(email: string): Promise<string> {
-  const person = { name: 'In Both', email, role: 'admin' }
-  const password = 'a password for both'
-  let session = ''
-  for (const [vendorId, owner] of [
-    ['ven_acme', OWNER],
-    ['ven_globex', GLOBEX_OWNER],
-  ] as const) {
-    const token = await sessionToken(owner)
-    const { invitationUrl } = await api(`/v1/vendor/${vendorId}/people`, { token, body: person })
-    const accepted = { token: invitationUrl.split('#')[1], password, ...(!session && { name: person.name }) }
-    session = (await api('/v1/invitation', { body: accepted })).sessionToken
-  }
-  return session
-}
 
 /** Tries to close the tab, and stays if the browser asks. @returns the kind of question, or `closed`. */
 async function askedOnClosing(page: Page): Promise<string> {

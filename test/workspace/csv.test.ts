@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { csvOfActivity } from '../../apps/workspace/src/activity/csv.ts'
-import { csvOf } from '../../apps/workspace/src/analytics/csv.ts'
+import { csvOf } from '../../apps/workspace/src/analytics/format.ts'
 import type { DailyAnalytics } from '../../apps/workspace/src/api/contract.ts'
-import { csvCell } from '../../apps/workspace/src/ui/csv.ts'
+import { csvCell } from '../../apps/workspace/src/ui/download.ts'
 
 describe('workspace: a CSV cell', () => {
   for (const formula of ['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '\t=1', '\r=1']) {

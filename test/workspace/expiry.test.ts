@@ -2,14 +2,13 @@ import { strict as assert } from 'node:assert'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
 import { setZone } from '../../apps/workspace/src/api/time.ts'
 import {
-  daysAllowed,
   expiresAt,
   expiresSoon,
-  expiryError,
+  firstDay,
   hasExpired,
   lifetimeOf,
 } from '../../apps/workspace/src/clients/expiry.ts'
-import { findClients, type Wanted } from '../../apps/workspace/src/clients/find-clients.ts'
+import { type ClientQuery, findClients } from '../../apps/workspace/src/clients/find-clients.ts'
 
 const DAY_MS = 86_400_000
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -45,26 +44,13 @@ describe('workspace: when clients expire', () => {
     setZone(undefined)
   })
 
-  it('allows days whose end is a day to two years ahead, whatever the hour', () => {
+  it('offers no day that ends within 24 hours, whatever the hour', () => {
     for (const hour of [0, 12, 23]) {
       const now = new Date(2026, 10, 22, hour, 59)
-      const { min, max } = daysAllowed(now)
-      const at = (date: string) =>
-        Date.parse(expiresAt({ lifetime: 'date', date }, now) as string) - now.getTime()
-      assert.ok(at(min) >= DAY_MS && at(min) < 2 * DAY_MS)
-      assert.ok(at(max) <= 730 * DAY_MS && at(max) > 728 * DAY_MS)
+      const date = firstDay(now)
+      const end_ms = Date.parse(expiresAt({ lifetime: 'date', date }, now) as string) - now.getTime()
+      assert.ok(end_ms >= DAY_MS && end_ms < 2 * DAY_MS, date)
     }
-  })
-
-  it('says which days can be chosen when another one was', () => {
-    const error = (date: string) => expiryError({ lifetime: 'date', date }, new Date(2026, 10, 22)).expiry
-    assert.equal(error(''), 'Choose the day.')
-    for (const date of ['2026-11-22', '2020-01-01', '2028-11-21', '9999-12-31']) {
-      assert.equal(error(date), 'Choose a day from tomorrow to two years from now.', date)
-    }
-    assert.equal(error('2026-11-23'), undefined)
-    assert.equal(error('2028-11-20'), undefined)
-    assert.deepEqual(expiryError({ lifetime: 'never', date: '' }, NOW), {})
   })
 
   it('offers a replacement the lifetime of what it replaces, in whole days', () => {
@@ -93,7 +79,7 @@ describe('workspace: when clients expire', () => {
       client('expired', -1),
       client('revoked', 2, 'Revoked'),
     ]
-    const names = (part: Partial<Wanted>) =>
+    const names = (part: Partial<ClientQuery>) =>
       findClients(all, { view: 'active', typed: '', order: 'expires', reversed: false, ...part }).clients.map(
         ({ name }) => name,
       )

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useMemo } from 'react'
+import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { CompanyContext, currentCompany, SCREENS, useCompany } from './api/company.ts'
 import { useSignedIn } from './api/session.ts'
@@ -7,16 +7,23 @@ import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
 import { FirstEvent } from './clients/FirstEvent.tsx'
 import { FoundSecrets } from './clients/FoundSecrets.tsx'
-import { Palette, PaletteButton } from './palette/PaletteButton.tsx'
 import { AccountMenu } from './shell/AccountMenu.tsx'
+import { UnknownCompany } from './shell/ChooseCompany.tsx'
 import { CompanyMenu } from './shell/CompanyMenu.tsx'
-import { Connection } from './shell/Connection.tsx'
 import { CrashBoundary } from './shell/CrashBoundary.tsx'
 import { deferred } from './shell/deferred.tsx'
 import { NoAccess } from './shell/NoAccess.tsx'
-import { NotFound, UnknownCompany } from './shell/NotFound.tsx'
+import { Page } from './shell/Page.tsx'
 import { Brand } from './ui/Brand.tsx'
-import { ActivityIcon, ChartIcon, KeyIcon, PeopleIcon, WebhookIcon } from './ui/icons.tsx'
+import {
+  ActivityIcon,
+  ChartIcon,
+  KeyIcon,
+  OfflineIcon,
+  PeopleIcon,
+  SearchIcon,
+  WebhookIcon,
+} from './ui/icons.tsx'
 import { Skeleton } from './ui/Loaded.tsx'
 
 const OUTLINE = (
@@ -30,6 +37,7 @@ const AnalyticsScreen = deferred(() => import('./analytics/AnalyticsScreen.tsx')
 const ActivityScreen = deferred(() => import('./activity/ActivityScreen.tsx'), OUTLINE)
 const PeopleScreen = deferred(() => import('./people/PeopleScreen.tsx'), OUTLINE)
 const ExplainScreen = deferred(() => import('./clients/ExplainScreen.tsx'), OUTLINE)
+const Palette = deferred(() => import('./palette/Palette.tsx'))
 
 const REST = [
   WebhooksScreen,
@@ -136,15 +144,90 @@ function Screens() {
   )
 }
 
+function NotFound() {
+  const { to } = useCompany()
+  return (
+    <Page title="Page not found" lede="The address may be mistyped, or the page no longer exists.">
+      <p>
+        <Link href={to(SCREENS.clients)}>Go to OAuth2 Clients</Link>
+      </p>
+    </Page>
+  )
+}
+
+const useOnline = (): boolean => useSyncExternalStore(subscribeToConnection, () => navigator.onLine)
+
+function subscribeToConnection(listener: () => void): () => void {
+  window.addEventListener('online', listener)
+  window.addEventListener('offline', listener)
+  return () => {
+    window.removeEventListener('online', listener)
+    window.removeEventListener('offline', listener)
+  }
+}
+
+/** Says when this device has no connection. It lies over the page, so that nothing jumps. */
+function Connection() {
+  const online = useOnline()
+  return (
+    <div role="status">
+      {!online && (
+        <p className="fixed inset-x-0 bottom-0 z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-[14px] text-paper max-desk:bottom-[59px] low:bottom-0">
+          <OfflineIcon />
+          You are offline. What you see may be out of date, and changes are not sent.
+        </p>
+      )}
+    </div>
+  )
+}
+
+const ON_MAC = /Mac|iP(?:ad|hone)/.test(navigator.platform)
+const PALETTE_BUTTON =
+  '-mt-2.5 flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md border border-line bg-transparent py-1.5 ps-3 pe-2.5 text-start text-[14px] text-ink-3'
+const PALETTE_BUTTON_IN_BAR = 'max-desk:m-0 max-desk:border-transparent max-desk:p-2 max-desk:text-ink'
+
+/** Opens the palette; so does Ctrl or Cmd and K, anywhere but in another dialog. */
+function PaletteButton() {
+  const [open, setOpen] = useState(false)
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return
+      event.preventDefault()
+      if (!document.querySelector('[role="dialog"]')) setOpen(true)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  return (
+    <>
+      <button
+        type="button"
+        className={`${PALETTE_BUTTON} hover:border-control hover:text-ink ${PALETTE_BUTTON_IN_BAR}`}
+        aria-keyshortcuts={ON_MAC ? 'Meta+K' : 'Control+K'}
+        onClick={() => setOpen(true)}
+      >
+        <SearchIcon />
+        <span className="flex-1 max-desk:off-screen">Search</span>
+        <span className="key max-desk:hidden">{ON_MAC ? '⌘K' : 'Ctrl K'}</span>
+      </button>
+      {open && <Palette onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+/** A bar at the foot of a narrow window, and no bar where that would leave no room. */
+const NAV_BAR =
+  'max-desk:fixed max-desk:inset-x-0 max-desk:bottom-0 max-desk:z-10 max-desk:m-0 max-desk:grid-cols-[2fr_3fr] max-desk:gap-0'
+const NAV_BAR_EDGE =
+  'max-desk:border-t max-desk:border-line-strong max-desk:bg-paper max-desk:pb-[env(safe-area-inset-bottom)]'
+const NAV_LOW =
+  'low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0'
 const NAV_GROUP = 'px-3 pt-2.5 pb-1 text-[13px] font-normal tracking-normal text-ink-3 max-desk:off-screen'
 const NAV_LIST = 'max-desk:grid max-desk:auto-cols-[minmax(0,1fr)] max-desk:grid-flow-col'
 
 function Navigation() {
   return (
-    <nav
-      className="mb-auto grid gap-0.5 max-desk:fixed max-desk:inset-x-0 max-desk:bottom-0 max-desk:z-10 max-desk:m-0 max-desk:grid-cols-[2fr_3fr] max-desk:gap-0 max-desk:border-t max-desk:border-line-strong max-desk:bg-paper max-desk:pb-[env(safe-area-inset-bottom)] low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0"
-      aria-label="Workspace"
-    >
+    <nav className={`mb-auto grid gap-0.5 ${NAV_BAR} ${NAV_BAR_EDGE} ${NAV_LOW}`} aria-label="Workspace">
       <h2 id="nav-integrations" className={NAV_GROUP}>
         Integrations
       </h2>
@@ -171,6 +254,13 @@ interface NavItemProps {
   short?: string
 }
 
+const NAV_ITEM =
+  'flex min-h-10 items-center gap-[11px] rounded-md px-3 py-1.5 text-ink-2 no-underline hover:bg-sunk hover:text-ink'
+const NAV_ITEM_CURRENT =
+  'aria-[current]:bg-mark aria-[current]:strong aria-[current]:text-mark-ink aria-[current]:outlined'
+const NAV_ITEM_IN_BAR =
+  'max-desk:min-h-[58px] max-desk:flex-col max-desk:justify-center max-desk:gap-0.5 max-desk:rounded-none max-desk:px-0.5 max-desk:text-[13px] low:min-h-12'
+
 function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   const { to } = useCompany()
   const [location] = useLocation()
@@ -181,7 +271,7 @@ function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   return (
     <li>
       <Link
-        className="nav-item flex min-h-10 items-center gap-[11px] rounded-md px-3 py-1.5 text-ink-2 no-underline hover:bg-sunk hover:text-ink aria-[current]:bg-mark aria-[current]:font-[620] aria-[current]:text-mark-ink max-desk:min-h-[58px] max-desk:flex-col max-desk:justify-center max-desk:gap-0.5 max-desk:rounded-none max-desk:px-0.5 max-desk:text-[13px] low:min-h-12"
+        className={`${NAV_ITEM} ${NAV_ITEM_CURRENT} ${NAV_ITEM_IN_BAR}`}
         href={href}
         aria-current={here ? 'page' : undefined}
         aria-label={label}

@@ -2,11 +2,10 @@ import { useEffect } from 'react'
 import { subscribe, useSession } from './api/session.ts'
 import { setReveal, useReveal } from './clients/reveal.ts'
 import { INVITATION_PATH } from './invitation/link.ts'
-import { forgetDrafts } from './session/drafts.ts'
 import { SignIn } from './session/SignIn.tsx'
 import { CrashBoundary } from './shell/CrashBoundary.tsx'
 import { deferred } from './shell/deferred.tsx'
-import { Opening } from './ui/Opening.tsx'
+import { Opening } from './ui/PlainPage.tsx'
 
 const Workspace = deferred(() => import('./workspace.tsx'), <Opening />)
 const InvitationScreen = deferred(() => import('./invitation/InvitationScreen.tsx'), <Opening />)
@@ -23,7 +22,7 @@ export function App() {
 function Screen() {
   const session = useSession()
   const reveal = useReveal()
-  useForgetting()
+  useRevealOfOnePerson()
   // Left by loading another page.
   if (location.pathname === INVITATION_PATH) return <InvitationScreen />
   if (session.state === 'checking') return <Opening />
@@ -31,22 +30,19 @@ function Screen() {
   // A new secret that is still shown outlives the session: it could not be had again.
   if (session.state === 'signed-out' && !reveal) {
     const fetchRest = () => void Workspace.load().catch(() => {})
-    return <SignIn reason={session.reason} email={session.email} onBegin={fetchRest} />
+    return <SignIn reason={session.reason} email={session.email} onInput={fetchRest} />
   }
   return <Workspace />
 }
 
-/** What one person typed is gone before the next signs in. */
-function useForgetting(): void {
+/** A person who is signed out sees their own new secret until they put it away. No one else does. */
+function useRevealOfOnePerson(): void {
   useEffect(() => {
     let user: string | undefined
     return subscribe((session) => {
-      const changed = session.state === 'signed-in' && user !== undefined && user !== session.user.userId
-      if (session.state === 'signed-in') user = session.user.userId
-      const left = session.state === 'signed-out' && session.reason !== 'expired'
-      if (changed || left) forgetDrafts()
-      // A person who is signed out sees their own new secret until they put it away. No one else does.
-      if (changed) setReveal(undefined)
+      if (session.state !== 'signed-in') return
+      if (user !== undefined && user !== session.user.userId) setReveal(undefined)
+      user = session.user.userId
     })
   }, [])
 }

@@ -7,7 +7,7 @@ import { Shell } from './Shell.tsx'
 import { SignIn } from './session/SignIn.tsx'
 import { ChooseCompany } from './shell/ChooseCompany.tsx'
 import { FindRefusal } from './shell/FindRefusal.tsx'
-import { Announcer } from './ui/Announcer.tsx'
+import { Announcer } from './ui/CopyButton.tsx'
 import { Toaster } from './ui/Toaster.tsx'
 
 /** Everything behind the sign-in; a file of its own, so that signing in does not wait for it. */

@@ -3,7 +3,6 @@ import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
 import { Button } from '../ui/Button.tsx'
-import { DayInput } from '../ui/DayInput.tsx'
 import { type Filters, KINDS, NO_FILTERS } from './filters.ts'
 
 export interface ActivityFilterProps {
@@ -103,8 +102,10 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
   return (
     <div className={CHOICE}>
       <label htmlFor={id}>{label}</label>
-      <DayInput
+      <input
         id={id}
+        className="input"
+        type="date"
         value={value}
         min={min || undefined}
         max={max || undefined}

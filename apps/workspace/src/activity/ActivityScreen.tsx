@@ -7,11 +7,10 @@ import { clockShort, day } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { downloadCsv } from '../ui/csv.ts'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
+import { downloadCsv } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
-import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import { More } from '../ui/More.tsx'
+import { Loaded, More, Skeleton } from '../ui/Loaded.tsx'
+import { FailureNotice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { ActivityFilter } from './ActivityFilter.tsx'
 import { ActivityText } from './ActivityText.tsx'
@@ -52,7 +51,7 @@ function Entries() {
         {() => (
           <div aria-busy={query.isPlaceholderData} className="aria-busy:opacity-60">
             {entries.length === 0 && (
-              <p className="empty-line">
+              <p className="py-7 text-ink-2">
                 {filtered
                   ? query.hasNextPage
                     ? 'Nothing lately matches these filters.'
@@ -92,17 +91,14 @@ function useEarlierPages(
 
 function ExportButton({ filter }: { filter: Filter }) {
   const { vendorId } = useCompany()
-  const { busy, failure, run } = useSubmission((error) => ({
-    title: 'The activity was not exported',
-    text: (error as Error).message,
-  }))
+  const { isPending, failure, run } = useSubmission({ title: 'The activity was not exported' })
   async function save(): Promise<void> {
     const entries = await readAllActivity(vendorId, filter)
     downloadCsv(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, csvOfActivity(entries))
   }
   return (
     <>
-      <Button icon={<DownloadIcon />} busy={busy} onClick={() => void run(save)}>
+      <Button icon={<DownloadIcon />} busy={isPending} onClick={() => void run(save)}>
         {Object.keys(filter).length > 0 ? 'Export these as CSV' : 'Export all as CSV'}
       </Button>
       <FailureNotice failure={failure} />
@@ -141,7 +137,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
             <p
               className={`border-s-3 ps-4 ${EDGES[entry.action.split('.')[1] ?? ''] ?? 'border-line-strong'}`}
             >
-              <bdi className="strong">{doerOf(entry)}</bdi> <ActivityText entry={entry} />
+              <bdi className="strong">{actorName(entry)}</bdi> <ActivityText entry={entry} />
               {today && (
                 <span className="quiet small">
                   {' · '}
@@ -157,7 +153,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
   )
 }
 
-const doerOf = ({ by }: ActivityEntry): string => (by.userId === null ? `The ${by.name}` : by.name)
+const actorName = ({ by }: ActivityEntry): string => (by.userId === null ? `The ${by.name}` : by.name)
 
 function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
   if (!Array.isArray(detail.scopes)) return null

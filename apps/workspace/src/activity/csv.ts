@@ -1,5 +1,5 @@
 import type { ActivityEntry } from '../api/contract.ts'
-import { csvOfRows } from '../ui/csv.ts'
+import { csvOfRows } from '../ui/download.ts'
 
 /** Times are in UTC, as the API answers them; `detail` is JSON. */
 export const csvOfActivity = (entries: readonly ActivityEntry[]): string =>

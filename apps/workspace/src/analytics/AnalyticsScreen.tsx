@@ -1,20 +1,27 @@
 import { type ComponentType, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { type DailyAnalytics, METRICS, type Metric } from '../api/contract.ts'
+import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
 import { useDailyAnalytics } from '../api/resources.ts'
 import { dateOf } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { downloadCsv } from '../ui/csv.ts'
+import { ScopeName } from '../ui/DocsLink.tsx'
+import { downloadCsv } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
-import { useLater } from '../ui/later.ts'
-import { ScopeName } from '../ui/ScopeName.tsx'
 import { Chart } from './Chart.tsx'
-import { csvOf } from './csv.ts'
-import { DailyTable } from './DailyTable.tsx'
-import { changeText, dateLong, dateShort, METRIC_NAMES, reportedDays, totalText } from './format.ts'
+import {
+  changeText,
+  csvOf,
+  dateLong,
+  dateParts,
+  dateShort,
+  METRIC_NAMES,
+  metricText,
+  reportedDays,
+  totalText,
+} from './format.ts'
 import { RangeChoice } from './RangeChoice.tsx'
 import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf } from './range.ts'
 
@@ -77,7 +84,6 @@ interface DailyProps {
 function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
   const [metric, setMetric] = useState<Metric>('impressions')
   const { range, vendorId } = daily
-  const later = useLater()
   return (
     <div
       className="daily grid gap-6 transition-opacity duration-160 aria-busy:opacity-45 [&>*]:min-w-0"
@@ -95,7 +101,7 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
           Download CSV
         </Button>
       </div>
-      {later && <DailyTable daily={daily} />}
+      <DailyTable daily={daily} />
     </div>
   )
 }
@@ -126,10 +132,16 @@ const rangeText = ({ from, to }: DailyAnalytics['range']): string =>
 const reportedOf = ({ days }: DailyAnalytics): string =>
   `${reportedDays(days)} of ${days.length === 1 ? '1 day' : `${days.length} days`} reported`
 
-const TOTALS =
-  'totals grid grid-cols-6 border-y border-line-strong max-[1180px]:grid-cols-3 max-phone:grid-cols-2'
-const TOTAL =
-  'total grid min-h-[78px] content-start gap-1 border-e border-line px-3 pt-3.5 pb-3 last:border-e-0 has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-ink max-[1180px]:nth-[-n+4]:border-b max-[1180px]:nth-of-type-[3n]:border-e-0 max-phone:nth-of-type-[n]:border-e max-phone:nth-of-type-[2n]:border-e-0'
+const TOTALS = 'grid grid-cols-6 border-y border-line-strong max-[1180px]:grid-cols-3 max-phone:grid-cols-2'
+const TOTAL = 'relative grid min-h-[78px] content-start gap-1 border-e border-line px-3 pt-3.5 pb-3'
+const TOTAL_CHOSEN =
+  'has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-checked:outlined'
+const TOTAL_IN_FOCUS =
+  'has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-ink'
+// Six, three or two in a row: a line between neighbours, and below all rows but the last.
+const TOTAL_EDGES =
+  'last:border-e-0 max-[1180px]:nth-[-n+4]:border-b max-[1180px]:nth-of-type-[3n]:border-e-0'
+const TOTAL_EDGES_ON_PHONES = 'max-phone:nth-of-type-[n]:border-e max-phone:nth-of-type-[2n]:border-e-0'
 
 interface TotalsProps extends DailyProps {
   metric: Metric
@@ -141,8 +153,12 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
     <fieldset className={TOTALS}>
       <legend className="off-screen">Totals; choose what the chart shows</legend>
       {METRICS.map((each) => (
-        <label key={each} className={`${TOTAL} hover:bg-sheet`}>
+        <label
+          key={each}
+          className={`total cursor-pointer hover:bg-sheet ${TOTAL} ${TOTAL_CHOSEN} ${TOTAL_IN_FOCUS} ${TOTAL_EDGES} ${TOTAL_EDGES_ON_PHONES}`}
+        >
           <input
+            className="covering"
             type="radio"
             name="metric"
             value={each}
@@ -172,12 +188,89 @@ const DataThrough = ({ daily: { dataThrough } }: { daily: DailyAnalytics }) =>
     </p>
   )
 
+const STATUS_WORDS: Record<Day['status'], string> = {
+  final: 'Final',
+  provisional: 'Provisional',
+  missing: 'Not reported',
+}
+
+const CELLS = '[&_:is(th,td)]:py-2 [&_:is(th,td)]:ps-0 [&_:is(th,td)]:pe-4 [&_:is(th,td)]:whitespace-nowrap'
+const DAYS = '[&_tbody_th]:sticky [&_tbody_th]:start-0 [&_tbody_th]:bg-paper'
+
+/** A longer range shows the rest on request. */
+const DAYS_AT_FIRST = 31
+
+/** The chart's figures as text, newest day first. */
+function DailyTable({ daily }: { daily: DailyAnalytics }) {
+  const [all, setAll] = useState(false)
+  const days = daily.days.toReversed()
+  const shown = all ? days : days.slice(0, DAYS_AT_FIRST)
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard. */}
+      <section className={`relative overflow-x-auto ${CELLS} ${DAYS}`} aria-label="Day by day" tabIndex={0}>
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              <th scope="col">Status</th>
+              {METRICS.map((metric) => (
+                <th key={metric} scope="col" className="number">
+                  {METRIC_NAMES[metric]}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((day) => (
+              <DayRow key={day.date} day={day} currency={daily.currency} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {shown.length < days.length && (
+        <Button className="justify-self-start" onClick={() => setAll(true)}>
+          Show all {days.length} days
+        </Button>
+      )}
+    </>
+  )
+}
+
+function DayRow({ day, currency }: { day: Day; currency: string }) {
+  const { weekday, short, year } = dateParts(day.date)
+  return (
+    <tr className={day.status === 'missing' ? 'text-ink-3' : undefined}>
+      <th scope="row">
+        <time dateTime={day.date}>
+          <span className="max-phone:hidden">{weekday} </span>
+          {short}
+          <span className="max-phone:hidden"> {year}</span>
+        </time>
+      </th>
+      <td>
+        <span className={`day-mark me-2 day-mark-${day.status}`} aria-hidden="true" />
+        <span className="max-phone:off-screen">{STATUS_WORDS[day.status]}</span>
+      </td>
+      {METRICS.map((metric) => (
+        <td key={metric} className="number">
+          {day[metric] === null ? (
+            <span className="quiet">–</span>
+          ) : (
+            metricText(metric, day[metric], currency)
+          )}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
 const AnalyticsSkeleton = () => (
   <div className="grid gap-6" aria-hidden="true">
     <p className="small -mb-3">&nbsp;</p>
     <div className={TOTALS}>
       {METRICS.map((metric) => (
-        <div key={metric} className={TOTAL} />
+        <div key={metric} className={`${TOTAL} ${TOTAL_EDGES} ${TOTAL_EDGES_ON_PHONES}`} />
       ))}
     </div>
     <div className="h-[300px] bg-sunk" />

@@ -19,7 +19,7 @@ export function Chart({ daily, before, metric }: ChartProps) {
   const at = index ?? days.length - 1
   const earlier = before?.days[at]
   const text = [days[at] as Day, ...(earlier ? [earlier] : [])]
-    .map((each) => said(each, metric, currency))
+    .map((each) => dayText(each, metric, currency))
     .join('; ')
   return (
     <figure className="chart">
@@ -155,7 +155,7 @@ const Mark = ({ of, children }: { of: string; children: string }) => (
   </li>
 )
 
-function said(day: Day, metric: Metric, currency: string): string {
+function dayText(day: Day, metric: Metric, currency: string): string {
   const value = day[metric]
   const words =
     value === null

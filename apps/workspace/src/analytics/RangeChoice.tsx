@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { DayInput } from '../ui/DayInput.tsx'
+import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
 import { type DateRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from './range.ts'
 
 export interface RangeChoiceProps {
@@ -13,7 +13,15 @@ export interface RangeChoiceProps {
   today: string
 }
 
-const presetName = (days: Preset): string => (days === 366 ? '12 months' : `${days} days`)
+const presetName = (days: Preset): string => (days === RANGE_MAX_DAYS ? '12 months' : `${days} days`)
+
+const PRESET =
+  'block rounded-sm border-line px-3.5 py-2 text-center whitespace-nowrap group-not-last:border-e max-phone:px-1'
+const PRESET_CHOSEN =
+  'peer-checked:strong peer-checked:bg-mark peer-checked:text-mark-ink peer-checked:outlined'
+const PRESET_IN_FOCUS =
+  'peer-focus-visible:outline-2 peer-focus-visible:outline-offset-3 peer-focus-visible:outline-ink'
+const DAY = 'input w-[152px] max-phone:w-full max-phone:min-w-0 max-phone:flex-[1_1_150px]'
 
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
 export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
@@ -25,9 +33,9 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
       <fieldset className="flex rounded-md border border-control bg-sheet max-phone:w-full">
         <legend className="off-screen">Range</legend>
         {PRESETS.map((days) => (
-          <label key={days} className="segment max-phone:flex-1">
+          <label key={days} className="segment group relative cursor-pointer max-phone:flex-1">
             <input
-              className="peer"
+              className="peer covering"
               type="radio"
               name="days"
               checked={chosen === days}
@@ -35,14 +43,14 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
                 setSearch(days === DEFAULT_DAYS ? kept : { days: String(days), ...kept }, { replace: true })
               }
             />
-            <span className="block rounded-sm px-3.5 py-2 text-center whitespace-nowrap peer-checked:bg-mark peer-checked:font-[620] peer-checked:text-mark-ink peer-focus-visible:outline-2 peer-focus-visible:outline-offset-3 peer-focus-visible:outline-ink in-[.segment:not(:last-child)]:border-e in-[.segment:not(:last-child)]:border-line max-phone:px-1">
-              {presetName(days)}
-            </span>
+            <span className={`${PRESET} ${PRESET_CHOSEN} ${PRESET_IN_FOCUS}`}>{presetName(days)}</span>
           </label>
         ))}
       </fieldset>
-      <div className="flex items-center gap-2 max-phone:w-full max-phone:flex-wrap [&_.input]:w-[152px] max-phone:[&_.input]:w-full max-phone:[&_.input]:min-w-0 max-phone:[&>.day-input]:min-w-0 max-phone:[&>.day-input]:flex-[1_1_150px]">
-        <DayInput
+      <div className="flex items-center gap-2 max-phone:w-full max-phone:flex-wrap">
+        <input
+          className={DAY}
+          type="date"
           aria-label="First day"
           value={own.from}
           max={own.to || today}
@@ -51,7 +59,9 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
         <span className="max-phone:hidden" aria-hidden="true">
           –
         </span>
-        <DayInput
+        <input
+          className={DAY}
+          type="date"
           aria-label="Last day"
           value={own.to}
           min={own.from}
@@ -59,7 +69,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           onChange={(event) => own.change({ to: event.target.value })}
         />
       </div>
-      <label className="check font-[400]">
+      <label className="check font-normal">
         <input
           type="checkbox"
           checked={comparing}

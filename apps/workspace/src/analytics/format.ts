@@ -1,4 +1,5 @@
-import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
+import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
+import { csvOfRows } from '../ui/download.ts'
 
 export const METRIC_NAMES: Record<Metric, string> = {
   impressions: 'Impressions',
@@ -61,3 +62,21 @@ export function dateParts(date: string): { weekday: string; short: string; year:
 /** "Thu 20 Nov 2026" */
 export const dateLong = (date: string): string => Object.values(dateParts(date)).join(' ')
 export const dateShort = (date: string): string => dateParts(date).short
+
+const CSV_HEADER = [
+  'date',
+  'status',
+  'currency',
+  'impressions',
+  'clicks',
+  'orders',
+  'units_sold',
+  'revenue_minor',
+  'boost_spend_minor',
+]
+
+/** A missing day has empty cells, not zeros; money is in minor units. */
+export function csvOf({ days, currency }: DailyAnalytics): string {
+  const rows = days.map((day) => [day.date, day.status, currency, ...METRICS.map((metric) => day[metric])])
+  return csvOfRows([CSV_HEADER, ...rows])
+}

@@ -1,9 +1,9 @@
+import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
 import { daysLater, isDay } from '../api/time.ts'
 
-export const PRESETS = [7, 30, 90, 366] as const
+export const PRESETS = [7, 30, 90, RANGE_MAX_DAYS] as const
 export type Preset = (typeof PRESETS)[number]
 export const DEFAULT_DAYS: Preset = 30
-export const MAX_DAYS = 366
 
 export interface DateRange {
   from: string
@@ -25,7 +25,7 @@ export function rangeError({ from, to }: DateRange, today: string): string | und
   if (!isDay(from) || !isDay(to)) return 'Choose both days.'
   if (to > today) return 'The range cannot end after today.'
   if (from > to) return 'The first day must not be after the last.'
-  return daysIn({ from, to }) > MAX_DAYS ? `At most ${MAX_DAYS} days.` : undefined
+  return daysIn({ from, to }) > RANGE_MAX_DAYS ? `At most ${RANGE_MAX_DAYS} days.` : undefined
 }
 
 /** What the address asks for: whole days back from today, or a range of its own. */

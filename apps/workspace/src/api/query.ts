@@ -1,4 +1,10 @@
-import { type InfiniteData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import {
+  type InfiniteData,
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query'
 import { useCompany } from './company.ts'
 import { ApiProblem } from './request.ts'
 import { asMe, subscribe } from './session.ts'
@@ -35,19 +41,26 @@ interface ReadOptions<T> {
   /** Default: whether this person may manage the company. */
   enabled?: boolean
   staleTime?: number
-  /** Shown until the answer is there, such as what was read for another search. */
-  placeholder?: (before: T | undefined) => T | undefined
+  /** Shown until the answer is there. */
+  placeholder?: () => T | undefined
+  /** What was read for another search is shown until the answer is there. */
+  keepsPrevious?: boolean
   /** Called with each answer. */
   onRead?: (answer: T) => void
 }
 
-/** A placeholder: what was read before. */
-export const before = <T>(read: T | undefined): T | undefined => read
-
 /** Reads a resource of the company, again and again. The company, the path and the search are its key. */
 export function useRead<T>(path: readonly string[], options: ReadOptions<T> = {}) {
   const { vendorId, mayManage } = useCompany()
-  const { search, refresh_ms = false, enabled = mayManage, placeholder, onRead, ...rest } = options
+  const {
+    search,
+    refresh_ms = false,
+    enabled = mayManage,
+    placeholder,
+    keepsPrevious,
+    onRead,
+    ...rest
+  } = options
   return useQuery<T, Error, T, unknown[]>({
     queryKey: [vendorId, ...path, search],
     queryFn: async ({ signal }) => {
@@ -55,7 +68,7 @@ export function useRead<T>(path: readonly string[], options: ReadOptions<T> = {}
       onRead?.(answer)
       return answer
     },
-    ...(placeholder && { placeholderData: placeholder as never }),
+    placeholderData: (keepsPrevious ? keepPreviousData : placeholder) as never,
     refetchInterval: refresh_ms,
     enabled,
     ...rest,
@@ -65,7 +78,11 @@ export function useRead<T>(path: readonly string[], options: ReadOptions<T> = {}
 /** Reads a list of the company page by page. */
 export function usePages<T extends { nextCursor: string | null }>(
   path: readonly string[],
-  { search, refresh_ms = false, placeholder }: ReadOptions<InfiniteData<T, string>> = {},
+  {
+    search,
+    refresh_ms = false,
+    keepsPrevious,
+  }: Pick<ReadOptions<T>, 'search' | 'refresh_ms' | 'keepsPrevious'> = {},
 ) {
   const { vendorId, mayManage } = useCompany()
   return useInfiniteQuery<T, Error, InfiniteData<T, string>, unknown[], string>({
@@ -74,7 +91,7 @@ export function usePages<T extends { nextCursor: string | null }>(
       asMe<T>(companyPath(vendorId, path, { ...search, cursor: pageParam }), { signal }),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
-    ...(placeholder && { placeholderData: placeholder }),
+    ...(keepsPrevious && { placeholderData: keepPreviousData }),
     refetchInterval: refresh_ms,
     enabled: mayManage,
   })

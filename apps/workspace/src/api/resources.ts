@@ -10,7 +10,7 @@ import type {
   SessionPage,
   TestSendResult,
 } from './contract.ts'
-import { before, companyPath, queryClient, reread, usePages, useRead } from './query.ts'
+import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
 import { asMe } from './session.ts'
 
 /* Everything that the screens read and write but clients and the session itself. */
@@ -32,7 +32,7 @@ export const useActivity = (filter: ActivityFilter) =>
   usePages<ActivityPage>(['activity'], {
     search: { ...filter, limit: '50' },
     refresh_ms: 30_000,
-    placeholder: before,
+    keepsPrevious: true,
   })
 
 /** All that the filter lets through, newest first, on all pages. */
@@ -54,7 +54,7 @@ export const useDailyAnalytics = (range: { from: string; to: string } | undefine
     enabled: range !== null,
     refresh_ms: 60_000,
     // The former range stays on the page, dimmed, until the new one is there.
-    placeholder: before,
+    keepsPrevious: true,
   })
 
 export const useDestination = () => useRead<CallbackDestination>(['callback-url'])

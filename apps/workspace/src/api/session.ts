@@ -46,7 +46,7 @@ export function subscribe(listener: (session: Session) => void): () => void {
   return () => listeners.delete(listener)
 }
 
-function become(next: Session): void {
+function setSession(next: Session): void {
   session = next
   for (const listener of listeners) listener(session)
 }
@@ -56,13 +56,13 @@ function enter({ user, companies, expiresIn }: SessionAnswer): void {
   if (session.state === 'signed-in' && session.user.userId !== user.userId) leave({ reason: 'left' })
   clearTimeout(expiry)
   expiry = setTimeout(expire, expiresIn * 1000)
-  become({ state: 'signed-in', user, companies, expiresAt: Date.now() + expiresIn * 1000 })
+  setSession({ state: 'signed-in', user, companies, expiresAt: Date.now() + expiresIn * 1000 })
 }
 
 function leave(how: Omit<Extract<Session, { state: 'signed-out' }>, 'state'>): void {
   turn++
   clearTimeout(expiry)
-  become({ state: 'signed-out', ...how })
+  setSession({ state: 'signed-out', ...how })
 }
 
 function expire(): void {
@@ -145,7 +145,7 @@ async function endSession(left: number): Promise<void> {
     if (turn === left) leaveProvider(answer)
   } catch (error) {
     const ended = error instanceof ApiProblem && error.status === 401
-    if (!ended && turn === left) become({ state: 'signed-out', reason: 'unfinished' })
+    if (!ended && turn === left) setSession({ state: 'signed-out', reason: 'unfinished' })
   }
 }
 
@@ -169,7 +169,7 @@ export async function checkSession(): Promise<void> {
   } catch (error) {
     if (turn !== asked) return
     if (error instanceof ApiProblem && error.status === 401) expire()
-    else if (session.state === 'checking') become({ state: 'unreachable', error: error as Error })
+    else if (session.state === 'checking') setSession({ state: 'unreachable', error: error as Error })
   }
 }
 

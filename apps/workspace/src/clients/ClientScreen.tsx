@@ -1,18 +1,22 @@
-import { useEffect, useState } from 'react'
-import { Link, useLocation, useSearchParams } from 'wouter'
-import { useClient } from '../api/clients.ts'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { renameClient, useClient } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
-import { Fact } from '../ui/Fact.tsx'
+import { ScopeName } from '../ui/DocsLink.tsx'
+import { Field } from '../ui/Field.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
+import { useForm } from '../ui/form.ts'
 import { RotateIcon } from '../ui/icons.tsx'
-import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { ScopeName } from '../ui/ScopeName.tsx'
+import { useSubmission } from '../ui/submit.ts'
 import { ClientUsage } from './ClientUsage.tsx'
+import { nameError } from './client-name.ts'
 import { credentialName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { FailingNotice } from './Failing.tsx'
@@ -20,7 +24,6 @@ import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, pairOf } from './pair.ts'
 import { Refusals } from './Refusals.tsx'
-import { RenameClient } from './RenameClient.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { LastUsed, Status, useExpired } from './Status.tsx'
@@ -33,7 +36,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
   const query = useClient(clientId)
   const client = query.data
   const pair = usePair(client)
-  const [revoking, setRevoking] = useRevoking()
+  const [revoking, setRevoking] = useState(false)
   const [renaming, setRenaming] = useState(false)
   const [, navigate] = useLocation()
   return (
@@ -77,17 +80,41 @@ export function ClientScreen({ clientId }: { clientId: string }) {
   )
 }
 
-/** The dialog opens by `?revoke` in the address. The name still has to be typed. */
-function useRevoking(): [boolean, (revoking: boolean) => void] {
-  const [search, setSearch] = useSearchParams()
-  const [revoking, setRevoking] = useState(false)
-  const asked = search.has('revoke')
-  useEffect(() => {
-    if (!asked) return
-    setRevoking(true)
-    setSearch({}, { replace: true })
-  }, [asked, setSearch])
-  return [revoking, setRevoking]
+/** A name is only a label: nothing that decides access changes with it. */
+function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
+  const { vendorId } = useCompany()
+  const title = 'The name was not saved'
+  const form = useForm<'name'>({
+    submission: useSubmission({
+      title,
+      noAnswer: { title, text: 'No answer came. It is safe to try again.' },
+    }),
+    check: ({ name }) => ({ name: nameError(name) }),
+    async send({ name }) {
+      await renameClient(vendorId, client.clientId, name)
+      onClose()
+    },
+    subjects: { name: 'The name' },
+  })
+  return (
+    <FormDialog
+      title="Rename the client"
+      description={`Only your company sees the name. The id, the ${credentialName(client)} and the scopes stay as they are.`}
+      onClose={onClose}
+      form={form}
+      action="Save the name"
+    >
+      <Field
+        label="Name"
+        error={form.errors.name}
+        name="name"
+        dir="auto"
+        autoComplete="off"
+        defaultValue={client.name}
+        onChange={() => form.clearErrors('name')}
+      />
+    </FormDialog>
+  )
 }
 
 /** The rotation that the client is in, once what it replaces and what replaces it are known. */
@@ -179,7 +206,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <Fact name="Scopes">
           <ul>
             {inOrder(client.scopes).map((scope) => (
-              <li key={scope} className="scope-list flex flex-wrap gap-x-3 [&_code]:text-ink-3">
+              <li key={scope} className="flex flex-wrap gap-x-3 [&_code]:text-ink-3">
                 <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
               </li>
             ))}

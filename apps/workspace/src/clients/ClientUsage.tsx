@@ -1,9 +1,15 @@
+import { useLocation } from 'wouter'
 import { useUsage } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
 import { Ago, Time } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { credentialName } from './credential.tsx'
 import { HourChart, mostInAnHour } from './HourChart.tsx'
-import { UnusedScopes } from './UnusedScopes.tsx'
+import { Scopes } from './Status.tsx'
+import { UNUSED_DAYS, unusedScopes } from './unused-scopes.ts'
 
 /** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
 export function ClientUsage({ client }: { client: OAuthClient }) {
@@ -31,11 +37,11 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
     hour: '',
     tokens: 0,
   })
-  const said = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
+  const text = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
   return (
     <>
       <p>
-        {said}
+        {text}
         {tokens > 0 && (
           <>
             {' '}
@@ -48,7 +54,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
         <HourChart
           hours={hours}
           most={mostInAnHour(hours)}
-          label={`Tokens and refused requests per hour. ${said}`}
+          label={`Tokens and refused requests per hour. ${text}`}
         />
       )}
     </>
@@ -86,3 +92,26 @@ function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
 }
 
 const plural = (count: number, what: string): string => (count === 1 ? what : `${what}s`)
+
+/** What a replacement could do without. */
+function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) {
+  const { to } = useCompany()
+  const [, navigate] = useLocation()
+  const unused = unusedScopes(client, usage.scopes, new Date())
+  if (unused.length === 0 || client.replacedBy !== null) return null
+  const rest = client.scopes.filter((scope) => !unused.includes(scope))
+  const rotate = `${to(SCREENS.clients)}/${client.clientId}/rotate?scopes=${rest.join(',')}`
+  return (
+    <Notice
+      tone="info"
+      title={`${unused.length === 1 ? 'One scope was' : `${unused.length} scopes were`} not used in ${UNUSED_DAYS} days`}
+      actions={<Button onClick={() => navigate(rotate)}>Make a narrower replacement</Button>}
+    >
+      <Scopes scopes={unused} />
+      <p>
+        No token had {unused.length === 1 ? 'it' : 'them'}. The less a client may do, the less a lost{' '}
+        {credentialName(client)} costs.
+      </p>
+    </Notice>
+  )
+}

@@ -1,23 +1,30 @@
-import { useEffect, useState } from 'react'
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
-import { draftOf } from '../session/drafts.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
+import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
-import { ClientSearch } from './ClientSearch.tsx'
 import { ClientsTable, ClientsTableSkeleton } from './ClientsTable.tsx'
 import { CreateClient } from './CreateClient.tsx'
-import { creationDraft } from './creation.ts'
 import { SOON_DAYS } from './expiry.ts'
-import { FirstClient } from './FirstClient.tsx'
-import { findClients, searchFor, VIEWS, type Wanted, wantedBy } from './find-clients.ts'
+import {
+  type ClientQuery,
+  findClients,
+  type Order,
+  queryIn,
+  searchFor,
+  VIEWS,
+  type View,
+} from './find-clients.ts'
 
 export function ClientsScreen() {
   const company = useCompany()
-  const [creating, setCreating] = useCreating(company.vendorId)
+  const [creating, setCreating] = useCreating()
   const [, navigate] = useLocation()
   return (
     <Page
@@ -40,10 +47,10 @@ export function ClientsScreen() {
   )
 }
 
-/** The dialog opens by `?new` in the address, and reopens with input that an ended session interrupted. */
-function useCreating(vendorId: string): [boolean, (creating: boolean) => void] {
+/** The dialog opens by `?new` in the address. */
+function useCreating(): [boolean, (creating: boolean) => void] {
   const [search, setSearch] = useSearchParams()
-  const [creating, setCreating] = useState(() => draftOf(creationDraft(vendorId)) !== undefined)
+  const [creating, setCreating] = useState(false)
   const asked = search.has('new')
   useEffect(() => {
     if (!asked) return
@@ -55,27 +62,28 @@ function useCreating(vendorId: string): [boolean, (creating: boolean) => void] {
 
 function ClientList({ onCreate }: { onCreate: () => void }) {
   const [search, setSearch] = useSearchParams()
-  const wanted = wantedBy(search)
-  const want = (part: Partial<Wanted>) => setSearch(searchFor({ ...wanted, ...part }), { replace: true })
+  const shown = queryIn(search)
+  const change = (part: Partial<ClientQuery>) =>
+    setSearch(searchFor({ ...shown, ...part }), { replace: true })
   const query = useAllClients()
   return (
     <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
       {(all) => {
         if (all.length === 0) return <FirstClient onCreate={onCreate} />
-        const found = findClients(all, wanted)
+        const found = findClients(all, shown)
         return (
           <>
-            <ClientSearch wanted={wanted} counts={found.counts} complete={query.complete} onWant={want} />
+            <ClientSearch query={shown} counts={found.counts} complete={query.complete} onChange={change} />
             {found.clients.length > 0 ? (
               <ClientsTable
-                key={wanted.view}
+                key={shown.view}
                 clients={found.clients}
                 find={(clientId) => all.find((client) => client.clientId === clientId)}
-                wanted={wanted}
-                onWant={want}
+                query={shown}
+                onChange={change}
               />
             ) : (
-              <Nothing wanted={wanted} counts={found.counts} onWant={want} />
+              <NothingFound query={shown} counts={found.counts} onChange={change} />
             )}
           </>
         )
@@ -84,17 +92,17 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
   )
 }
 
-interface NothingProps {
-  wanted: Wanted
-  counts: Record<Wanted['view'], number>
-  onWant: (part: Partial<Wanted>) => void
+interface NothingFoundProps {
+  query: ClientQuery
+  counts: Record<View, number>
+  onChange: (part: Partial<ClientQuery>) => void
 }
 
 /** Where to look instead. */
-function Nothing({ wanted: { view, typed }, counts, onWant }: NothingProps) {
+function NothingFound({ query: { view, typed }, counts, onChange }: NothingFoundProps) {
   const shown = VIEWS.find((each) => each.view === view)?.label.toLowerCase()
   return (
-    <div className="empty-line">
+    <div className="grid gap-3.5 py-7 text-ink-2">
       <p>
         {typed ? (
           <>
@@ -111,10 +119,154 @@ function Nothing({ wanted: { view, typed }, counts, onWant }: NothingProps) {
       </p>
       <p className="page-actions">
         {view !== 'all' && counts.all > 0 && (
-          <Button onClick={() => onWant({ view: 'all' })}>Show {counts.all} in all clients</Button>
+          <Button onClick={() => onChange({ view: 'all' })}>Show {counts.all} in all clients</Button>
         )}
-        {typed && <Button onClick={() => onWant({ typed: '' })}>Clear the search</Button>}
+        {typed && <Button onClick={() => onChange({ typed: '' })}>Clear the search</Button>}
       </p>
     </div>
+  )
+}
+
+interface ClientSearchProps {
+  query: ClientQuery
+  counts: Record<View, number>
+  /** False while older revoked clients are still loading. */
+  complete: boolean
+  onChange: (part: Partial<ClientQuery>) => void
+}
+
+/** Finds clients by name or id; each filter says how many it has of them. */
+function ClientSearch({ query, counts, complete, onChange }: ClientSearchProps) {
+  const input = useSlash()
+  const { view, typed, order, reversed } = query
+  const counted = (each: View) =>
+    `${counts[each].toLocaleString('en')}${complete || (each !== 'revoked' && each !== 'all') ? '' : '+'}`
+
+  function leave(event: KeyboardEvent): void {
+    if (event.key !== 'Escape') return
+    if (typed) onChange({ typed: '' })
+    else input.current?.blur()
+  }
+
+  return (
+    <search className="mb-1.5 flex flex-wrap items-center gap-x-5 gap-y-2">
+      <div className="relative flex-[0_1_300px] max-desk:flex-[1_1_100%]">
+        <input
+          ref={input}
+          className="peer input min-h-[38px] pe-10"
+          type="search"
+          aria-label="Search by name or client id"
+          aria-keyshortcuts="/"
+          placeholder="Search by name or id"
+          autoComplete="off"
+          spellCheck={false}
+          dir="auto"
+          value={typed}
+          onChange={(event) => onChange({ typed: event.target.value })}
+          onKeyDown={leave}
+        />
+        <span
+          className="key pointer-events-none absolute end-2.5 top-2 peer-not-placeholder-shown:hidden peer-focus:hidden [@media(hover:none)]:hidden"
+          aria-hidden="true"
+        >
+          /
+        </span>
+      </div>
+      <FilterChoice
+        legend="Show"
+        name="show"
+        value={view}
+        options={VIEWS.filter(
+          ({ view: each }) => each !== 'expiring' || view === each || counts[each] > 0,
+        ).map(({ view: each, label }) => ({ value: each, label, count: counted(each) }))}
+        onChange={(next) => onChange({ view: next })}
+      />
+      <label className="hidden max-[1000px]:block">
+        <span className="off-screen">Sort by</span>
+        <select
+          className="input min-h-[38px]"
+          value={`${reversed ? '-' : ''}${order}`}
+          onChange={({ target: { value } }) =>
+            onChange({ order: value.replace('-', '') as Order, reversed: value.startsWith('-') })
+          }
+        >
+          <option value="added">Newest first</option>
+          <option value="-added">Oldest first</option>
+          <option value="used">Last used first</option>
+          <option value="-used">Least recently used first</option>
+          <option value="expires">Expires first</option>
+          <option value="-expires">Expires last</option>
+          <option value="name">Name, A to Z</option>
+          <option value="-name">Name, Z to A</option>
+        </select>
+      </label>
+      <p className="off-screen" role="status">
+        {typed && `${counts[view]} found`}
+      </p>
+    </search>
+  )
+}
+
+/** The input that the key / goes to, from anywhere on the page where it is not typed. */
+function useSlash() {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      const target = event.target as Element | null
+      const typing = target?.closest('input:not([type="radio"]), textarea, select, [role="dialog"]')
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return
+      event.preventDefault()
+      input.current?.focus()
+      input.current?.select()
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  return input
+}
+
+const STEPS = [
+  {
+    title: 'Create a client',
+    text: 'Name it and choose its scopes. You get an id and a secret or a private key, offered only once.',
+    docs: undefined,
+  },
+  {
+    title: 'Get a token with it',
+    text: 'Your system requests one from the token endpoint. A token lasts 15 minutes.',
+    docs: { to: DOCS.token, label: 'How to get a token' },
+  },
+  {
+    title: 'Call the API with it',
+    text: 'Report what your shop sells, and read it again as daily analytics.',
+    docs: { to: DOCS.events, label: 'How to report events' },
+  },
+] as const
+
+/** What there is before the first client. */
+function FirstClient({ onCreate }: { onCreate: () => void }) {
+  return (
+    <section
+      className="grid justify-items-start gap-6 border-y border-line py-8"
+      aria-labelledby="first-title"
+    >
+      <h2 id="first-title">No clients yet</h2>
+      <ol className="grid w-full grid-cols-[repeat(auto-fit,minmax(220px,1fr))] gap-x-8 gap-y-5">
+        {STEPS.map(({ title, text, docs }, step) => (
+          <li key={title} className="grid content-start gap-1 border-t-3 border-ink pt-3.5">
+            <span className="font-mono text-ink-3" aria-hidden="true">
+              {step + 1}
+            </span>
+            <span className="strong">{title}</span>
+            <span className="quiet">
+              {text} {docs && <DocsLink to={docs.to}>{docs.label}</DocsLink>}
+            </span>
+          </li>
+        ))}
+      </ol>
+      <Button variant="primary" icon={<PlusIcon />} onClick={onCreate}>
+        Create the first client
+      </Button>
+    </section>
   )
 }

@@ -1,62 +1,61 @@
-import { memo, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
-import { useGrowing } from '../ui/growing.ts'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
+import { SkeletonLine } from '../ui/Loaded.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
+import { BARS_HEIGHT, barsOf } from './bars.ts'
 import { CredentialHint, credentialName } from './credential.tsx'
 import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
-import type { Order, Wanted } from './find-clients.ts'
+import type { ClientQuery, Order } from './find-clients.ts'
 import { type Pair, pairOf } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
-import { forgetFresh, useFresh } from './reveal.ts'
-import { ScopesInBrief } from './ScopesInBrief.tsx'
-import { Sparkline } from './Sparkline.tsx'
+import { clearHighlight, useHighlightedClient } from './reveal.ts'
 import { Expires, LastUsed, Status } from './Status.tsx'
+import { inOrder, SCOPE_WORDS } from './scopes.ts'
 
 export interface ClientsTableProps {
   clients: readonly OAuthClient[]
   /** Finds any client of the company, shown or not. */
   find: (clientId: string) => OAuthClient | undefined
-  wanted: Wanted
-  onWant: (part: Partial<Wanted>) => void
+  query: ClientQuery
+  onChange: (part: Partial<ClientQuery>) => void
 }
 
 const MARKED_MS = 8_000
-/** About a screenful. */
-const ROWS_A_STEP = 14
 
-/** Rows are drawn a screenful at a time, so no cell may widen a column. Each fits its longest text; names get the rest. */
+/** No cell widens a column as the list changes. Each fits its longest text; names get the rest. */
+const CELLS =
+  '[&_tbody_:is(th,td)]:align-middle [&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
 const CELL = {
   proof: 'desk:w-[130px] max-[1360px]:hidden',
   tokens: 'number desk:w-[152px] max-[1120px]:hidden',
   added: 'desk:w-[120px] max-[1000px]:hidden',
 }
 
-export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProps) {
+export function ClientsTable({ clients, find, query, onChange }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
-  const fresh = useFresh()
+  const highlighted = useHighlightedClient()
   useEffect(() => {
-    if (!fresh) return
-    const timer = setTimeout(forgetFresh, MARKED_MS)
+    if (!highlighted) return
+    const timer = setTimeout(clearHighlight, MARKED_MS)
     return () => clearTimeout(timer)
-  }, [fresh])
-  const shown = useGrowing(clients.length, ROWS_A_STEP)
-  const rows = clients.slice(0, shown).map((client) => ({ client, ...pairOf(client, find) }))
-  const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
-  const idCell = statusTold ? 'desk:w-[255px] max-[1760px]:hidden' : 'desk:w-[255px] max-[1640px]:hidden'
-  const expiryTold = wanted.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
+  }, [highlighted])
+  const rows = clients.map((client) => ({ client, ...pairOf(client, find) }))
+  const showStatus = query.view === 'all' || query.view === 'revoked'
+  const idCell = showStatus ? 'desk:w-[255px] max-[1760px]:hidden' : 'desk:w-[255px] max-[1640px]:hidden'
+  const showExpiry = query.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
   return (
     <>
-      <table className="table table-stacked desk:table-fixed [&_tbody_:is(th,td)]:align-middle [&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5 max-desk:[&_tbody_td]:text-ink-2">
+      <table className={`table table-stacked desk:table-fixed ${CELLS}`}>
         <caption className="off-screen">OAuth2 clients</caption>
         <thead>
           <tr>
-            <Sortable order="name" wanted={wanted} onWant={onWant}>
+            <Sortable order="name" query={query} onChange={onChange}>
               Client
             </Sortable>
             <th scope="col" className={idCell}>
@@ -68,23 +67,23 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
             <th scope="col" className="desk:w-[158px]">
               Scopes
             </th>
-            {statusTold && (
+            {showStatus && (
               <th scope="col" className="desk:w-24">
                 Status
               </th>
             )}
-            <Sortable order="used" wanted={wanted} onWant={onWant} className="desk:w-[120px]">
+            <Sortable order="used" query={query} onChange={onChange} className="desk:w-[120px]">
               Last used
             </Sortable>
             <th scope="col" className={CELL.tokens}>
               Tokens, 24 h
             </th>
-            {expiryTold && (
-              <Sortable order="expires" wanted={wanted} onWant={onWant} className="desk:w-[120px]">
+            {showExpiry && (
+              <Sortable order="expires" query={query} onChange={onChange} className="desk:w-[120px]">
                 Expires
               </Sortable>
             )}
-            <Sortable order="added" wanted={wanted} onWant={onWant} className={CELL.added}>
+            <Sortable order="added" query={query} onChange={onChange} className={CELL.added}>
               Added
             </Sortable>
             <th scope="col" className="row-actions">
@@ -97,10 +96,10 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
             <ClientRow
               key={row.client.clientId}
               {...row}
-              statusTold={statusTold}
+              showStatus={showStatus}
               idCell={idCell}
-              expiryTold={expiryTold}
-              fresh={row.client.clientId === fresh}
+              showExpiry={showExpiry}
+              highlighted={row.client.clientId === highlighted}
               onRevoke={setRevoking}
             />
           ))}
@@ -117,10 +116,10 @@ interface SortableProps extends Omit<ClientsTableProps, 'clients' | 'find'> {
   children: ReactNode
 }
 
-function Sortable({ order, wanted, onWant, className, children }: SortableProps) {
-  const here = wanted.order === order
+function Sortable({ order, query, onChange, className, children }: SortableProps) {
+  const here = query.order === order
   // A name and an expiry ascend at first; the two times of the past have the newest first.
-  const ascending = (order === 'name' || order === 'expires') !== wanted.reversed
+  const ascending = (order === 'name' || order === 'expires') !== query.reversed
   return (
     <th
       scope="col"
@@ -130,7 +129,7 @@ function Sortable({ order, wanted, onWant, className, children }: SortableProps)
       <button
         type="button"
         className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-[3px] in-aria-[sort]:font-[620] in-aria-[sort]:text-ink"
-        onClick={() => onWant({ order, reversed: here && !wanted.reversed })}
+        onClick={() => onChange({ order, reversed: here && !query.reversed })}
       >
         {children}
         <span className="inline-block w-[1.2em] text-center" aria-hidden="true">
@@ -143,27 +142,27 @@ function Sortable({ order, wanted, onWant, className, children }: SortableProps)
 
 interface ClientRowProps extends Partial<Pair> {
   client: OAuthClient
-  statusTold: boolean
+  showStatus: boolean
   idCell: string
-  expiryTold: boolean
+  showExpiry: boolean
   /** Just created: marked once. */
-  fresh: boolean
+  highlighted: boolean
   onRevoke: (client: OAuthClient) => void
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, statusTold, idCell, expiryTold, fresh, onRevoke } = props
+  const { client, role, other, showStatus, idCell, showExpiry, highlighted, onRevoke } = props
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
   useEffect(() => {
-    if (fresh) row.current?.scrollIntoView({ block: 'nearest' })
-  }, [fresh])
+    if (highlighted) row.current?.scrollIntoView({ block: 'nearest' })
+  }, [highlighted])
   const href = `${to(SCREENS.clients)}/${client.clientId}`
   const revoked = client.status === 'Revoked'
   return (
-    <tr ref={row} className={fresh ? 'row-new bg-mark-soft' : undefined}>
-      <th scope="row" className={fresh ? 'ps-2.5 shadow-[inset_3px_0_0_var(--mark)]' : undefined}>
+    <tr ref={row} className={highlighted ? 'row-new bg-mark-soft' : undefined}>
+      <th scope="row" className={highlighted ? 'ps-2.5 marked' : undefined}>
         <Link
           className={`wrap block whitespace-normal decoration-line-strong ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
           href={href}
@@ -186,7 +185,7 @@ const ClientRow = memo((props: ClientRowProps) => {
       <td>
         <ScopesInBrief scopes={client.scopes} />
       </td>
-      {statusTold && (
+      {showStatus && (
         <td data-label="Status" className="[&_time]:block [&_time]:text-[13px]">
           <Status client={client} />
           {client.revokedAt && <Ago at={client.revokedAt} by={client.revokedBy?.name ?? ''} />}
@@ -200,7 +199,7 @@ const ClientRow = memo((props: ClientRowProps) => {
         <Sparkline counts={client.tokensByDay} />
         <span className="inline-block min-w-[9ch]">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
-      {expiryTold && (
+      {showExpiry && (
         <td
           className={
             client.expiresAt === null ? 'max-desk:hidden' : "max-desk:has-[time]:before:content-['Expires_']"
@@ -249,14 +248,66 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   )
 }
 
+/** The shape of a client's last 14 days; the figure beside it says how much. */
+function Sparkline({ counts }: { counts: readonly number[] }) {
+  const most = Math.max(...counts)
+  return (
+    <svg
+      className="sparkline h-5 w-14 border-b border-line-strong align-middle"
+      viewBox={`0 0 ${counts.length} ${BARS_HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <title>{`Tokens a day for ${counts.length} days, at most ${most.toLocaleString('en')}`}</title>
+      <path className="fill-bar" d={barsOf(counts, most)} />
+    </svg>
+  )
+}
+
+const TOOLTIP =
+  'absolute -start-2.5 top-[calc(100%+4px)] z-5 hidden rounded-md border border-line-strong bg-sheet px-3 py-2 text-[14px] shadow-raised'
+
+/** A single scope by name; several as counts, with the list on hover or focus. */
+function ScopesInBrief({ scopes }: Pick<OAuthClient, 'scopes'>) {
+  const id = useId()
+  const [only] = scopes
+  if (scopes.length === 1) return <code className="text-[13px]">{only}</code>
+  const writes = scopes.filter((scope) => SCOPE_WORDS[scope].changes).length
+  const reads = scopes.length - writes
+  const leave = (event: KeyboardEvent<HTMLButtonElement>) => {
+    if (event.key === 'Escape') event.currentTarget.blur()
+  }
+  return (
+    <span className="group relative inline-block">
+      <button
+        type="button"
+        className="peer cursor-help border-0 bg-transparent p-0 font-mono text-[13px] underline decoration-control decoration-dotted underline-offset-4"
+        aria-describedby={id}
+        onKeyDown={leave}
+      >
+        {[reads > 0 && `read ×${reads}`, writes > 0 && `write ×${writes}`].filter(Boolean).join(', ')}
+      </button>
+      <span
+        className={`${TOOLTIP} group-hover:block peer-focus:block [&>code]:block [&>code]:whitespace-nowrap`}
+        id={id}
+        role="tooltip"
+      >
+        {inOrder(scopes).map((scope) => (
+          <code key={scope}>{scope}</code>
+        ))}
+      </span>
+    </span>
+  )
+}
+
 const ROWS = Array.from({ length: 12 }, (_, row) => row)
 
 export const ClientsTableSkeleton = () => (
-  <div className="rows-skeleton" aria-hidden="true">
+  <div className="pt-[86px]" aria-hidden="true">
     {ROWS.map((row) => (
-      <div key={row}>
-        <span />
-        <span />
+      <div key={row} className="flex h-[45px] items-center gap-[12%] border-b border-line">
+        <SkeletonLine className="w-[34%]" />
+        <SkeletonLine className="w-[22%]" />
       </div>
     ))}
   </div>

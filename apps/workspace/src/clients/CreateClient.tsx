@@ -1,21 +1,25 @@
+import { type ReactNode, useId, useState } from 'react'
+import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { day } from '../api/time.ts'
 import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
-import { Field } from '../ui/Field.tsx'
+import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
+import { ScopeName } from '../ui/DocsLink.tsx'
+import { Field, Labelled, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { AuthChoice } from './AuthChoice.tsx'
-import { type CreationOptions, useCreation } from './creation.ts'
-import { ExpiryChoice } from './ExpiryChoice.tsx'
-import { hasExpired, lifetimeOf } from './expiry.ts'
-import { ScopeChoice } from './ScopeChoice.tsx'
+import { nextName } from './client-name.ts'
+import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
+import { type Expiry, expiresAt, firstDay, hasExpired, type Lifetime, lifetimeOf } from './expiry.ts'
+import { isPrivateKey } from './key-pair.ts'
 import { Scopes } from './Status.tsx'
+import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 
 export function CreateClient(options: CreationOptions) {
-  const { replaces } = options
+  const { replaces, onClose } = options
   const form = useCreation(options)
   const { draft, errors, change } = form
-  if (form.lost) return <LostSecret client={form.lost} onClose={form.close} />
+  if (form.lost) return <LostSecret client={form.lost} onClose={onClose} />
   const narrower = replaces !== undefined && draft.scopes.length < replaces.scopes.length
   return (
     <FormDialog
@@ -25,7 +29,7 @@ export function CreateClient(options: CreationOptions) {
           ? `It gets ${narrower ? 'fewer' : 'the same'} scopes, a new id and a new secret or key.${hasExpired(replaces, new Date()) ? '' : ' Both clients work until you revoke the old one.'}`
           : 'Create one client per integration, so that you can revoke each on its own.'
       }
-      onClose={form.close}
+      onClose={onClose}
       form={form}
       action={replaces ? 'Create replacement' : 'Create client'}
     >
@@ -36,44 +40,39 @@ export function CreateClient(options: CreationOptions) {
         name="name"
         dir="auto"
         autoComplete="off"
-        value={draft.name}
-        onChange={(event) => change({ name: event.target.value })}
+        defaultValue={replaces && nextName(replaces.name)}
+        onChange={() => form.clearErrors('name')}
       />
       {replaces ? (
-        <GivenScopes
-          scopes={draft.scopes}
-          title={narrower ? 'Scopes, fewer than before' : 'Scopes, the same as before'}
-        />
+        <div className="grid gap-1.5">
+          <p className="font-semibold">
+            {narrower ? 'Scopes, fewer than before' : 'Scopes, the same as before'}
+          </p>
+          <Scopes scopes={draft.scopes} />
+        </div>
       ) : (
-        <ScopeChoice
+        <ScopeFields
           scopes={draft.scopes}
           onChange={(scopes) => change({ scopes })}
           error={errors.scopes}
-          proof={draft.way === 'secret' ? 'secret' : 'private key'}
+          proof={draft.auth === 'secret' ? 'secret' : 'private key'}
         />
       )}
-      <AuthChoice
-        way={draft.way}
-        onChange={(way) => change({ way })}
+      <AuthFields
+        auth={draft.auth}
+        onChange={(auth) => change({ auth })}
         error={errors.publicKey}
-        onRetype={() => form.forgive('publicKey')}
+        onPaste={() => form.clearErrors('publicKey')}
       />
-      <ExpiryChoice
+      <ExpiryFields
         expiry={draft.expiry}
         before={replaces ? lifetimeOf(replaces) : 'never'}
         onChange={(expiry) => change({ expiry })}
-        error={errors.expiry}
+        error={errors.expiresAt}
       />
     </FormDialog>
   )
 }
-
-const GivenScopes = ({ scopes, title }: { scopes: OAuthClient['scopes']; title: string }) => (
-  <div className="field">
-    <p className="field-title">{title}</p>
-    <Scopes scopes={scopes} />
-  </div>
-)
 
 /** The creation was repeated after an answer that never came: the client is there, its secret went with that answer. */
 const LostSecret = ({ client, onClose }: { client: OAuthClient; onClose: () => void }) => (
@@ -82,10 +81,234 @@ const LostSecret = ({ client, onClose }: { client: OAuthClient; onClose: () => v
       Your first try created <bdi>{client.name}</bdi>, but the answer with its secret never arrived, and a
       secret is sent only once. Revoke this client and create another.
     </Notice>
-    <footer className="dialog-foot">
+    <DialogFoot>
       <Button variant="primary" onClick={onClose}>
         Close
       </Button>
-    </footer>
+    </DialogFoot>
   </Dialog>
 )
+
+const FIELDSET = 'grid min-w-0 gap-2.5 [&>legend]:pb-1'
+const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'
+const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px] [&_input]:mt-0.5'
+
+interface ScopeFieldsProps {
+  scopes: readonly Scope[]
+  onChange: (scopes: Scope[]) => void
+  error: ReactNode
+  /** What whoever has it can use the scopes. */
+  proof: 'secret' | 'private key'
+}
+
+/** Nothing is chosen beforehand. */
+function ScopeFields({ scopes, onChange, error, proof }: ScopeFieldsProps) {
+  const id = useId()
+  const toggle = (scope: Scope, on: boolean) =>
+    onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
+  return (
+    <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
+      <legend>Scopes</legend>
+      <p className="small quiet">
+        Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen {proof} can
+        do.
+      </p>
+      {SCOPE_GROUPS.map((group) => (
+        <div key={group.title} className="grid">
+          <p className="border-b border-line-strong pb-1 text-[13px] text-ink-3">{group.title}</p>
+          {group.scopes.map((scope) => (
+            <div
+              key={scope}
+              className={`${OPTION} grid grid-cols-[1fr_auto] items-start gap-x-3 gap-y-0.5 max-[461px]:grid-cols-1`}
+            >
+              <label className={`${OPTION_LABEL} max-[461px]:pb-0.5`}>
+                <input
+                  type="checkbox"
+                  name="scopes"
+                  value={scope}
+                  checked={scopes.includes(scope)}
+                  onChange={(event) => toggle(scope, event.target.checked)}
+                />
+                <span className="grid">
+                  <span className="strong">{SCOPE_WORDS[scope].title}</span>
+                  <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
+                </span>
+              </label>
+              <span className="px-1 py-2.5 text-[14px] text-ink-2 max-[461px]:ps-[34px] max-[461px]:pt-0">
+                <ScopeName scope={scope} />
+              </span>
+            </div>
+          ))}
+        </div>
+      ))}
+      <p className={noteClass(error)} id={`${id}note`} role="status">
+        {error || reach(scopes, proof)}
+      </p>
+    </fieldset>
+  )
+}
+
+const AUTH_OPTIONS = [
+  {
+    auth: 'secret',
+    title: 'Secret',
+    text: 'Sent with each token request. Works with every OAuth library.',
+  },
+  {
+    auth: 'new key',
+    title: 'Key pair, created in this browser',
+    text: 'You save the private key as a file. It is never sent, not even to us.',
+  },
+  {
+    auth: 'own key',
+    title: 'Key pair of your own',
+    text: 'You paste the public key. The private key stays where it is.',
+  },
+] as const
+
+interface AuthFieldsProps {
+  auth: AuthChoice
+  onChange: (auth: AuthChoice) => void
+  /** What is wrong with the public key that was pasted. */
+  error: ReactNode
+  onPaste: () => void
+}
+
+function AuthFields({ auth, onChange, error, onPaste }: AuthFieldsProps) {
+  const id = useId()
+  return (
+    <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
+      <legend>How will it authenticate?</legend>
+      <p className="small quiet" id={`${id}note`}>
+        With a key pair, it signs each token request, and we hold nothing that could be used in its place.
+        This cannot be changed later.
+      </p>
+      <div className="grid">
+        {AUTH_OPTIONS.map((each) => (
+          <label key={each.auth} className={`${OPTION} ${OPTION_LABEL}`}>
+            <input
+              type="radio"
+              name="auth"
+              value={each.auth}
+              checked={auth === each.auth}
+              onChange={() => onChange(each.auth)}
+            />
+            <span className="grid">
+              <span className="strong">{each.title}</span>
+              <span className="small quiet">{each.text}</span>
+            </span>
+          </label>
+        ))}
+      </div>
+      {auth === 'own key' && <PublicKeyField error={error} onPaste={onPaste} />}
+    </fieldset>
+  )
+}
+
+/** A private key leaves the field at once. */
+function PublicKeyField({ error, onPaste }: Pick<AuthFieldsProps, 'error' | 'onPaste'>) {
+  const [emptied, setEmptied] = useState(false)
+  return (
+    <Labelled
+      label="Public key"
+      error={
+        error ||
+        (emptied &&
+          'This is a private key. Paste the public one. Nothing was sent, and the field is empty again.')
+      }
+      hint="P-256, Ed25519 or RSA, as PEM or as a JWK."
+    >
+      {(control) => (
+        <textarea
+          {...control}
+          className="input font-mono text-[14px]"
+          name="publicKey"
+          rows={5}
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+          placeholder="-----BEGIN PUBLIC KEY-----"
+          onChange={({ currentTarget }) => {
+            onPaste()
+            setEmptied(isPrivateKey(currentTarget.value))
+            if (isPrivateKey(currentTarget.value)) currentTarget.value = ''
+          }}
+        />
+      )}
+    </Labelled>
+  )
+}
+
+const LIFETIMES = [
+  { days: 90, label: 'In 90 days' },
+  { days: 365, label: 'In a year' },
+]
+
+interface ExpiryFieldsProps {
+  expiry: Expiry
+  /** The lifetime of the client that is replaced. */
+  before: Lifetime
+  onChange: (expiry: Expiry) => void
+  error: ReactNode
+}
+
+function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
+  const { lifetime, date } = expiry
+  const now = new Date()
+  const other = typeof before === 'number' && !LIFETIMES.some(({ days }) => days === before)
+  const at = lifetime === 'date' ? undefined : expiresAt(expiry, now)
+  return (
+    <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-[18px]">
+      <Labelled
+        label="Expires"
+        hint={
+          lifetime === 'never'
+            ? 'It works until someone revokes it.'
+            : at &&
+              `On ${day(new Date(at))}. Its token requests are refused from then on. This cannot be changed later.`
+        }
+        error={lifetime !== 'date' && error}
+      >
+        {(control) => (
+          <select
+            {...control}
+            className="input"
+            value={lifetime}
+            onChange={({ target: { value } }) =>
+              onChange({ lifetime: value === 'never' || value === 'date' ? value : Number(value), date: '' })
+            }
+          >
+            <option value="never">Never</option>
+            {other && <option value={before}>In {before} days, as before</option>}
+            {LIFETIMES.map(({ days, label }) => (
+              <option key={days} value={days}>
+                {label}
+                {days === before && ', as before'}
+              </option>
+            ))}
+            <option value="date">On a day that you choose</option>
+          </select>
+        )}
+      </Labelled>
+      {lifetime === 'date' && (
+        <Labelled
+          label="Last day"
+          hint="It works until the end of this day. This cannot be changed later."
+          error={error}
+        >
+          {(control) => (
+            <input
+              {...control}
+              className="input"
+              type="date"
+              name="expiresAt"
+              min={firstDay(now)}
+              value={date}
+              onChange={(event) => onChange({ lifetime, date: event.target.value })}
+            />
+          )}
+        </Labelled>
+      )}
+    </div>
+  )
+}

@@ -13,9 +13,8 @@ import { requestIdIn } from '../api/request-id.ts'
 import { Page } from '../shell/Page.tsx'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { Fact } from '../ui/Fact.tsx'
 import { Field } from '../ui/Field.tsx'
-import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
 import { RefusalCode, RefusedRequest, withTimes } from './Refusals.tsx'
@@ -52,7 +51,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
 
   return (
     <form
-      className="flex max-w-[720px] flex-wrap items-start gap-x-2.5 gap-y-1 [&_.button]:mt-7 [&_.button]:min-h-[42px] max-phone:[&_.button]:mt-0 max-phone:[&_.button]:w-full [&_.field]:flex-[1_1_320px]"
+      className="flex max-w-[720px] flex-wrap items-start gap-x-2.5 gap-y-1 [&_.field]:flex-[1_1_320px]"
       onSubmit={submit}
       noValidate
     >
@@ -67,7 +66,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
         spellCheck={false}
         defaultValue={requestId}
       />
-      <Button type="submit" variant="primary">
+      <Button type="submit" variant="primary" className="mt-7 min-h-[42px] max-phone:mt-0 max-phone:w-full">
         Explain
       </Button>
     </form>

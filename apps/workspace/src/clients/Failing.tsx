@@ -17,7 +17,7 @@ const Since = ({ failing }: { failing: Failing }) => {
 /** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */
 export const FailingMark = ({ client: { failing } }: { client: OAuthClient }) =>
   failing && (
-    <span className={`failing-mark tone-${failing.senderKnown ? 'bad' : 'warn'}`}>
+    <span className={`block text-[13px] font-strong ${failing.senderKnown ? 'text-bad' : 'text-warn'}`}>
       Failing since <Since failing={failing} />: {causeWords(failing.cause)}
     </span>
   )

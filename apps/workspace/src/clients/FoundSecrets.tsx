@@ -5,7 +5,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
-import { Fact } from '../ui/Fact.tsx'
+import { Fact } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 
 const SHOWN_MAX = 3
@@ -18,7 +18,7 @@ export function FoundSecrets() {
   if (!first) return null
   const more = found.length - SHOWN_MAX
   return (
-    <div className="page max-w-[1480px] mb-7 [&_li]:mb-1">
+    <div className="page mb-7 max-w-[1480px] [&_li]:mb-1">
       <Notice
         tone="bad"
         live
@@ -69,7 +69,7 @@ function FoundItem({ client }: { client: OAuthClient }) {
 /** Marks a client in a list. */
 export const FoundMark = ({ client }: { client: OAuthClient }) =>
   client.secretFoundAt &&
-  client.status === 'Active' && <span className="found-mark tone-bad">Secret found</span>
+  client.status === 'Active' && <span className="block text-[13px] font-strong text-bad">Secret found</span>
 
 export const FoundFact = ({ client }: { client: OAuthClient }) =>
   client.secretFoundAt && (

@@ -6,11 +6,16 @@ import type { ClientRequest } from '../api/contract.ts'
 import { clock, dateOf, dateTime } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 
 const SHOWN_AT_FIRST = 20
-const OUTCOMES = { all: 'All', granted: 'Granted', refused: 'Refused' } as const
-type Outcome = keyof typeof OUTCOMES
+const OUTCOMES = [
+  { value: 'all', label: 'All' },
+  { value: 'granted', label: 'Granted' },
+  { value: 'refused', label: 'Refused' },
+] as const
+type Outcome = (typeof OUTCOMES)[number]['value']
 const SERVICES = { auth: 'Authorization server', api: 'API' } as const
 
 export const isGranted = ({ status }: ClientRequest): boolean => status < 400
@@ -61,28 +66,16 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
   const chosen = found[outcome]
   return (
     <>
-      <search
-        className="flex flex-wrap items-center gap-x-3.5 gap-y-2 [&_.input]:ms-auto [&_.input]:w-auto"
-        aria-label="Filter the requests"
-      >
-        <fieldset className="filter">
-          <legend className="off-screen">Outcome</legend>
-          {Object.entries(OUTCOMES).map(([each, label]) => (
-            <label key={each} className="filter-item">
-              <input
-                type="radio"
-                name="outcome"
-                checked={outcome === each}
-                onChange={() => setOutcome(each as Outcome)}
-              />
-              <span>
-                {label} <span className="filter-count">{found[each as Outcome].length}</span>
-              </span>
-            </label>
-          ))}
-        </fieldset>
+      <search className="flex flex-wrap items-center gap-x-3.5 gap-y-2" aria-label="Filter the requests">
+        <FilterChoice
+          legend="Outcome"
+          name="outcome"
+          value={outcome}
+          options={OUTCOMES.map((option) => ({ ...option, count: found[option.value].length }))}
+          onChange={setOutcome}
+        />
         <select
-          className="input"
+          className="input ms-auto w-auto"
           aria-label="Service"
           value={service}
           onChange={({ target: { value } }) => setService(value)}
@@ -104,7 +97,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
         <Table requests={chosen.slice(0, all ? chosen.length : SHOWN_AT_FIRST)} />
       )}
       {!all && chosen.length > SHOWN_AT_FIRST && (
-        <Button className="more" onClick={() => setAll(true)}>
+        <Button className="mt-5" onClick={() => setAll(true)}>
           Show all {chosen.length}
         </Button>
       )}

@@ -27,10 +27,10 @@ export function RevokeClient(props: RevokeClientProps) {
       description="This cannot be undone. A revoked client never works again; you would have to create a new one."
       onClose={onClose}
       form={form}
-      action={form.busy ? 'Revoking…' : 'Revoke permanently'}
+      action={form.isPending ? 'Revoking…' : 'Revoke permanently'}
       danger
       cancel="Keep it"
-      held="It is being revoked."
+      pendingReason="It is being revoked."
     >
       <ul className="facts">
         <li>
@@ -49,11 +49,11 @@ export function RevokeClient(props: RevokeClientProps) {
         label="Type the client’s name to confirm"
         name={client.name}
         or="or its id"
-        readOnly={form.busy}
+        readOnly={form.isPending}
         error={form.errors.confirmation}
       />
       <p className="-my-2 min-h-[22px] text-ink-2 empty:-mt-[30px] empty:mb-0" role="status">
-        {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
+        {form.isPending && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
       </p>
     </FormDialog>
   )
@@ -77,12 +77,9 @@ function LastUse({ client }: { client: OAuthClient }) {
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
-  const submission = useSubmission((error) => ({
-    title: 'It is not revoked yet',
-    text: `${(error as Error).message} Try again until it says Revoked.`,
-  }))
+  const title = 'It is not revoked yet. Try again until it says Revoked'
   return useForm<'confirmation'>({
-    submission,
+    submission: useSubmission({ title, 429: title }),
     check: checkTypedName(client.name, client.clientId),
     async send() {
       await revokeClient(vendorId, client.clientId)

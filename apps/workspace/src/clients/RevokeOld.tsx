@@ -6,8 +6,7 @@ import { reread } from '../api/query.ts'
 import { weekdayTime } from '../api/time.ts'
 import { Ago, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
-import { Notice } from '../ui/Notice.tsx'
+import { FailureNotice, Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { quietEnd } from './quiet.ts'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -56,10 +55,7 @@ function Arming({
 }) {
   const { vendorId } = useCompany()
   const [days, setDays] = useState('7')
-  const submission = useSubmission((error) => ({
-    title: 'It is not known whether that changed anything',
-    text: (error as Error).message,
-  }))
+  const submission = useSubmission({ title: 'It is not known whether that changed anything' })
   const change = (body: Parameters<typeof changeRotation>[2]) =>
     submission.run(async () => {
       try {
@@ -76,7 +72,7 @@ function Arming({
         <ArmedNotice
           armed={armed}
           actions={
-            <Button busy={submission.busy} onClick={() => change({ armed: null })}>
+            <Button busy={submission.isPending} onClick={() => change({ armed: null })}>
               Disarm
             </Button>
           }
@@ -87,7 +83,7 @@ function Arming({
           onDays={setDays}
           since={{ lastUsedAt: seen.lastUsedAt, createdAt: old.createdAt }}
           replacementUsed={replacement !== null && replacement.lastUsedAt !== null}
-          busy={submission.busy}
+          busy={submission.isPending}
           onArm={() => change(arm)}
         />
       )}

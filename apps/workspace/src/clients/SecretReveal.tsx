@@ -1,19 +1,25 @@
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
+import { useClient, useRefusals, useRequests } from '../api/clients.ts'
 import { CompanyContext } from '../api/company.ts'
+import type { OAuthClient, Refusal } from '../api/contract.ts'
 import { useSession } from '../api/session.ts'
+import { clock } from '../api/time.ts'
+import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
+import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { download } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
-import { AccessCode } from './AccessCode.tsx'
-import { FirstCall, type FirstCallProps } from './FirstCall.tsx'
+import { causeWords } from './causes.ts'
+import { credentialName } from './credential.tsx'
+import { isGranted } from './Requests.tsx'
 import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
 import type { Access } from './snippets.ts'
+import { AccessCode } from './UseIt.tsx'
 
 /** Shows a new client's secret or private key, the only time that anyone sees it, and waits for its first use. */
 export function SecretReveal() {
@@ -33,13 +39,16 @@ const revealedBy = (
     : { credential: { keyFile: 'private-key.pem', algorithm } }
 }
 
+const FACTS =
+  'grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-4 gap-y-2.5 max-[621px]:grid-cols-1 max-[621px]:gap-1'
+const REMINDED = 'bg-mark text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]'
+
 function RevealDialog({ company, client, credential: given, replaces }: Reveal) {
   const { vendorId } = company
   const { clientId, scopes } = client
   const { credential, saves } = revealedBy(given, clientId)
   const [saved, setSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
-  const forgive = useCallback(() => setReminded(false), [])
   useLeaveWarning(!saved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
   const done = () => setReveal(undefined)
@@ -53,10 +62,10 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
           : 'It signs its token requests with the private key that belongs to your public key.'
       }
       onClose={done}
-      held={!saved}
-      onHeld={() => setReminded(true)}
+      canClose={saved}
+      onRefuseClose={() => setReminded(true)}
     >
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-4 gap-y-2.5 max-[621px]:grid-cols-1 max-[621px]:gap-1 [&_code]:wrap [&_code]:min-w-0 [&_code]:text-[13px] [&_dt]:text-ink-3">
+      <dl className={`${FACTS} [&_code]:wrap [&_code]:min-w-0 [&_code]:text-[13px] [&_dt]:text-ink-3`}>
         <dt>Client id</dt>
         <dd className={BOX}>
           <code>{clientId}</code>
@@ -71,11 +80,11 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
         {!('secret' in given) && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
       </p>
       <CompanyContext value={company}>
-        <FirstUse client={client} saves={saves} onToken={forgive} />
+        <FirstUse client={client} saves={saves} />
       </CompanyContext>
-      <footer className="dialog-foot justify-between">
+      <DialogFoot>
         {saves && (
-          <label className={reminded && !saved ? 'check check-wanted' : 'check'}>
+          <label className={reminded && !saved ? `check ${REMINDED}` : 'check'}>
             <input type="checkbox" checked={saved} onChange={(event) => setSaved(event.target.checked)} />
             <span>I have saved the {saves}</span>
           </label>
@@ -94,7 +103,7 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
         >
           {replaces ? 'Continue the rotation' : 'Done'}
         </Button>
-      </footer>
+      </DialogFoot>
     </Dialog>
   )
 }
@@ -155,9 +164,9 @@ function useLeaveWarning(active: boolean): void {
   }, [active])
 }
 
-function FirstUse({ saves, ...first }: FirstCallProps & { saves: string | undefined }) {
+function FirstUse({ client, saves }: { client: OAuthClient; saves: string | undefined }) {
   const session = useSession()
-  if (session.state === 'signed-in') return <FirstCall {...first} />
+  if (session.state === 'signed-in') return <FirstCall client={client} />
   return (
     <Notice tone="warn" title="Your session has ended" live>
       {saves
@@ -166,3 +175,90 @@ function FirstUse({ saves, ...first }: FirstCallProps & { saves: string | undefi
     </Notice>
   )
 }
+
+const WATCH_MS = 2_000
+
+/** What the service has seen of a new client, as it happens: a token, the call that it is for, and refused requests. */
+function FirstCall({ client }: { client: OAuthClient }) {
+  // The list of clients learns of it too.
+  const tokenAt = useClient(client.clientId, WATCH_MS).data?.lastUsedAt
+  const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
+  const call = requests.find((request) => isGranted(request) && request.service === 'api')
+  return (
+    <div className="grid gap-1.5 border-y border-line py-3">
+      <p
+        className={`flex items-center gap-2.5 ${tokenAt ? 'tone-good font-semibold text-good' : ''}`}
+        role="status"
+      >
+        <span className="watch-dot" aria-hidden="true" />
+        {tokenAt
+          ? `Token issued at ${clock(new Date(tokenAt))}: the id and ${credentialName(client)} work.`
+          : 'Waiting for the first token request: run the curl command and see it arrive here.'}
+      </p>
+      {tokenAt && (
+        <p className="small quiet" role="status">
+          {call ? `Call granted at ${clock(new Date(call.at))}.` : waitingWords(client)}
+        </p>
+      )}
+      <Attempts client={client} />
+    </div>
+  )
+}
+
+const waitingWords = ({ scopes }: OAuthClient): string =>
+  scopes.some((scope) => scope.startsWith('analytics:'))
+    ? 'Waiting for the first call with a token.'
+    : 'No route of this API needs its scopes yet.'
+
+const SHOWN_MAX = 8
+const TOKEN_ROUTE = 'POST /v1/oauth/token'
+
+/** A new client's requests as they come; for a refused one, the one thing to change. Newest first. */
+function Attempts({ client }: { client: OAuthClient }) {
+  const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
+  const refused = useRefusals(client.clientId, WATCH_MS).data?.refusals ?? []
+  const attempts = [
+    ...requests.filter(isGranted).map((request) => ({ ...request, refusal: undefined })),
+    ...refused.map((refusal) => ({ ...refusal, refusal })),
+  ].sort((a, b) => (a.at < b.at ? 1 : -1))
+  return (
+    <div role="log" aria-label="Attempts">
+      <ol className="grid gap-1.5 not-empty:py-2.5 [&_time]:text-ink-3 [&_time]:tabular-nums">
+        {attempts.slice(0, SHOWN_MAX).map(({ requestId, at, route, refusal }) => (
+          <li
+            key={requestId}
+            className={`grid grid-cols-[auto_minmax(0,1fr)] gap-3 ${refusal ? '[&_strong]:text-bad' : '[&_strong]:text-good'}`}
+          >
+            <Time at={at} format={clock} />{' '}
+            {refusal ? <Refused client={client} refusal={refusal} /> : <Granted route={route} />}
+          </li>
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+const Granted = ({ route }: { route: string }) =>
+  route === TOKEN_ROUTE ? (
+    <strong>Token issued</strong>
+  ) : (
+    <span>
+      <strong>Granted:</strong> <code>{route}</code>
+    </span>
+  )
+
+const Refused = ({ client: { secretHint }, refusal }: { client: OAuthClient; refusal: Refusal }) => (
+  <span>
+    <strong>Refused: {causeWords(refusal.cause)}.</strong>{' '}
+    {refusal.cause === 'wrong_secret' && secretHint !== null ? (
+      <>
+        It should end in <code>…{secretHint}</code>.
+      </>
+    ) : (
+      firstSentence(refusal.advice)
+    )}
+  </span>
+)
+
+/** The rest of an advice is for a client that is in use. */
+const firstSentence = (advice: string): string => advice.split(/(?<=\.) (?=[A-Z])/)[0] ?? advice

@@ -1,7 +1,8 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { day } from '../api/time.ts'
 import { Ago, Time, useTimed } from '../ui/Ago.tsx'
-import { ScopeName } from '../ui/ScopeName.tsx'
+import { ScopeName } from '../ui/DocsLink.tsx'
+import { StatusText } from '../ui/StatusText.tsx'
 import { expiresSoon, hasExpired } from './expiry.ts'
 import { inOrder } from './scopes.ts'
 
@@ -12,8 +13,8 @@ export const useExpired = (client: Dated): boolean =>
   useTimed((now) => client.status === 'Active' && hasExpired(client, now))
 
 export function Status({ client }: { client: Dated }) {
-  const shown = useExpired(client) ? 'Expired' : client.status
-  return <span className={`status status-${shown.toLowerCase()}`}>{shown}</span>
+  if (useExpired(client)) return <StatusText tone="bad">Expired</StatusText>
+  return <StatusText tone={client.status === 'Active' ? 'good' : 'idle'}>{client.status}</StatusText>
 }
 
 /** "Never", "31 Jan 2027", "in 12 days", "Expired". */
@@ -21,10 +22,10 @@ export function Expires({ client }: { client: Dated }) {
   const expired = useExpired(client)
   const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
   if (client.expiresAt === null) return <span className="quiet">Never</span>
-  if (expired) return <span className="status-expired">Expired</span>
+  if (expired) return <span className="text-bad">Expired</span>
   if (!soon) return <Time at={client.expiresAt} format={day} />
   return (
-    <span className="status-warn">
+    <span className="text-warn">
       <Ago at={client.expiresAt} />
     </span>
   )

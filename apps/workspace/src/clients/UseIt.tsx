@@ -1,10 +1,11 @@
+import { Tabs } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { Code } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
-import { DOCS } from '../ui/docs.ts'
-import { AccessCode } from './AccessCode.tsx'
-import type { Access } from './snippets.ts'
+import { DOCS, docsOfClient } from '../ui/docs.ts'
+import { type Access, curl, envFile } from './snippets.ts'
 
 const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
 
@@ -39,3 +40,31 @@ export function UseIt({ client: { clientId, scopes, keyThumbprint }, title = 'Us
     </section>
   )
 }
+
+const TAB =
+  'tabs-tab data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined'
+
+/** A first call, ready to paste, and the settings that every program of the documentation reads. */
+export const AccessCode = ({ access }: { access: Access }) => (
+  <>
+    <Tabs.Root className="tabs" defaultValue="curl">
+      <Tabs.List className="tabs-list" aria-label="Ready to use">
+        <Tabs.Trigger className={TAB} value="curl">
+          curl
+        </Tabs.Trigger>
+        <Tabs.Trigger className={TAB} value="env">
+          .env
+        </Tabs.Trigger>
+      </Tabs.List>
+      <Tabs.Content value="curl" tabIndex={-1}>
+        <Code what="curl command" text={curl(access)} />
+      </Tabs.Content>
+      <Tabs.Content value="env" tabIndex={-1}>
+        <Code what=".env file" text={envFile(access)} />
+      </Tabs.Content>
+    </Tabs.Root>
+    <p className="small">
+      <DocsLink to={docsOfClient(access)}>Other languages, filled in for this client</DocsLink>
+    </p>
+  </>
+)

@@ -3,14 +3,12 @@ import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, createClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { NewClient, OAuthClient } from '../api/contract.ts'
-import { ApiProblem, Offline } from '../api/request.ts'
-import { draftOf, keepDraft } from '../session/drafts.ts'
+import { ApiProblem } from '../api/request.ts'
 import { useForm } from '../ui/form.ts'
-import { type Failure, OFFLINE, useSubmission } from '../ui/submit.ts'
-import type { Way } from './AuthChoice.tsx'
-import { fieldErrors, nameError, nextName } from './client-name.ts'
-import { type Expiry, expiresAt, expiryError, lifetimeOf } from './expiry.ts'
-import { makeKeyPair, type PublicKey, readPublicKey } from './key-pair.ts'
+import { type ErrorWords, useSubmission } from '../ui/submit.ts'
+import { nameError } from './client-name.ts'
+import { type Expiry, expiresAt, lifetimeOf } from './expiry.ts'
+import { algorithmOf, isPrivateKey, makeKeyPair, publicKeyIn } from './key-pair.ts'
 import { type Credential, setReveal } from './reveal.ts'
 
 export interface CreationOptions {
@@ -21,82 +19,91 @@ export interface CreationOptions {
   scopes?: readonly Scope[]
 }
 
-/** Where the dialog's input is kept until it is sent or dismissed, so that the end of a session does not lose it. */
-export const creationDraft = (vendorId: string, replaces?: OAuthClient): string =>
-  `create-client ${vendorId} ${replaces?.clientId ?? ''}`
+/** How a new client will authenticate: by a secret, by a key pair created here, or by one of the company's own. */
+export type AuthChoice = 'secret' | 'new key' | 'own key'
 
-/** Without a pasted key, which could be a private one by mistake. */
 interface Draft {
-  name: string
   scopes: Scope[]
-  way: Way
+  auth: AuthChoice
   expiry: Expiry
 }
 
-/** A replacement begins as what it replaces. */
-function firstDraft({ replaces, scopes }: CreationOptions): Draft {
-  return {
-    name: replaces ? nextName(replaces.name) : '',
-    scopes: [...(scopes ?? replaces?.scopes ?? [])],
-    way: replaces?.authMethod === 'private_key_jwt' ? 'made' : 'secret',
-    expiry: { lifetime: replaces ? lifetimeOf(replaces) : 'never', date: '' },
-  }
+const ERRORS: ErrorWords = {
+  title: 'The client was not created',
+  noAnswer: {
+    title: 'No answer came',
+    text: 'The client may or may not have been created. Try again: it is never created twice.',
+  },
+  client_limit_reached: 'Your company has too many active clients',
+}
+const NOT_REPLACED = {
+  title: 'This client can no longer be replaced',
+  text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
 }
 
 /** The form that creates a client, and shows its secret or key once when it has. */
-export function useCreation(options: CreationOptions) {
-  const { onClose, replaces, scopes: given } = options
+export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
   const company = useCompany()
   const { vendorId } = company
-  const key = creationDraft(vendorId, replaces)
-  const [draft, setDraft] = useState<Draft>(() => {
-    const kept = draftOf(key)
-    return { ...firstDraft(options), ...(kept && JSON.parse(kept)), ...(given && { scopes: [...given] }) }
+  // A replacement begins as what it replaces.
+  const [draft, setDraft] = useState<Draft>({
+    scopes: [...(scopes ?? replaces?.scopes ?? [])],
+    auth: replaces?.authMethod === 'private_key_jwt' ? 'new key' : 'secret',
+    expiry: { lifetime: replaces ? lifetimeOf(replaces) : 'never', date: '' },
   })
   const request = useRequest()
   const [lost, setLost] = useState<OAuthClient>()
+  const [taken, setTaken] = useState(false)
 
   function change(part: Partial<Draft>): void {
-    const next = { ...draft, ...part }
-    keepDraft(key, JSON.stringify(next))
-    setDraft(next)
-    form.forgive(...(Object.keys(part) as (keyof Draft)[]))
+    setDraft({ ...draft, ...part })
+    form.clearErrors('scopes', 'expiresAt')
   }
 
-  function close(): void {
-    keepDraft(key, undefined)
-    onClose()
-  }
-
-  const form = useForm<Field>({
-    submission: useSubmission(explained),
-    async check({ name, publicKey }) {
-      const read = draft.way === 'own' && (await readPublicKey(publicKey))
-      return {
-        ...nameError(name),
-        ...(draft.scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
-        ...(read && 'refused' in read && { publicKey: read.refused }),
-        ...expiryError(draft.expiry, new Date()),
-      }
-    },
+  const form = useForm<'name' | 'scopes' | 'publicKey' | 'expiresAt'>({
+    submission: useSubmission(ERRORS),
+    check: ({ name, publicKey }) => ({
+      name: nameError(name),
+      scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
+      publicKey: draft.auth === 'own key' && publicKeyError(publicKey),
+      expiresAt: draft.expiry.lifetime === 'date' && draft.expiry.date === '' && 'Choose the day.',
+    }),
     async send({ name, publicKey }) {
-      const input = { ...draft, name, publicKey, replaces: replaces?.clientId }
-      const { body, idempotencyKey, credential } = await request(input)
-      const { clientSecret, ...client } = await createClient(vendorId, body, idempotencyKey)
+      const { body, idempotencyKey, credential } = await request({
+        ...draft,
+        name,
+        publicKey,
+        replaces: replaces?.clientId,
+      })
+      const { clientSecret, ...client } = await createClient(vendorId, body, idempotencyKey).catch(
+        (error) => {
+          setTaken(error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer === '/replaces'))
+          throw error
+        },
+      )
       if (replaces) clientChanged(vendorId, { ...replaces, replacedBy: client.clientId })
       const revealed = credential ?? (clientSecret === null ? undefined : { secret: clientSecret })
       if (!revealed) return setLost(client)
-      close()
+      onClose()
       setReveal({ company, client, credential: revealed, replaces })
     },
-    refused: fieldErrors,
+    subjects: {
+      name: 'The name',
+      scopes: 'The choice of scopes',
+      publicKey: 'The key',
+      expiresAt: 'The day',
+    },
   })
-  return { ...form, draft, change, lost, close }
+  return { ...form, failure: form.failure && taken ? NOT_REPLACED : form.failure, draft, change, lost }
 }
 
-type Field = keyof Draft | 'publicKey'
+function publicKeyError(text: string): string | undefined {
+  if (isPrivateKey(text)) return 'This is a private key. Paste the public one.'
+  return text === '' ? 'Paste the public key.' : undefined
+}
 
 interface Input extends Draft {
+  name: string
   publicKey: string
   replaces: string | undefined
 }
@@ -118,47 +125,17 @@ function useRequest(): (input: Input) => Promise<CreationRequest> {
   }
 }
 
-async function requestOf({
-  name,
-  scopes,
-  way,
-  publicKey,
-  expiry,
-  replaces,
-}: Input): Promise<CreationRequest> {
+async function requestOf(input: Input): Promise<CreationRequest> {
+  const { name, scopes, auth, expiry, replaces } = input
   const idempotencyKey = crypto.randomUUID()
   const at = expiresAt(expiry, new Date())
   const body = { name, scopes, ...(replaces && { replaces }), ...(at && { expiresAt: at }) }
-  if (way === 'secret') return { body, idempotencyKey }
-  if (way === 'made') {
-    const { publicKey: made, privateKey } = await makeKeyPair()
-    const credential = { privateKey, algorithm: made.algorithm }
-    return { body: { ...body, publicKey: made.jwk }, idempotencyKey, credential }
+  if (auth === 'secret') return { body, idempotencyKey }
+  if (auth === 'new key') {
+    const { publicKey, privateKey } = await makeKeyPair()
+    const credential = { privateKey, algorithm: 'ES256' } as const
+    return { body: { ...body, publicKey }, idempotencyKey, credential }
   }
-  // What `check` refuses is not sent.
-  const { jwk, algorithm } = (await readPublicKey(publicKey)) as PublicKey
-  return { body: { ...body, publicKey: jwk }, idempotencyKey, credential: { algorithm } }
-}
-
-function explained(error: unknown): Failure {
-  if (error instanceof Offline) return OFFLINE
-  if (!(error instanceof ApiProblem)) {
-    return {
-      title: 'No answer came',
-      text: 'The client may or may not have been created. Try again: it is never created twice.',
-    }
-  }
-  if (error.code === 'client_limit_reached') {
-    return {
-      title: 'Your company has 100 active clients',
-      text: 'First revoke one that you no longer need.',
-    }
-  }
-  if (error.errors.some(({ pointer }) => pointer === '/replaces')) {
-    return {
-      title: 'This client can no longer be replaced',
-      text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
-    }
-  }
-  return { title: 'The client was not created', text: error.message }
+  const credential = { algorithm: algorithmOf(input.publicKey) }
+  return { body: { ...body, publicKey: publicKeyIn(input.publicKey) }, idempotencyKey, credential }
 }

@@ -4,8 +4,6 @@ import { dateOf, daysLater, midnight } from '../api/time.ts'
 const DAY_MS = 86_400_000
 /** A client that expires within this is marked wherever it is shown. */
 export const SOON_DAYS = 30
-/** The API allows two years, to the second. The last day of them is left out, since a chosen day counts to its end. */
-const LONGEST_DAYS = 729
 
 type Dated = Pick<OAuthClient, 'expiresAt'>
 
@@ -31,19 +29,8 @@ export const lifetimeOf = ({ createdAt, expiresAt }: Dated & Pick<OAuthClient, '
     ? 'never'
     : Math.max(1, Math.round((Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS))
 
-/** The first and the last day that can be chosen, as a date input has them. */
-export const daysAllowed = (now: Date): { min: string; max: string } => ({
-  min: daysLater(dateOf(now), 1),
-  max: daysLater(dateOf(now), LONGEST_DAYS),
-})
-
-/** What is wrong with the chosen date, as a sentence. */
-export function expiryError({ lifetime, date }: Expiry, now: Date): { expiry?: string } {
-  if (lifetime !== 'date') return {}
-  const { min, max } = daysAllowed(now)
-  if (date === '') return { expiry: 'Choose the day.' }
-  return date < min || date > max ? { expiry: 'Choose a day from tomorrow to two years from now.' } : {}
-}
+/** The first day that can be chosen, as a date input has it. The API says which is the last. */
+export const firstDay = (now: Date): string => daysLater(dateOf(now), 1)
 
 /** When a client created now expires, in RFC 3339; undefined if never. A day counts to its end. */
 export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undefined {

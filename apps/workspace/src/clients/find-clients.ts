@@ -36,14 +36,14 @@ export type Order = keyof typeof ORDERS
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** What the address asks the list for. */
-export interface Wanted {
+export interface ClientQuery {
   view: View
   typed: string
   order: Order
   reversed: boolean
 }
 
-export function wantedBy(search: URLSearchParams): Wanted {
+export function queryIn(search: URLSearchParams): ClientQuery {
   const sort = search.get('sort') ?? ''
   const order = sort.replace('-', '')
   return {
@@ -55,7 +55,7 @@ export function wantedBy(search: URLSearchParams): Wanted {
 }
 
 /** The address that asks for it; what is usual is left out. */
-export function searchFor({ view, typed, order, reversed }: Wanted): URLSearchParams {
+export function searchFor({ view, typed, order, reversed }: ClientQuery): URLSearchParams {
   return new URLSearchParams({
     ...(view !== 'active' && { show: view }),
     ...(typed && { q: typed }),
@@ -69,7 +69,10 @@ export interface Found {
   counts: Record<View, number>
 }
 
-export function findClients(all: readonly OAuthClient[], { view, typed, order, reversed }: Wanted): Found {
+export function findClients(
+  all: readonly OAuthClient[],
+  { view, typed, order, reversed }: ClientQuery,
+): Found {
   const matching = all.filter(({ name, clientId }) => finds(typed, name, clientId))
   const counts = Object.fromEntries(VIEWS.map(({ view: each, has }) => [each, matching.filter(has).length]))
   const shown = matching.filter((client) => VIEWS.find((each) => each.view === view)?.has(client))

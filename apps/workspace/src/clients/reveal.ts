@@ -20,30 +20,31 @@ export interface Reveal {
 }
 
 let reveal: Reveal | undefined
-let fresh: string | undefined
+let highlighted: string | undefined
 const listeners = new Set<() => void>()
 
 export const useReveal = (): Reveal | undefined => useSyncExternalStore(subscribe, () => reveal)
 
 /** The id of the client whose secret was put away last, until it has been marked where it is listed. */
-export const useFresh = (): string | undefined => useSyncExternalStore(subscribe, () => fresh)
+export const useHighlightedClient = (): string | undefined =>
+  useSyncExternalStore(subscribe, () => highlighted)
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-function changed(): void {
+function notify(): void {
   for (const listener of listeners) listener()
 }
 
 export function setReveal(next: Reveal | undefined): void {
-  if (!next) fresh = reveal?.client.clientId
+  if (!next) highlighted = reveal?.client.clientId
   reveal = next
-  changed()
+  notify()
 }
 
-export function forgetFresh(): void {
-  fresh = undefined
-  changed()
+export function clearHighlight(): void {
+  highlighted = undefined
+  notify()
 }

@@ -1,16 +1,17 @@
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
 import type { InvitationPreview } from '../api/contract.ts'
-import { ApiProblem, retryIn } from '../api/request.ts'
+import { ApiProblem } from '../api/request.ts'
 import { acceptInvitation, useSession } from '../api/session.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
-import { useForm } from '../ui/form.ts'
-import { Notice } from '../ui/Notice.tsx'
-import { type Failure, useSubmission } from '../ui/submit.ts'
-
-const PASSWORD_MIN_CHARACTERS = 12
+import { newPasswordError, useForm } from '../ui/form.ts'
+import { FailureNotice, Notice } from '../ui/Notice.tsx'
+import { PlainPage } from '../ui/PlainPage.tsx'
+import { say } from '../ui/say.tsx'
+import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
+import { ThemeSelect } from '../ui/theme.tsx'
 
 interface AcceptInvitationProps {
   token: string
@@ -22,18 +23,15 @@ export function AcceptInvitation(props: AcceptInvitationProps) {
   const { companyName, invitedBy, email, role, name, expiresAt } = props.invitation
   const form = useAcceptance(props)
   return (
-    <>
-      <h1>
-        Join <bdi>{companyName}</bdi>
-      </h1>
+    <PlainPage title={`Join ${companyName}`} heading={say`Join ${companyName}`} action={<ThemeSelect />}>
       <p className="lede">
         <bdi className="strong">{invitedBy}</bdi> invites you as {role === 'admin' ? 'an admin' : 'a member'}.
         The link works once, until <Moment at={expiresAt} />.
       </p>
       <SignedInAlready email={email} />
       <FailureNotice failure={form.failure} />
-      <form onSubmit={form.submit} noValidate>
-        {!form.known && (
+      <form className="grid gap-2" onSubmit={form.submit} noValidate>
+        {!form.hasAccount && (
           <Field
             label="Your name"
             error={form.errors.name}
@@ -45,7 +43,7 @@ export function AcceptInvitation(props: AcceptInvitationProps) {
         )}
         <Field
           label="Email address"
-          hint={form.known ? undefined : 'You will sign in with it.'}
+          hint={form.hasAccount ? undefined : 'You will sign in with it.'}
           name="email"
           type="email"
           autoComplete="username"
@@ -53,24 +51,28 @@ export function AcceptInvitation(props: AcceptInvitationProps) {
           readOnly
         />
         <Field
-          label={form.known ? 'Password of your account' : 'Choose a password'}
-          hint={form.known ? undefined : `At least ${PASSWORD_MIN_CHARACTERS} characters.`}
+          label={form.hasAccount ? 'Password of your account' : 'Choose a password'}
+          hint={form.hasAccount ? undefined : `At least ${PASSWORD_MIN_CHARACTERS} characters.`}
           error={form.errors.password}
           name="password"
           type="password"
-          autoComplete={form.known ? 'current-password' : 'new-password'}
+          autoComplete={form.hasAccount ? 'current-password' : 'new-password'}
         />
-        <Button type="submit" variant="primary" busy={form.busy} wide>
-          {form.known ? 'Sign in and join' : 'Create an account and join'}
+        <Button type="submit" variant="primary" className="w-full" busy={form.isPending}>
+          {form.hasAccount ? 'Sign in and join' : 'Create an account and join'}
         </Button>
       </form>
       <p className="small">
-        {form.known ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
-        <button type="button" className="text-button" onClick={form.change}>
-          {form.known ? 'Create one' : 'Sign in instead'}
+        {form.hasAccount ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
+        <button
+          type="button"
+          className="cursor-pointer border-0 bg-transparent p-0 text-link underline underline-offset-3"
+          onClick={form.toggleAccount}
+        >
+          {form.hasAccount ? 'Create one' : 'Sign in instead'}
         </button>
       </p>
-    </>
+    </PlainPage>
   )
 }
 
@@ -85,72 +87,56 @@ function SignedInAlready({ email }: { email: string }) {
   )
 }
 
+const NOT_JOINED = 'You have not joined yet'
+const INCORRECT = { title: 'The password is incorrect', text: 'No account for this address has it.' }
+
 function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const session = useSession()
   const isMe = session.state === 'signed-in' && session.user.email === invitation.email
   const [chosen, setChosen] = useState<boolean>()
   // The service does not reveal whether the account exists. Someone who is signed in has one.
-  const known = chosen ?? isMe
-  const submission = useSubmission((error) => explained(error, known))
-
-  useEffect(() => {
-    document.title = `Join ${invitation.companyName} · Integration Access`
-  }, [invitation.companyName])
-
+  const hasAccount = chosen ?? isMe
+  const submission = useSubmission({
+    title: NOT_JOINED,
+    noAnswer: UNREACHABLE,
+    invalid_credentials: hasAccount
+      ? INCORRECT
+      : { title: 'You already have an account', text: 'Enter its password to join.' },
+    invalid_input: hasAccount ? INCORRECT : { title: NOT_JOINED, text: 'Correct the marked fields.' },
+    invitation_not_valid: 'The invitation is no longer valid',
+  })
   const form = useForm<'name' | 'password'>({
     submission,
-    check: ({ name, password }) => (known ? wrongOfKnown(password) : wrongOfNew(name, password)),
+    check: ({ name, password }) =>
+      hasAccount
+        ? { password: password === '' && 'Enter your password.' }
+        : { name: name === '' && 'Enter your name.', password: newPasswordError(password) },
     async send({ name, password }) {
       try {
-        await acceptInvitation({ token, password, existingAccount: known, ...(!known && { name }) })
+        await acceptInvitation({
+          token,
+          password,
+          existingAccount: hasAccount,
+          ...(!hasAccount && { name }),
+        })
       } catch (error) {
         // The company has this person already.
-        if (!known && codeOf(error) === 'invalid_credentials') setChosen(true)
+        if (!hasAccount && error instanceof ApiProblem && error.code === 'invalid_credentials')
+          setChosen(true)
         throw error
       }
       // Loaded anew, so that nothing of the page, the token least of all, stays.
       location.replace(`/${encodeURIComponent(invitation.vendorId)}`)
     },
+    subjects: { name: 'The name', password: 'The password' },
     again: 'password',
   })
   return {
     ...form,
-    known,
-    change() {
-      setChosen(!known)
-      form.forgive('name', 'password')
+    hasAccount,
+    toggleAccount() {
+      setChosen(!hasAccount)
+      form.clearErrors('name', 'password')
     },
   }
-}
-
-const codeOf = (error: unknown): string | undefined => (error instanceof ApiProblem ? error.code : undefined)
-
-const wrongOfKnown = (password: string) => (password === '' ? { password: 'Enter your password.' } : {})
-
-function wrongOfNew(name: string, password: string): { name?: string; password?: string } {
-  const missing = PASSWORD_MIN_CHARACTERS - [...password].length
-  return {
-    ...(name === '' && { name: 'Enter your name.' }),
-    ...(missing > 0 && { password: `At least ${PASSWORD_MIN_CHARACTERS} characters; ${missing} more.` }),
-  }
-}
-
-/** @param known whether the person said that they have an account. */
-function explained(error: unknown, known: boolean): Failure {
-  if (!(error instanceof ApiProblem)) {
-    return { title: 'The service cannot be reached', text: 'Check your connection, then try again.' }
-  }
-  if (error.status === 429) return { title: 'Too many attempts', text: `Try again ${retryIn(error)}.` }
-  if (known && (error.code === 'invalid_credentials' || error.code === 'invalid_input'))
-    return { title: 'The password is incorrect', text: 'No account for this address has it.' }
-  if (error.code === 'invalid_credentials')
-    return { title: 'You already have an account', text: 'Enter its password to join.' }
-  if (error.code === 'invitation_not_valid') {
-    return { title: 'The invitation is no longer valid', text: `${error.message} Ask for a new one.` }
-  }
-  if (error.errors.length > 0) {
-    const [{ pointer, detail } = { pointer: '', detail: '' }] = error.errors
-    return { title: 'You have not joined yet', text: `The ${pointer.slice(1)} ${detail}.` }
-  }
-  return { title: 'You have not joined yet', text: error.message }
 }

@@ -1,32 +1,19 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { previewInvitation } from '../api/session.ts'
-import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
-import { Divider } from '../ui/Divider.tsx'
 import { Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { ThemeSelect } from '../ui/ThemeSelect.tsx'
+import { PlainPage } from '../ui/PlainPage.tsx'
+import { ThemeSelect } from '../ui/theme.tsx'
 import { AcceptInvitation } from './AcceptInvitation.tsx'
 import { useInvitationToken } from './link.ts'
-import '../session/session.css'
 
 /** Where an invitation link leads, signed in or not. */
 export default function InvitationScreen() {
   const token = useInvitationToken()
-  return (
-    <div className="sign-in">
-      <header className="sign-in-head">
-        <Brand />
-        <ThemeSelect />
-      </header>
-      <main className="sign-in-body">
-        {token === undefined ? <NoToken /> : <Invitation key={token} token={token} />}
-      </main>
-      <Divider />
-    </div>
-  )
+  return token === undefined ? <NoToken /> : <Invitation key={token} token={token} />
 }
 
 function Invitation({ token }: { token: string }) {
@@ -34,16 +21,14 @@ function Invitation({ token }: { token: string }) {
   if (preview) return <AcceptInvitation token={token} invitation={preview} />
   if (error instanceof ApiProblem && error.status === 404) {
     return (
-      <Titled title="This invitation is no longer valid">
+      <PlainPage title="This invitation is no longer valid" action={<ThemeSelect />}>
         <p>{error.message} Ask whoever invited you for a new one.</p>
-        <p>
-          Joined already? <a href="/">Sign in</a>
-        </p>
-      </Titled>
+        <JoinedAlready />
+      </PlainPage>
     )
   }
   return (
-    <Titled title="Your invitation">
+    <PlainPage title="Your invitation" action={<ThemeSelect />}>
       {error ? (
         <Notice
           tone="warn"
@@ -61,33 +46,25 @@ function Invitation({ token }: { token: string }) {
           <Skeleton lines={5} />
         </div>
       )}
-    </Titled>
+    </PlainPage>
   )
 }
 
 const NoToken = () => (
-  <Titled title="Open your invitation again">
+  <PlainPage title="Open your invitation again" action={<ThemeSelect />}>
     <p>
       The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
       read it there. Open the link that you were given again.
     </p>
-    <p>
-      Joined already? <a href="/">Sign in</a>
-    </p>
-  </Titled>
+    <JoinedAlready />
+  </PlainPage>
 )
 
-function Titled({ title, children }: { title: string; children: ReactNode }) {
-  useEffect(() => {
-    document.title = `${title} · Integration Access`
-  }, [title])
-  return (
-    <>
-      <h1>{title}</h1>
-      {children}
-    </>
-  )
-}
+const JoinedAlready = () => (
+  <p>
+    Joined already? <a href="/">Sign in</a>
+  </p>
+)
 
 function usePreview(token: string) {
   const [preview, setPreview] = useState<InvitationPreview>()

@@ -1,16 +1,12 @@
 import { Dialog as Primitive } from 'radix-ui'
-import { type KeyboardEvent, useId, useState } from 'react'
+import { type KeyboardEvent, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
-import { type CurrentCompany, SCREENS, useCompany } from '../api/company.ts'
-import type { OAuthClient } from '../api/contract.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import { requestIdIn } from '../api/request-id.ts'
-import { signOut, useSignedIn } from '../api/session.ts'
+import { CloseButton, Modal } from '../ui/Dialog.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { finds } from '../ui/find.ts'
-import { CloseIcon } from '../ui/icons.tsx'
-import { focusAgain, openerOf } from '../ui/opener.ts'
-import { setTheme, THEMES } from '../ui/theme.ts'
 
 /** At most, of one group. */
 const SHOWN = 8
@@ -29,39 +25,27 @@ interface Group {
   title: string
   commands: Command[]
   /** How many were found, if more than are listed. */
-  count?: number
-  /** Not listed until something is typed. */
-  onlyFound?: boolean
+  count: number
 }
 
-/** Finds clients, screens and actions by name. */
+/** Finds clients and screens by name. */
 export default function Palette({ onClose }: { onClose: () => void }) {
-  const [opener] = useState(openerOf)
-  const [left, setLeft] = useState(false)
+  const chosen = useRef(false)
   return (
-    <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
-      <Primitive.Portal>
-        <div className="dialog-place items-start">
-          <Primitive.Content
-            className="dialog mt-[min(12vh,120px)] max-w-[620px] gap-0 self-start overflow-hidden p-0 max-desk:mt-0 max-desk:min-h-0"
-            aria-describedby={undefined}
-            onCloseAutoFocus={(event) => {
-              event.preventDefault()
-              if (!left) focusAgain(opener)
-            }}
-          >
-            <Primitive.Title className="off-screen">Search or jump to</Primitive.Title>
-            <Commands
-              onRun={(command) => {
-                setLeft(true)
-                onClose()
-                command.run()
-              }}
-            />
-          </Primitive.Content>
-        </div>
-      </Primitive.Portal>
-    </Primitive.Root>
+    <Modal
+      onClose={onClose}
+      restoresFocus={() => !chosen.current}
+      className="mt-[min(12vh,120px)] max-w-[620px] self-start overflow-hidden max-desk:mt-0 max-phone:min-h-0!"
+    >
+      <Primitive.Title className="off-screen">Search or jump to</Primitive.Title>
+      <Commands
+        onRun={(command) => {
+          chosen.current = true
+          onClose()
+          command.run()
+        }}
+      />
+    </Modal>
   )
 }
 
@@ -69,23 +53,23 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
   const id = useId()
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
-  const groups = found(useCommands(typed), typed)
-  const flat = groups.flatMap(({ commands }) => commands)
-  const count = groups.reduce((sum, group) => sum + (group.count ?? 0), 0)
-  const here = flat[Math.min(at, flat.length - 1)]
+  const groups = useGroups(typed)
+  const commands = groups.flatMap((group) => group.commands)
+  const count = groups.reduce((sum, group) => sum + group.count, 0)
+  const current = commands[Math.min(at, commands.length - 1)]
 
-  function move(event: KeyboardEvent): void {
-    const last = flat.length - 1
+  function onKeyDown(event: KeyboardEvent): void {
+    const last = commands.length - 1
     const next = { ArrowDown: at < last ? at + 1 : 0, ArrowUp: at > 0 ? at - 1 : last }[event.key]
     if (next !== undefined) {
       event.preventDefault()
       setAt(next)
-      const command = flat[next]
+      const command = commands[next]
       if (command) document.getElementById(id + command.key)?.scrollIntoView({ block: 'nearest' })
     }
-    if (event.key === 'Enter' && here) {
+    if (event.key === 'Enter' && current) {
       event.preventDefault()
-      onRun(here)
+      onRun(current)
     }
   }
 
@@ -98,8 +82,8 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
           aria-label="Search or jump to"
           aria-expanded="true"
           aria-controls={`${id}list`}
-          aria-activedescendant={here && id + here.key}
-          placeholder="Search clients, screens and actions"
+          aria-activedescendant={current && id + current.key}
+          placeholder="Search clients and screens"
           autoComplete="off"
           spellCheck={false}
           dir="auto"
@@ -108,11 +92,9 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
             setTyped(event.target.value)
             setAt(0)
           }}
-          onKeyDown={move}
+          onKeyDown={onKeyDown}
         />
-        <Primitive.Close className="icon-button" aria-label="Close">
-          <CloseIcon />
-        </Primitive.Close>
+        <CloseButton />
       </div>
       <div
         className="max-h-[min(52vh,480px)] overflow-auto p-1.5"
@@ -120,23 +102,23 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
         id={`${id}list`}
         aria-label="Results"
       >
-        {groups.map(({ title, commands }) => (
+        {groups.map((group) => (
           // biome-ignore lint/a11y/useSemanticElements: a listbox has no other groups.
-          <div key={title} role="group" aria-label={title}>
-            <p className="menu-label" aria-hidden="true">
-              {title}
+          <div key={group.title} role="group" aria-label={group.title}>
+            <p className="px-2.5 pt-1.5 pb-1 text-[13px] text-ink-3" aria-hidden="true">
+              {group.title}
             </p>
-            {commands.map((command) => (
+            {group.commands.map((command) => (
               // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the input has the keys and the focus.
               <div
                 key={command.key}
                 id={id + command.key}
                 role="option"
-                className="palette-item flex min-h-[38px] cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 [&>bdi]:min-w-0"
-                aria-selected={command === here}
+                className="flex min-h-[38px] cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 aria-selected:marked [&>bdi]:min-w-0"
+                aria-selected={command === current}
                 // A browser also says so when the list moves under a pointer that rests.
                 onMouseMove={({ movementX, movementY }) => {
-                  if (movementX !== 0 || movementY !== 0) setAt(flat.indexOf(command))
+                  if (movementX !== 0 || movementY !== 0) setAt(commands.indexOf(command))
                 }}
                 onClick={() => onRun(command)}
               >
@@ -149,8 +131,8 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
           </div>
         ))}
       </div>
-      <p className={flat.length === 0 ? 'px-5 py-[18px] text-ink-2' : 'off-screen'} role="status">
-        {flat.length === 0 ? 'Nothing found.' : typed && foundText(count, flat.length)}
+      <p className={commands.length === 0 ? 'px-5 py-[18px] text-ink-2' : 'off-screen'} role="status">
+        {commands.length === 0 ? 'Nothing found.' : typed && foundText(count, commands.length)}
       </p>
     </>
   )
@@ -158,66 +140,6 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
 
 const foundText = (count: number, shown: number): string =>
   count === shown ? `${count} found` : `${count} found, ${shown} listed`
-
-function found(groups: Group[], typed: string): Group[] {
-  return groups
-    .filter(({ onlyFound }) => typed.trim() !== '' || !onlyFound)
-    .map((group) => {
-      const all = group.commands.filter(({ title, note, words }) =>
-        finds(typed, `${title} ${words ?? ''}`, note),
-      )
-      return { ...group, commands: all.slice(0, SHOWN), count: all.length }
-    })
-    .filter(({ commands }) => commands.length > 0)
-}
-
-function useCommands(typed: string): Group[] {
-  const company = useCompany()
-  const { companies } = useSignedIn()
-  const [, navigate] = useLocation()
-  const screens: Command[] = [
-    ...(company.mayManage ? [...explanation(typed, company, navigate), ...screensOf(company, navigate)] : []),
-    { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
-    { key: 'openapi', title: 'OpenAPI document', run: () => location.assign('/openapi.json') },
-  ]
-  const others = companies.filter(({ vendorId }) => vendorId !== company.vendorId)
-  return [
-    ...useClientCommands(company, navigate),
-    { title: 'Go to', commands: screens },
-    {
-      title: 'Do',
-      commands: [
-        ...(company.mayManage
-          ? [
-              {
-                key: 'create',
-                title: 'Create a client',
-                words: 'new add',
-                run: () => navigate(`${company.to(SCREENS.clients)}?new`),
-              },
-            ]
-          : []),
-        ...THEMES.map(({ value, label }) => ({
-          key: `theme-${value}`,
-          title: `${label} theme`,
-          words: 'colours colors appearance mode',
-          run: () => setTheme(value),
-        })),
-        { key: 'sign-out', title: 'Sign out', words: 'log out leave', run: () => void signOut() },
-      ],
-    },
-    {
-      title: 'Switch company',
-      commands: others.map(({ vendorId, name }) => ({
-        key: `company-${vendorId}`,
-        title: name,
-        note: vendorId,
-        words: 'company switch',
-        run: () => navigate(`/${encodeURIComponent(vendorId)}/${SCREENS.clients}`),
-      })),
-    },
-  ]
-}
 
 /** Screens by their titles, with further words that find them. */
 const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, words: string][] = [
@@ -229,60 +151,50 @@ const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, word
   ['explain', 'Explain a refusal', 'request id why refused error 401 403 429'],
 ]
 
-/** Why the request was refused whose id was pasted. A UUID, because a shorter text may be anything. */
+/** The id of a refused request is a UUID. A shorter text may be anything. */
 const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-function explanation(typed: string, { to }: CurrentCompany, navigate: (to: string) => void): Command[] {
+/** What was found of each group; clients only once something is typed, and the explanation of a pasted request id. */
+function useGroups(typed: string): Group[] {
+  const { to, mayManage } = useCompany()
+  const [, navigate] = useLocation()
+  const { data = [] } = useAllClients()
   const requestId = requestIdIn(typed)
-  if (requestId === undefined || !REQUEST_ID.test(requestId)) return []
-  const run = () => navigate(`${to(SCREENS.explain)}/${requestId}`)
-  return [{ key: 'explain-request', title: 'Explain this request', note: requestId, words: typed, run }]
-}
-
-const screensOf = ({ to }: CurrentCompany, navigate: (to: string) => void): Command[] =>
-  FOUND_SCREENS.map(([key, title, words]) => ({ key, title, words, run: () => navigate(to(SCREENS[key])) }))
-
-function useClientCommands(company: CurrentCompany, navigate: (to: string) => void): Group[] {
-  const { data } = useAllClients()
-  const clients = [...(data ?? [])].sort((a, b) => rank(a) - rank(b))
-  const active = new Set(clients.filter(({ status }) => status === 'Active').map(({ clientId }) => clientId))
-  // Its rotation is that of the client that it replaces.
-  const takesOver = ({ replaces }: OAuthClient) => replaces !== null && active.has(replaces)
-  const href = ({ clientId }: OAuthClient) => `${company.to(SCREENS.clients)}/${clientId}`
-  return [
-    {
-      title: 'Clients',
-      onlyFound: true,
-      commands: clients.map((client) => ({
-        key: client.clientId,
-        title: client.name,
-        note: client.status === 'Active' ? client.clientId : `${client.clientId} · Revoked`,
-        run: () => navigate(href(client)),
-      })),
-    },
-    {
-      title: 'Rotate',
-      onlyFound: true,
-      commands: clients
-        .filter((client) => client.status === 'Active' && !takesOver(client))
-        .map((client) => ({
-          key: `rotate-${client.clientId}`,
-          title: `Rotate ${client.name}`,
-          run: () => navigate(`${href(client)}/rotate`),
-        })),
-    },
-    {
-      title: 'Revoke',
-      onlyFound: true,
-      commands: clients
-        .filter(({ status }) => status === 'Active')
-        .map((client) => ({
-          key: `revoke-${client.clientId}`,
-          title: `Revoke ${client.name}`,
-          run: () => navigate(`${href(client)}?revoke`),
-        })),
-    },
+  const explained = mayManage && requestId !== undefined && REQUEST_ID.test(requestId)
+  const clients = [...data]
+    .sort((a, b) => Number(a.status === 'Revoked') - Number(b.status === 'Revoked'))
+    .map(({ clientId, name, status }) => ({
+      key: clientId,
+      title: name,
+      note: status === 'Active' ? clientId : `${clientId} · Revoked`,
+      run: () => navigate(`${to(SCREENS.clients)}/${clientId}`),
+    }))
+  const screens = [
+    ...(explained
+      ? [
+          {
+            key: 'explain-request',
+            title: 'Explain this request',
+            note: requestId,
+            words: typed,
+            run: () => navigate(`${to(SCREENS.explain)}/${requestId}`),
+          },
+        ]
+      : []),
+    ...(mayManage ? FOUND_SCREENS : []).map(([key, title, words]) => ({
+      key,
+      title,
+      words,
+      run: () => navigate(to(SCREENS[key])),
+    })),
+    { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
   ]
+  return [found('Clients', typed.trim() === '' ? [] : clients, typed), found('Go to', screens, typed)].filter(
+    ({ count }) => count > 0,
+  )
 }
 
-const rank = ({ status }: OAuthClient): number => (status === 'Active' ? 0 : 1)
+function found(title: string, commands: Command[], typed: string): Group {
+  const all = commands.filter((each) => finds(typed, `${each.title} ${each.words ?? ''}`, each.note))
+  return { title, commands: all.slice(0, SHOWN), count: all.length }
+}

@@ -3,19 +3,20 @@ import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
 import { changePerson, removePerson } from '../api/resources.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
+import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
-import { explained } from './explained.ts'
+import { PEOPLE_ERRORS } from './roles.ts'
 
 export type Change = 'make admin' | 'make member' | 'suspend' | 'restore' | 'remove' | 'withdraw'
 
 interface Words {
-  title: (name: ReactNode) => ReactNode
+  title: (name: string) => ReactNode
   facts: readonly string[]
   button: string
   /** Takes something away. */
   danger: boolean
-  done: (name: ReactNode) => ReactNode
+  done: (name: string) => ReactNode
   /** Resolves when it is done. */
   send: (vendorId: string, userId: string) => Promise<unknown>
 }
@@ -25,26 +26,26 @@ const CLIENTS_STAY =
 
 const CHANGES: Record<Change, Words> = {
   'make admin': {
-    title: (name) => <>Make {name} an admin?</>,
+    title: (name) => say`Make ${name} an admin?`,
     facts: [
       'Admins create, rotate and revoke clients, and set the callback URL.',
       'This takes effect at once.',
     ],
     button: 'Make an admin',
     danger: false,
-    done: (name) => <>{name} is now an admin</>,
+    done: (name) => say`${name} is now an admin`,
     send: (vendorId, userId) => changePerson(vendorId, userId, { role: 'admin' }),
   },
   'make member': {
-    title: (name) => <>Make {name} a member?</>,
+    title: (name) => say`Make ${name} a member?`,
     facts: ['Members see nothing in the company. This takes effect at once.', CLIENTS_STAY],
     button: 'Make a member',
     danger: true,
-    done: (name) => <>{name} is now a member</>,
+    done: (name) => say`${name} is now a member`,
     send: (vendorId, userId) => changePerson(vendorId, userId, { role: 'member' }),
   },
   suspend: {
-    title: (name) => <>Suspend {name}?</>,
+    title: (name) => say`Suspend ${name}?`,
     facts: [
       'This person loses access to the company at once, but keeps their role and account.',
       CLIENTS_STAY,
@@ -52,19 +53,19 @@ const CHANGES: Record<Change, Words> = {
     ],
     button: 'Suspend',
     danger: true,
-    done: (name) => <>{name} is suspended</>,
+    done: (name) => say`${name} is suspended`,
     send: (vendorId, userId) => changePerson(vendorId, userId, { status: 'suspended' }),
   },
   restore: {
-    title: (name) => <>Lift the suspension of {name}?</>,
+    title: (name) => say`Lift the suspension of ${name}?`,
     facts: ['This person can do what the role allows again, at once.'],
     button: 'Lift the suspension',
     danger: false,
-    done: (name) => <>{name} is active again</>,
+    done: (name) => say`${name} is active again`,
     send: (vendorId, userId) => changePerson(vendorId, userId, { status: 'active' }),
   },
   remove: {
-    title: (name) => <>Remove {name} from the company?</>,
+    title: (name) => say`Remove ${name} from the company?`,
     facts: [
       'This person loses access to the company at once. To come back, they need a new invitation.',
       CLIENTS_STAY,
@@ -72,15 +73,15 @@ const CHANGES: Record<Change, Words> = {
     ],
     button: 'Remove',
     danger: true,
-    done: (name) => <>{name} is removed</>,
+    done: (name) => say`${name} is removed`,
     send: removePerson,
   },
   withdraw: {
-    title: (name) => <>Withdraw the invitation of {name}?</>,
+    title: (name) => say`Withdraw the invitation of ${name}?`,
     facts: ['The link stops working at once.'],
     button: 'Withdraw the invitation',
     danger: true,
-    done: (name) => <>The invitation of {name} is withdrawn</>,
+    done: (name) => say`The invitation of ${name} is withdrawn`,
     send: removePerson,
   },
 }
@@ -96,21 +97,20 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
   const { title, facts, button, danger, done, send } = CHANGES[change]
-  const name = <bdi>{person.name}</bdi>
-  const { run, busy, failure } = useSubmission(explained)
+  const { run, isPending, failure } = useSubmission(PEOPLE_ERRORS)
   const submit = (event: FormEvent) => {
     event.preventDefault()
     return run(async () => {
       await send(vendorId, person.userId)
       onClose()
-      toast(done(name))
+      toast(done(person.name))
     })
   }
   return (
     <FormDialog
-      title={title(name)}
+      title={title(person.name)}
       description={person.email}
-      form={{ busy, failure, submit }}
+      form={{ isPending, failure, submit }}
       action={button}
       danger={danger}
       onClose={onClose}

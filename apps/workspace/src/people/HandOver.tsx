@@ -6,15 +6,15 @@ import { changePerson } from '../api/resources.ts'
 import { checkSession, signIn, useSignedIn } from '../api/session.ts'
 import { leaveForProvider, useSignInMethods } from '../session/openid.ts'
 import { Button } from '../ui/Button.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
+import { FailureNotice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
-import { explained } from './explained.ts'
+import { PEOPLE_ERRORS } from './roles.ts'
 
 export interface HandOverProps {
   to: Person
@@ -46,7 +46,7 @@ export function HandOver(props: HandOverProps) {
         label="Type the new owner’s name to confirm"
         name={to.name}
         or="or the email address"
-        readOnly={form.busy}
+        readOnly={form.isPending}
         error={form.errors.confirmation}
       />
       {form.again && <SignInAgain />}
@@ -58,7 +58,7 @@ export function HandOver(props: HandOverProps) {
 function SignInAgain() {
   const passwordRef = useRef<HTMLInputElement>(null)
   const methods = useSignInMethods()
-  const { busy, failure, run } = useSubmission(explained)
+  const { isPending, failure, run } = useSubmission(PEOPLE_ERRORS)
   const isAsked = methods?.builtInAccounts === true
   useEffect(() => {
     if (isAsked) passwordRef.current?.focus()
@@ -78,7 +78,7 @@ function SignInAgain() {
       {methods?.openid && (
         <>
           <p className="small quiet">Sign in again, then hand over the company within 15 minutes.</p>
-          <Button busy={busy} onClick={() => void run(() => leaveForProvider({ fresh: true }))}>
+          <Button busy={isPending} onClick={() => void run(() => leaveForProvider({ fresh: true }))}>
             Sign in with {methods.openid.name}
           </Button>
           <FailureNotice failure={failure} />
@@ -93,9 +93,8 @@ function useHandingOver({ to, onClose }: HandOverProps) {
   const toast = useToast()
   const { user } = useSignedIn()
   const [again, setAgain] = useState(false)
-  const submission = useSubmission(explained)
   const form = useForm<'confirmation' | 'password'>({
-    submission,
+    submission: useSubmission(PEOPLE_ERRORS),
     check: checkTypedName(to.name, to.email),
     async send({ password }) {
       if (password) await signIn(user.email, password)

@@ -1,20 +1,17 @@
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { InvitedPerson, Person } from '../api/contract.ts'
-import { ApiProblem } from '../api/request.ts'
 import { invitePerson } from '../api/resources.ts'
-import { draftOf, keepDraft } from '../session/drafts.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
+import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { type FieldErrors, useForm } from '../ui/form.ts'
+import { useForm } from '../ui/form.ts'
 import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
-import { explained } from './explained.ts'
-import { roleWords } from './roles.ts'
+import { PEOPLE_ERRORS, roleWords } from './roles.ts'
 
 type InvitableRole = 'admin' | 'member'
 
@@ -45,7 +42,7 @@ function InvitationForm(props: InvitationFormProps) {
           ? 'The link that was sent before stops working.'
           : 'You get a link to give to this person. No email is sent.'
       }
-      onClose={form.close}
+      onClose={props.onClose}
       form={form}
       action="Create the link"
     >
@@ -55,8 +52,8 @@ function InvitationForm(props: InvitationFormProps) {
         name="name"
         dir="auto"
         autoComplete="off"
-        defaultValue={form.first.name}
-        onChange={(event) => form.retype({ name: event.target.value })}
+        defaultValue={again?.name}
+        onChange={() => form.clearErrors('name')}
       />
       <Field
         label="Email address"
@@ -66,11 +63,11 @@ function InvitationForm(props: InvitationFormProps) {
         type="email"
         autoComplete="off"
         spellCheck={false}
-        defaultValue={form.first.email}
+        defaultValue={again?.email}
         readOnly={again !== undefined}
-        onChange={(event) => form.retype({ email: event.target.value })}
+        onChange={() => form.clearErrors('email')}
       />
-      <RoleChoice role={form.role} onChange={form.choose} />
+      <RoleChoice role={form.role} onChange={form.setRole} />
     </FormDialog>
   )
 }
@@ -121,81 +118,29 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
           .
         </li>
       </ul>
-      <footer className="dialog-foot">
+      <DialogFoot>
         <Button variant="primary" onClick={onClose}>
           Done
         </Button>
-      </footer>
+      </DialogFoot>
     </Dialog>
   )
 }
 
-/** Where the dialog's input is kept until it is sent or dismissed, so that the end of a session does not lose it. */
-export const invitationDraft = (vendorId: string): string => `invite-person ${vendorId}`
-
-interface Draft {
-  name: string
-  email: string
-  role: InvitableRole
-}
-
-function useInvitation({ again, onInvited, onClose }: InvitationFormProps) {
+function useInvitation({ again, onInvited }: InvitationFormProps) {
   const { vendorId } = useCompany()
-  const key = invitationDraft(vendorId)
-  const [first] = useState<Draft>(() => {
-    if (again) return { ...again, role: again.role === 'admin' ? 'admin' : 'member' }
-    const kept = draftOf(key)
-    return kept ? JSON.parse(kept) : { name: '', email: '', role: 'admin' }
-  })
-  const draft = useRef(first)
-  const [role, setRole] = useState(first.role)
-  function keep(part: Partial<Draft>): void {
-    draft.current = { ...draft.current, ...part }
-    keepDraft(key, JSON.stringify(draft.current))
-  }
-  const close = () => {
-    keepDraft(key, undefined)
-    onClose()
-  }
-
+  const [role, setRole] = useState<InvitableRole>(again?.role === 'member' ? 'member' : 'admin')
   const form = useForm<'name' | 'email'>({
-    submission: useSubmission(explained),
+    submission: useSubmission(PEOPLE_ERRORS),
     check: ({ name, email }) => ({
-      ...(name === '' && { name: 'Enter a name.' }),
-      ...(!/^[^\s@]+@[^\s@]+$/.test(email) && { email: 'Enter an email address.' }),
+      name: name === '' && 'Enter a name.',
+      email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter an email address.',
     }),
     async send({ name, email }) {
-      const invited = await invitePerson(vendorId, { name, email, role })
-      keepDraft(key, undefined)
-      onInvited(invited)
+      onInvited(await invitePerson(vendorId, { name, email, role }))
     },
-    refused: fieldErrors,
+    subjects: { name: 'The name', email: 'The email address' },
+    fieldOfCode: { already_member: 'email' },
   })
-  return {
-    ...form,
-    first,
-    role,
-    choose(next: InvitableRole) {
-      setRole(next)
-      keep({ role: next })
-    },
-    retype(part: Partial<Draft>) {
-      form.forgive('name', 'email')
-      keep(part)
-    },
-    close,
-  }
-}
-
-/** What the service says is wrong with each field. */
-function fieldErrors(error: unknown): FieldErrors<'name' | 'email'> {
-  if (!(error instanceof ApiProblem)) return {}
-  if (error.code === 'already_member') return { email: error.message }
-  const about = (pointer: string) => error.errors.find((each) => each.pointer === pointer)?.detail
-  const name = about('/name')
-  const email = about('/email')
-  return {
-    ...(name && { name: `The name ${name}.` }),
-    ...(email && { email: `The email address ${email}.` }),
-  }
+  return { ...form, role, setRole }
 }

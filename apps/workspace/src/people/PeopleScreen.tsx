@@ -3,33 +3,30 @@ import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
 import { useSignedIn } from '../api/session.ts'
-import { draftOf } from '../session/drafts.ts'
 import { useSignInMethods } from '../session/openid.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
-import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { say } from '../ui/say.tsx'
 import { type Change, ChangePerson } from './ChangePerson.tsx'
 import { HandOver } from './HandOver.tsx'
-import { InvitePerson, invitationDraft } from './InvitePerson.tsx'
+import { InvitePerson } from './InvitePerson.tsx'
 import { PeopleTable } from './PeopleTable.tsx'
 import { ROLES } from './roles.ts'
 
 /** What the owner is about to do. */
-type Doing =
-  | { what: 'invite'; again?: Person }
-  | { what: 'hand over'; to: Person }
-  | { what: 'change'; person: Person; change: Change }
+type OpenDialog =
+  | { name: 'invite'; again?: Person }
+  | { name: 'hand over'; to: Person }
+  | { name: 'change'; person: Person; change: Change }
 
 export default function PeopleScreen() {
-  const { vendorId, role, ownerName } = useCompany()
+  const { role, ownerName } = useCompany()
   const { user } = useSignedIn()
   const people = usePeople()
-  const [doing, setDoing] = useState<Doing | undefined>(() =>
-    draftOf(invitationDraft(vendorId)) === undefined ? undefined : { what: 'invite' },
-  )
-  const close = () => setDoing(undefined)
+  const [dialog, setDialog] = useState<OpenDialog>()
+  const close = () => setDialog(undefined)
   const owns = role === 'owner'
   const signIn = useSignInMethods()
   // The sign-in methods decide what is above the list: both are shown at once, so that nothing jumps.
@@ -49,7 +46,7 @@ export default function PeopleScreen() {
       }
       actions={
         invites && (
-          <Button variant="primary" icon={<PlusIcon />} onClick={() => setDoing({ what: 'invite' })}>
+          <Button variant="primary" icon={<PlusIcon />} onClick={() => setDialog({ name: 'invite' })}>
             Invite a person
           </Button>
         )
@@ -64,9 +61,9 @@ export default function PeopleScreen() {
               actions={
                 owns
                   ? {
-                      onChange: (person, change) => setDoing({ what: 'change', person, change }),
-                      onHandOver: (to) => setDoing({ what: 'hand over', to }),
-                      onInviteAgain: invites ? (again) => setDoing({ what: 'invite', again }) : undefined,
+                      onChange: (person, change) => setDialog({ name: 'change', person, change }),
+                      onHandOver: (to) => setDialog({ name: 'hand over', to }),
+                      onInviteAgain: invites ? (again) => setDialog({ name: 'invite', again }) : undefined,
                     }
                   : undefined
               }
@@ -75,11 +72,11 @@ export default function PeopleScreen() {
           </>
         )}
       </Loaded>
-      {invites && doing?.what === 'invite' && <InvitePerson again={doing.again} onClose={close} />}
-      {owns && doing?.what === 'change' && (
-        <ChangePerson person={doing.person} change={doing.change} onClose={close} />
+      {invites && dialog?.name === 'invite' && <InvitePerson again={dialog.again} onClose={close} />}
+      {owns && dialog?.name === 'change' && (
+        <ChangePerson person={dialog.person} change={dialog.change} onClose={close} />
       )}
-      {doing?.what === 'hand over' && <HandOver to={doing.to} onClose={close} />}
+      {dialog?.name === 'hand over' && <HandOver to={dialog.to} onClose={close} />}
     </Page>
   )
 }
@@ -89,10 +86,9 @@ const RolesExplained = () => (
     <h2 id="roles-title">What each role may do</h2>
     <dl className="sheet">
       {ROLES.map(({ role, name, may }) => (
-        <div key={role}>
-          <dt>{name}</dt>
-          <dd>{may}</dd>
-        </div>
+        <Fact key={role} name={name}>
+          {may}
+        </Fact>
       ))}
     </dl>
   </section>

@@ -2,6 +2,7 @@ import type { Person } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { MoreIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
+import { StatusText } from '../ui/StatusText.tsx'
 import type { Change } from './ChangePerson.tsx'
 import { roleWords } from './roles.ts'
 
@@ -64,19 +65,19 @@ export function PeopleTable({ people, me, actions }: PeopleTableProps) {
 }
 
 function PersonStatus({ person: { status, expiresAt } }: { person: Person }) {
-  if (status === 'active') return <span className="status status-active">Active</span>
-  if (status === 'suspended') return <span className="status status-warn">Suspended</span>
+  if (status === 'active') return <StatusText tone="good">Active</StatusText>
+  if (status === 'suspended') return <StatusText tone="warn">Suspended</StatusText>
   return (
-    <span className="status text-ink-2">
+    <StatusText tone="idle">
       <span>
-        Invited
+        <span className="text-ink-2">Invited</span>
         {expiresAt && (
-          <span className="quiet">
+          <>
             , expires <Ago at={expiresAt} />
-          </span>
+          </>
         )}
       </span>
-    </span>
+    </StatusText>
   )
 }
 

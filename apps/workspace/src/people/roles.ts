@@ -1,4 +1,5 @@
 import type { Role } from '../api/contract.ts'
+import type { ErrorWords } from '../ui/submit.ts'
 
 /** What each role may do, in the order of what it allows. */
 export const ROLES: readonly { role: Role; name: string; may: string }[] = [
@@ -20,3 +21,10 @@ export const ROLES: readonly { role: Role; name: string; may: string }[] = [
 ]
 
 export const roleWords = (role: Role) => ROLES.find((each) => each.role === role) as (typeof ROLES)[number]
+
+/** Why a change of the people failed. */
+export const PEOPLE_ERRORS: ErrorWords = {
+  title: 'Nothing was changed',
+  noAnswer: { title: 'No answer came', text: 'It may or may not be done. It is safe to try again.' },
+  404: { title: 'This person is no longer here', text: 'Close this to see the people as they are now.' },
+}

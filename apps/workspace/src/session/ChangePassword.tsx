@@ -1,12 +1,10 @@
-import { ApiProblem, retryIn } from '../api/request.ts'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
 import { changePassword, useSignedIn } from '../api/session.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { useForm } from '../ui/form.ts'
-import { type Failure, useSubmission } from '../ui/submit.ts'
+import { newPasswordError, useForm } from '../ui/form.ts'
+import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
-
-const PASSWORD_MIN_CHARACTERS = 12
 
 /** The person's own password; their other sessions end with the old one. */
 export function ChangePassword({ onClose }: { onClose: () => void }) {
@@ -41,39 +39,22 @@ export function ChangePassword({ onClose }: { onClose: () => void }) {
   )
 }
 
-type FieldName = 'currentPassword' | 'newPassword'
-
 function usePasswordChange(onClose: () => void) {
   const toast = useToast()
-  return useForm<FieldName>({
-    submission: useSubmission(explained),
-    check({ currentPassword, newPassword }) {
-      const missing = PASSWORD_MIN_CHARACTERS - [...newPassword].length
-      return {
-        ...(currentPassword === '' && { currentPassword: 'Enter your current password.' }),
-        ...(missing > 0 && {
-          newPassword: `At least ${PASSWORD_MIN_CHARACTERS} characters; ${missing} more.`,
-        }),
-      }
-    },
+  return useForm<'currentPassword' | 'newPassword'>({
+    submission: useSubmission({
+      title: 'Your password may or may not be changed',
+      invalid_input: { title: 'Your password is unchanged', text: 'Correct the marked fields.' },
+    }),
+    check: ({ currentPassword, newPassword }) => ({
+      currentPassword: currentPassword === '' && 'Enter your current password.',
+      newPassword: newPasswordError(newPassword),
+    }),
     async send({ currentPassword, newPassword }) {
       await changePassword({ currentPassword, newPassword })
       onClose()
       toast('Your password is changed')
     },
-    refused(error) {
-      const [first] = error instanceof ApiProblem ? error.errors : []
-      const name = first?.pointer.slice(1)
-      if (name === 'currentPassword') return { currentPassword: `This ${first?.detail}.` }
-      return name === 'newPassword' ? { newPassword: `It ${first?.detail}.` } : {}
-    },
+    subjects: { currentPassword: 'This', newPassword: 'It' },
   })
-}
-
-function explained(error: unknown): Failure {
-  if (error instanceof ApiProblem && error.status === 429)
-    return { title: 'Too many attempts', text: `Try again ${retryIn(error)}.` }
-  if (error instanceof ApiProblem && error.errors.length > 0)
-    return { title: 'Your password is unchanged', text: 'Correct the marked fields.' }
-  return { title: 'Your password may or may not be changed', text: (error as Error).message }
 }

@@ -5,26 +5,20 @@ import { queryClient } from '../api/query.ts'
 import { ApiProblem } from '../api/request.ts'
 import { endSession, useSessions } from '../api/resources.ts'
 import { signOutEverywhere } from '../api/session.ts'
-
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
-import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import { More } from '../ui/More.tsx'
+import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
+import { Loaded, More, Skeleton } from '../ui/Loaded.tsx'
+import { FailureNotice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { browserOf } from './user-agent.ts'
-import './sessions.css'
 
 /** Where this person is signed in, and ways to end one of it or all. */
 export function Sessions({ onClose }: { onClose: () => void }) {
   const query = useSessions()
   const list = useRef<HTMLUListElement>(null)
   const [, navigate] = useLocation()
-  const { busy, failure, run } = useSubmission((error) => ({
-    title: 'You may still be signed in elsewhere',
-    text: `${(error as Error).message} Try again.`,
-  }))
+  const { isPending, failure, run } = useSubmission({ title: 'You may still be signed in elsewhere' })
   async function leaveEverywhere(): Promise<void> {
     await signOutEverywhere()
     navigate('/')
@@ -34,7 +28,7 @@ export function Sessions({ onClose }: { onClose: () => void }) {
       title="Your sessions"
       description="Each lasts 12 hours at most. If you do not recognise one, sign out everywhere and change your password."
       onClose={onClose}
-      held={busy}
+      canClose={!isPending}
     >
       <Loaded query={query} skeleton={<Skeleton lines={4} />}>
         {({ pages }) => (
@@ -55,12 +49,12 @@ export function Sessions({ onClose }: { onClose: () => void }) {
         )}
       </Loaded>
       <FailureNotice failure={failure} />
-      <footer className="dialog-foot">
-        <p className="small quiet sessions-all">This ends every session, this one too.</p>
-        <Button variant="danger" busy={busy} onClick={() => void run(leaveEverywhere)}>
+      <DialogFoot>
+        <p className="small quiet me-auto">This ends every session, this one too.</p>
+        <Button variant="danger" busy={isPending} onClick={() => void run(leaveEverywhere)}>
           Sign out everywhere
         </Button>
-      </footer>
+      </DialogFoot>
     </Dialog>
   )
 }
@@ -72,10 +66,7 @@ function OneSession({
   session: ListedSession
   onEnded: () => void
 }) {
-  const { busy, failure, run } = useSubmission((error) => ({
-    title: 'This session may not have ended',
-    text: `${(error as Error).message} Try again.`,
-  }))
+  const { isPending, failure, run } = useSubmission({ title: 'This session may not have ended' })
   async function end(): Promise<void> {
     await endSession(sessionId).catch((error: unknown) => {
       // It has ended already.
@@ -85,12 +76,12 @@ function OneSession({
     onEnded()
   }
   return (
-    <li className={current ? 'session session-current' : 'session'}>
-      <p className="session-name">
+    <li className={`wrap grid gap-0.5 py-3 ${current ? 'ps-3 shadow-[inset_3px_0_0_var(--mark)]' : ''}`}>
+      <p className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5">
         <bdi className="strong" title={userAgent ?? undefined}>
           {browserOf(userAgent)}
         </bdi>
-        {current && <span className="session-here">This session</span>}
+        {current && <span className="rounded-md bg-mark-soft px-1.5 text-[13px]">This session</span>}
       </p>
       <p className="small quiet">
         {address && (
@@ -111,8 +102,8 @@ function OneSession({
       </p>
       {!current && (
         <Button
-          busy={busy}
-          className="session-end"
+          busy={isPending}
+          className="mt-1.5 justify-self-start"
           aria-label={`End session of ${browserOf(userAgent)}`}
           onClick={() => void run(end)}
         >

@@ -1,17 +1,14 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { SignInMethods } from '../api/contract.ts'
-import { ApiProblem, retryIn } from '../api/request.ts'
-import { type Session, signOut } from '../api/session.ts'
-import { Brand } from '../ui/Brand.tsx'
+import { type Session, signIn, signOut } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
-import { Divider } from '../ui/Divider.tsx'
+import { Field } from '../ui/Field.tsx'
+import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
-import { Opening } from '../ui/Opening.tsx'
-import { type Failure, useSubmission } from '../ui/submit.ts'
-import { ThemeSelect } from '../ui/ThemeSelect.tsx'
-import { explainedLanding, leaveForProvider, useSignInMethods } from './openid.ts'
-import { PasswordForm } from './PasswordForm.tsx'
-import './session.css'
+import { Opening, PlainPage } from '../ui/PlainPage.tsx'
+import { type Submission, UNREACHABLE, useSubmission } from '../ui/submit.ts'
+import { ThemeSelect } from '../ui/theme.tsx'
+import { landingFailure, leaveForProvider, useSignInMethods } from './openid.ts'
 
 type Reason = Extract<Session, { state: 'signed-out' }>['reason']
 
@@ -20,7 +17,7 @@ export interface SignInProps {
   /** Filled in: the person whose session has ended. */
   email: string | undefined
   /** Called when something is typed. */
-  onBegin?: () => void
+  onInput?: () => void
 }
 
 export function SignIn(props: SignInProps) {
@@ -28,14 +25,18 @@ export function SignIn(props: SignInProps) {
   return methods ? <SignInPage {...props} methods={methods} /> : <Opening />
 }
 
-function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods: SignInMethods }) {
+const INCORRECT = { title: 'Email or password is incorrect', text: '' }
+
+function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods: SignInMethods }) {
   const { builtInAccounts, openid } = methods
-  const submission = useSubmission(explained)
+  const submission = useSubmission({
+    title: 'You could not be signed in',
+    noAnswer: UNREACHABLE,
+    401: INCORRECT,
+    422: INCORRECT,
+  })
   const [leaving, setLeaving] = useState(false)
-  const failure = submission.failure ?? (reason || submission.busy ? undefined : explainedLanding())
-  useEffect(() => {
-    document.title = 'Sign in · Integration Access'
-  }, [])
+  const failure = submission.failure ?? (reason || submission.isPending ? undefined : landingFailure())
 
   async function leave(): Promise<void> {
     setLeaving(true)
@@ -43,53 +44,96 @@ function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods
     setLeaving(false)
   }
   return (
-    <div className="sign-in">
-      <header className="sign-in-head">
-        <Brand />
-        <ThemeSelect />
-      </header>
-      <main className="sign-in-body">
-        <h1>Sign in</h1>
-        <p className="lede">Your company’s clients, callback URL and analytics.</p>
-        {failure ? (
-          <Notice tone="bad" title={failure.title} live>
-            {failure.text}
-          </Notice>
-        ) : (
-          <Why reason={reason} />
-        )}
-        {openid && (
-          <Button
-            variant={builtInAccounts ? 'plain' : 'primary'}
-            busy={leaving}
-            wide
-            onClick={() => void leave()}
-          >
-            Sign in with {openid.name}
-          </Button>
-        )}
-        {openid && builtInAccounts && <p className="sign-in-or quiet">or</p>}
-        {builtInAccounts && (
-          <PasswordForm
-            email={email}
-            submission={submission}
-            busy={submission.busy && !leaving}
-            onBegin={onBegin}
-          />
-        )}
-        <p className="small quiet">
-          {builtInAccounts
-            ? 'No account? Ask the owner of your company for an invitation. Forgot your password? Ask the operator of this service.'
-            : 'Your company decides who may sign in.'}
-        </p>
-      </main>
-      <Divider />
-    </div>
+    <PlainPage title="Sign in" action={<ThemeSelect />}>
+      <p className="lede">Your company’s clients, callback URL and analytics.</p>
+      {failure ? (
+        <Notice tone="bad" title={failure.title} live>
+          {failure.text}
+        </Notice>
+      ) : (
+        <SignedOutNotice reason={reason} />
+      )}
+      {openid && (
+        <Button
+          variant={builtInAccounts ? 'plain' : 'primary'}
+          className="w-full"
+          busy={leaving}
+          onClick={() => void leave()}
+        >
+          Sign in with {openid.name}
+        </Button>
+      )}
+      {openid && builtInAccounts && <p className="quiet justify-self-center">or</p>}
+      {builtInAccounts && (
+        <PasswordForm
+          email={email}
+          submission={submission}
+          busy={submission.isPending && !leaving}
+          onInput={onInput}
+        />
+      )}
+      <p className="small quiet">
+        {builtInAccounts
+          ? 'No account? Ask the owner of your company for an invitation. Forgot your password? Ask the operator of this service.'
+          : 'Your company decides who may sign in.'}
+      </p>
+    </PlainPage>
+  )
+}
+
+interface PasswordFormProps {
+  email: string | undefined
+  submission: Submission
+  /** Whether the form itself is being sent. */
+  busy: boolean
+  onInput: (() => void) | undefined
+}
+
+function PasswordForm({ email, submission, busy, onInput }: PasswordFormProps) {
+  const emailRef = useRef<HTMLInputElement>(null)
+  const passwordRef = useRef<HTMLInputElement>(null)
+  const form = useForm<'email' | 'password'>({
+    submission,
+    check: (typed) => ({
+      email: typed.email === '' && 'Enter your email address.',
+      password: typed.password === '' && 'Enter your password.',
+    }),
+    send: (typed) => signIn(typed.email, typed.password),
+    again: 'password',
+  })
+  useEffect(() => {
+    const known = emailRef.current?.value
+    ;(known ? passwordRef : emailRef).current?.focus()
+  }, [])
+  return (
+    <form className="grid gap-2" onSubmit={form.submit} onInput={onInput} noValidate>
+      <Field
+        label="Email address"
+        error={form.errors.email}
+        ref={emailRef}
+        defaultValue={email}
+        name="email"
+        type="email"
+        autoComplete="username"
+        spellCheck={false}
+      />
+      <Field
+        label="Password"
+        error={form.errors.password}
+        ref={passwordRef}
+        name="password"
+        type="password"
+        autoComplete="current-password"
+      />
+      <Button type="submit" variant="primary" className="w-full" busy={busy}>
+        Sign in
+      </Button>
+    </form>
   )
 }
 
 /** Why someone who was signed in sees this page. */
-function Why({ reason }: { reason: Reason }) {
+function SignedOutNotice({ reason }: { reason: Reason }) {
   if (reason === 'expired') {
     return (
       <Notice tone="info" title="Your session has ended">
@@ -116,17 +160,4 @@ function Why({ reason }: { reason: Reason }) {
       browser may show your workspace.
     </Notice>
   )
-}
-
-function explained(error: unknown): Failure {
-  if (!(error instanceof ApiProblem)) {
-    return { title: 'The service cannot be reached', text: 'Check your connection, then try again.' }
-  }
-  if (error.status === 429) {
-    return { title: 'Too many attempts', text: `Try again ${retryIn(error)}.` }
-  }
-  if (error.status === 401 || error.status === 422) {
-    return { title: 'Email or password is incorrect', text: '' }
-  }
-  return { title: 'You could not be signed in', text: error.message }
 }

@@ -62,7 +62,7 @@ function takeLanding(): string | undefined {
 const AGAIN = 'Try again. If it keeps happening, tell the operator of this service.'
 const ASK = 'Ask the people who manage accounts in your company.'
 
-const EXPLAINED: Record<string, [title: string, text: string]> = {
+const LANDING_FAILURES: Record<string, [title: string, text: string]> = {
   cancelled: ['You have not signed in', 'The sign-in was cancelled.'],
   expired: [
     'The sign-in is no longer valid',
@@ -87,8 +87,8 @@ const EXPLAINED: Record<string, [title: string, text: string]> = {
 }
 
 /** Why signing in with the provider failed; undefined if it did not. */
-export function explainedLanding(): Failure | undefined {
+export function landingFailure(): Failure | undefined {
   if (landing === undefined || landing === 'done') return undefined
-  const [title, text] = EXPLAINED[landing] ?? ['You could not be signed in', AGAIN]
+  const [title, text] = LANDING_FAILURES[landing] ?? ['You could not be signed in', AGAIN]
   return { title, text }
 }

@@ -6,16 +6,20 @@ import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
 import { DOCS } from '../ui/docs.ts'
-import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
-import { ThemeOptions } from './Theme.tsx'
+import { MoonIcon, ScreenIcon, SunIcon } from '../ui/icons.tsx'
+import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../ui/Menu.tsx'
+import { THEMES, type Theme, useTheme } from '../ui/theme.tsx'
+
+const THEME_ICONS = { system: <ScreenIcon />, light: <SunIcon />, dark: <MoonIcon /> }
 
 /** Who is signed in, where and until when, the theme, the documentation, and signing out. */
 export function AccountMenu() {
   const { user, expiresAt } = useSignedIn()
   const [, navigate] = useLocation()
-  const [shown, setShown] = useState<'sessions' | 'password'>()
+  const [open, setOpen] = useState<'sessions' | 'password'>()
+  const [theme, setTheme] = useTheme()
   const methods = useSignInMethods()
-  const close = () => setShown(undefined)
+  const close = () => setOpen(undefined)
   async function leave(): Promise<void> {
     const leaving = signOut()
     navigate('/')
@@ -42,23 +46,28 @@ export function AccountMenu() {
           </button>
         }
       >
-        <div className="menu-who">
+        <div className="grid px-2.5 py-1.5">
           <bdi className="strong">{user.name}</bdi>
           <span className="small quiet">{user.email}</span>
           <span className="small quiet">Signed in until {clockShort(new Date(expiresAt))}</span>
         </div>
         <MenuLine />
-        <ThemeOptions />
+        <MenuLabel>Theme</MenuLabel>
+        <MenuChoice
+          value={theme}
+          onChange={(value) => setTheme(value as Theme)}
+          options={THEMES.map((each) => ({ ...each, icon: THEME_ICONS[each.value] }))}
+        />
         <MenuLine />
         <MenuItem onSelect={() => location.assign(DOCS.start)}>API documentation</MenuItem>
-        <MenuItem onSelect={() => setShown('sessions')}>Your sessions</MenuItem>
+        <MenuItem onSelect={() => setOpen('sessions')}>Your sessions</MenuItem>
         {methods?.builtInAccounts && (
-          <MenuItem onSelect={() => setShown('password')}>Change your password</MenuItem>
+          <MenuItem onSelect={() => setOpen('password')}>Change your password</MenuItem>
         )}
         <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
       </Menu>
-      {shown === 'sessions' && <Sessions onClose={close} />}
-      {shown === 'password' && <ChangePassword onClose={close} />}
+      {open === 'sessions' && <Sessions onClose={close} />}
+      {open === 'password' && <ChangePassword onClose={close} />}
     </>
   )
 }

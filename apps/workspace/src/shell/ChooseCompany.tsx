@@ -1,13 +1,10 @@
-import { useEffect } from 'react'
 import { Link, Redirect } from 'wouter'
 import { roleName, SCREENS } from '../api/company.ts'
 import { signOut, useSignedIn } from '../api/session.ts'
-import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
-import { Divider } from '../ui/Divider.tsx'
 import { ForwardIcon } from '../ui/icons.tsx'
+import { PlainPage } from '../ui/PlainPage.tsx'
 import { say } from '../ui/say.tsx'
-import '../session/session.css'
 
 /** The start: straight to the company when there is one, else the choice. */
 export function ChooseCompany() {
@@ -17,43 +14,45 @@ export function ChooseCompany() {
   return <Companies title={companies.length ? 'Choose a company' : 'No company yet'} />
 }
 
-export function Companies({ title, note }: { title: string; note?: string }) {
+/** The same whether or not the company exists. */
+export const UnknownCompany = () => (
+  <Companies
+    title="Not one of your companies"
+    note="You are not a member of the company in this address. These are yours:"
+  />
+)
+
+function Companies({ title, note }: { title: string; note?: string }) {
   const { user, companies } = useSignedIn()
-  useEffect(() => {
-    document.title = `${title} · Integration Access`
-  }, [title])
   return (
-    <div className="sign-in">
-      <header className="sign-in-head">
-        <Brand />
+    <PlainPage
+      title={title}
+      action={
         <Button variant="quiet" onClick={() => void signOut()}>
           Sign out
         </Button>
-      </header>
-      <main className="sign-in-body">
-        <h1>{title}</h1>
-        <p className="lede">{note ?? say`Signed in as ${user.name}.`}</p>
-        {companies.length === 0 && (
-          <p>You do not belong to any company. Ask the owner of yours for an invitation.</p>
-        )}
-        <ul className="lined">
-          {companies.map((company) => (
-            <li key={company.vendorId}>
-              <Link
-                className="flex items-center justify-between gap-3 px-2 py-3.5 text-inherit no-underline hover:bg-mark-soft"
-                href={`/${encodeURIComponent(company.vendorId)}/${SCREENS.clients}`}
-              >
-                <span className="grid">
-                  <bdi className="strong">{company.name}</bdi>
-                  <span className="small quiet">{roleName(company)}</span>
-                </span>
-                <ForwardIcon />
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </main>
-      <Divider />
-    </div>
+      }
+    >
+      <p className="lede">{note ?? say`Signed in as ${user.name}.`}</p>
+      {companies.length === 0 && (
+        <p>You do not belong to any company. Ask the owner of yours for an invitation.</p>
+      )}
+      <ul className="lined">
+        {companies.map((company) => (
+          <li key={company.vendorId}>
+            <Link
+              className="flex items-center justify-between gap-3 px-2 py-3.5 text-inherit no-underline hover:bg-mark-soft"
+              href={`/${encodeURIComponent(company.vendorId)}/${SCREENS.clients}`}
+            >
+              <span className="grid">
+                <bdi className="strong">{company.name}</bdi>
+                <span className="small quiet">{roleName(company)}</span>
+              </span>
+              <ForwardIcon />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </PlainPage>
   )
 }

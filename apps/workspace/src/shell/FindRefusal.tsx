@@ -2,7 +2,7 @@ import { Redirect } from 'wouter'
 import { currentCompany, SCREENS } from '../api/company.ts'
 import { useCompanyOfRefusal } from '../api/resources.ts'
 import { useSignedIn } from '../api/session.ts'
-import { Opening } from '../ui/Opening.tsx'
+import { Opening } from '../ui/PlainPage.tsx'
 
 /** From `/explain/{request_id}`, which names no company, to the screen of the company whose client it was. */
 export function FindRefusal({ requestId }: { requestId: string | undefined }) {

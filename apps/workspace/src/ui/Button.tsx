@@ -8,43 +8,51 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
   unavailable?: string | undefined
   /** Says the reason elsewhere, in place of beside the button. */
   onUnavailable?: () => void
-  wide?: boolean
   icon?: ReactNode
   ref?: Ref<HTMLButtonElement>
 }
+
+const BUTTON =
+  'button inline-flex items-center justify-center gap-2 text-center leading-[1.35] transition-colors duration-120 [&>:not(span:last-child)]:-ms-1'
+const VARIANTS = {
+  primary: 'border-primary bg-primary text-primary-ink hover:border-primary-hover hover:bg-primary-hover',
+  plain: 'text-ink',
+  quiet: 'border-transparent bg-transparent text-ink hover:border-line-strong',
+  danger: 'border-bad text-bad hover:border-bad hover:bg-bad-soft',
+}
+const UNAVAILABLE = 'cursor-not-allowed border-line-strong bg-sunk text-ink-3 hover:border-line-strong'
+const SPINNER = 'size-4 animate-spin rounded-full border-2 border-current border-e-transparent'
 
 export function Button({
   variant = 'plain',
   busy = false,
   unavailable,
   onUnavailable,
-  wide = false,
   icon,
   type = 'button',
-  className,
+  className = '',
   children,
   onClick,
   ...rest
 }: ButtonProps) {
   const reasonId = useId()
   const [pressed, setPressed] = useState(false)
-  const off = busy || unavailable !== undefined
-  const said = pressed && unavailable !== undefined && !onUnavailable
+  const disabled = busy || unavailable !== undefined
+  const explains = pressed && unavailable !== undefined && !onUnavailable
   if (pressed && unavailable === undefined) setPressed(false)
+  const look = unavailable !== undefined && !busy ? UNAVAILABLE : VARIANTS[variant]
   return (
     <>
       <button
         {...rest}
-        type={off ? 'button' : type}
-        className={['button', `button-${variant}`, wide && 'button-wide', className]
-          .filter(Boolean)
-          .join(' ')}
-        aria-disabled={off || undefined}
+        type={disabled ? 'button' : type}
+        className={`${BUTTON} ${look} ${busy ? 'cursor-progress' : ''} ${className}`}
+        aria-disabled={disabled || undefined}
         aria-busy={busy || undefined}
         aria-describedby={unavailable ? reasonId : rest['aria-describedby']}
         title={unavailable}
         onClick={
-          off
+          disabled
             ? (event) => {
                 event.preventDefault()
                 if (unavailable === undefined) return
@@ -54,14 +62,14 @@ export function Button({
             : onClick
         }
       >
-        {busy ? <span className="spinner" aria-hidden="true" /> : icon}
-        <span className="button-label">{children}</span>
+        {busy ? <span className={SPINNER} aria-hidden="true" /> : icon}
+        <span>{children}</span>
       </button>
       {unavailable && (
         <span
           id={reasonId}
-          className={said ? 'button-reason' : 'off-screen'}
-          role={said ? 'status' : undefined}
+          className={explains ? 'button-reason basis-full text-[13px] text-warn' : 'off-screen'}
+          role={explains ? 'status' : undefined}
         >
           {unavailable}
         </span>

@@ -1,6 +1,5 @@
-import { useEffect, useRef, useState } from 'react'
-import { announce } from './Announcer.tsx'
-import { copyText } from './copy.ts'
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { Button } from './Button.tsx'
 import { CheckIcon, CopyIcon } from './icons.tsx'
 
 const SHOWN_MS = 2_000
@@ -14,7 +13,6 @@ export interface CopyButtonProps {
 }
 
 export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
-  const button = useRef<HTMLButtonElement>(null)
   const [result, setResult] = useState<'copied' | 'failed'>()
   useEffect(() => {
     if (!result) return
@@ -27,31 +25,86 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
   }, [result])
 
   async function copy(): Promise<void> {
-    const copied = await copyText(text, button.current as HTMLElement)
-    setResult(copied ? 'copied' : 'failed')
+    try {
+      // There is no clipboard outside a secure context.
+      await navigator.clipboard.writeText(text)
+      setResult('copied')
+    } catch {
+      setResult('failed')
+    }
   }
 
+  const copied = result === 'copied'
+  const icon = copied ? <CheckIcon /> : <CopyIcon />
   // What is read out contains what is seen (WCAG 2.5.3).
-  const label = labelled && result === 'copied' ? 'Copied' : 'Copy'
+  const label = labelled && copied ? 'Copied' : 'Copy'
   return (
-    <span className="copy">
-      <button
-        ref={button}
-        type="button"
-        className={labelled ? 'button button-plain' : 'icon-button'}
-        data-done={result === 'copied' || undefined}
-        aria-label={`${label} ${what}`}
-        title={labelled ? undefined : `Copy ${what}`}
-        onClick={() => void copy()}
-      >
-        {result === 'copied' ? <CheckIcon /> : <CopyIcon />}
-        {labelled && <span className="button-label">{label}</span>}
-      </button>
+    <span className="copy inline-flex items-center gap-1.5">
+      {labelled ? (
+        <Button icon={icon} aria-label={`${label} ${what}`} onClick={() => void copy()}>
+          {label}
+        </Button>
+      ) : (
+        <button
+          type="button"
+          className={`icon-button ${copied ? 'text-good hover:text-good' : ''}`}
+          aria-label={`${label} ${what}`}
+          title={`Copy ${what}`}
+          onClick={() => void copy()}
+        >
+          {icon}
+        </button>
+      )}
       {result === 'failed' && (
-        <span className="copy-said" aria-hidden="true">
+        <span className="text-[13px] text-bad" aria-hidden="true">
           Select and copy it by hand
         </span>
       )}
     </span>
   )
 }
+
+export interface CodeProps {
+  text: string
+  /** What it is: "curl command". */
+  what: string
+}
+
+const SCROLLED = 'max-h-[300px] overflow-auto rounded-md in-[.dialog]:max-h-[15rem]'
+
+/** A block of code that scrolls sideways, by keyboard too, and can be copied. */
+export const Code = ({ text, what }: CodeProps) => (
+  <div className="code grid grid-cols-[minmax(0,1fr)_auto] [&>.copy]:self-start [&>.copy]:p-1">
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard. */}
+    <section className={SCROLLED} aria-label={what} tabIndex={0}>
+      <pre className="w-max min-w-full text-[13px]">
+        <code>{text}</code>
+      </pre>
+    </section>
+    <CopyButton text={text} what={what} />
+  </div>
+)
+
+let announcement = ''
+const listeners = new Set<() => void>()
+
+/** Has a screen reader say something that is seen elsewhere already. */
+function announce(text: string): void {
+  announcement = text
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/**
+ * One live region for the whole page: one for every button would be read out with each row of a table. An open dialog
+ * hides everything else from assistive technology but what has the aria-live attribute.
+ */
+export const Announcer = () => (
+  <p className="off-screen" role="status" aria-live="polite">
+    {useSyncExternalStore(subscribe, () => announcement)}
+  </p>
+)

@@ -1,59 +1,58 @@
 import { Dialog as Primitive } from 'radix-ui'
 import { type CSSProperties, type ReactNode, useRef, useState } from 'react'
 import { CloseIcon } from './icons.tsx'
-import { focusAgain, openerOf, rememberOpener } from './opener.ts'
 
-export interface DialogProps {
+const PLACE =
+  'fixed inset-0 z-30 grid animate-fade overflow-auto overscroll-contain bg-(--shade) p-6 [scrollbar-gutter:stable_both-edges]'
+const PLACE_ON_PHONES = 'max-phone:bg-sheet max-phone:p-0 max-phone:[scrollbar-gutter:auto]'
+// The room that the page keeps for its scroll bar is on one side of the dialog's place.
+const SHEET =
+  'dialog ms-(--gutter) grid w-full animate-appear grid-cols-[minmax(0,1fr)] content-start place-self-center rounded-lg bg-sheet *:min-w-0'
+const SHEET_IN_FOCUS =
+  'shadow-raised outline-none focus-visible:rounded-lg focus-visible:shadow-raised focus-visible:outline-none'
+const SHEET_ON_PHONES =
+  'max-phone:m-0 max-phone:min-h-dvh max-phone:max-w-none max-phone:place-self-[start_stretch] max-phone:rounded-none max-phone:shadow-none'
+
+export interface ModalProps {
   onClose: () => void
-  title: ReactNode
-  description?: ReactNode
+  /** Whether it is described by the description in it. */
+  described?: boolean
+  /** Default: its first text field takes the focus, and what had it before gets it back. */
+  restoresFocus?: () => boolean
+  className: string
   children: ReactNode
-  /** May not be closed yet; a try to close calls onHeld in place of onClose. */
-  held?: boolean
-  onHeld?: () => void
-  size?: 'narrow' | 'wide'
 }
 
 /**
- * A modal dialog: focus goes to its first text field, stays inside, and returns to where it came from. The page
- * behind is kept from scrolling by our own style sheet, and the backdrop is an element of ours: the library's
- * backdrop writes a style element into the page, which the Content-Security-Policy forbids.
+ * What lies over the page: the focus stays inside and returns to where it came from. The page behind is kept from
+ * scrolling by our own style sheet, and the backdrop is an element of ours: the library's backdrop writes a style
+ * element into the page, which the Content-Security-Policy forbids.
  */
-export function Dialog(props: DialogProps) {
-  const { onClose, title, description, children, held = false, onHeld, size = 'narrow' } = props
+export function Modal({ onClose, described = false, restoresFocus, className, children }: ModalProps) {
   const content = useRef<HTMLDivElement>(null)
   const [opener] = useState(openerOf)
   const [gutter] = useState(() => window.innerWidth - document.documentElement.getBoundingClientRect().width)
   return (
-    <Primitive.Root open onOpenChange={(next) => !next && (held ? onHeld?.() : onClose())}>
+    <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
-        <div className="dialog-place" style={{ '--gutter': `${gutter}px` } as CSSProperties}>
+        <div className={`${PLACE} ${PLACE_ON_PHONES}`} style={{ '--gutter': `${gutter}px` } as CSSProperties}>
           <Primitive.Content
             ref={content}
-            className={`dialog dialog-${size}`}
+            className={`${SHEET} ${SHEET_IN_FOCUS} ${SHEET_ON_PHONES} ${className}`}
             onPointerDownOutside={stayForToasts}
             onOpenAutoFocus={(event) => {
               event.preventDefault()
               const dialog = content.current as HTMLDivElement
-              rememberOpener(dialog, opener)
+              if (opener) openers.set(dialog, opener)
               const field = dialog.querySelector<HTMLElement>('input:not([type="checkbox"])')
               ;(field ?? dialog).focus()
             }}
             onCloseAutoFocus={(event) => {
               event.preventDefault()
-              focusAgain(opener)
+              if (restoresFocus?.() ?? true) focusAgain(opener)
             }}
-            {...(!description && { 'aria-describedby': undefined })}
+            {...(!described && { 'aria-describedby': undefined })}
           >
-            <header className="dialog-head">
-              <Primitive.Title className="dialog-title">{title}</Primitive.Title>
-              <Primitive.Close className="icon-button" aria-label="Close">
-                <CloseIcon />
-              </Primitive.Close>
-            </header>
-            {description && (
-              <Primitive.Description className="dialog-lede">{description}</Primitive.Description>
-            )}
             {children}
           </Primitive.Content>
         </div>
@@ -62,7 +61,82 @@ export function Dialog(props: DialogProps) {
   )
 }
 
+export interface DialogProps {
+  onClose: () => void
+  title: ReactNode
+  description?: ReactNode
+  children: ReactNode
+  /** While false, a try to close calls onRefuseClose in place of onClose. */
+  canClose?: boolean
+  onRefuseClose?: () => void
+  size?: 'narrow' | 'wide'
+}
+
+/** A modal dialog with a title. */
+export function Dialog(props: DialogProps) {
+  const { onClose, title, description, children, canClose = true, onRefuseClose, size = 'narrow' } = props
+  return (
+    <Modal
+      onClose={() => (canClose ? onClose() : onRefuseClose?.())}
+      described={Boolean(description)}
+      className={`gap-[18px] px-7 py-6 max-phone:p-4 ${size === 'wide' ? 'max-w-[720px]' : 'max-w-[540px]'}`}
+    >
+      <header className="flex items-start justify-between gap-3 [&_.icon-button]:-mt-1 [&_.icon-button]:-me-2">
+        <Primitive.Title className="wrap text-[22px] tracking-[-0.012em]">{title}</Primitive.Title>
+        <CloseButton />
+      </header>
+      {description && (
+        <Primitive.Description className="-mt-2.5 text-ink-2">{description}</Primitive.Description>
+      )}
+      {children}
+    </Modal>
+  )
+}
+
+export const CloseButton = () => (
+  <Primitive.Close className="icon-button" aria-label="Close">
+    <CloseIcon />
+  </Primitive.Close>
+)
+
+const FOOT =
+  'dialog-foot sticky -bottom-6 z-1 -mx-7 -mb-6 flex flex-wrap items-center justify-end gap-2.5 rounded-b-lg border-t border-line bg-sheet px-7 pt-3.5 pb-5'
+const FOOT_ON_PHONES =
+  'max-phone:bottom-0 max-phone:-mx-4 max-phone:mt-auto max-phone:-mb-4 max-phone:rounded-none'
+const FOOT_PADDING_ON_PHONES =
+  'max-phone:px-4 max-phone:pt-3 max-phone:pb-[calc(12px+env(safe-area-inset-bottom))]'
+
+/** The buttons of a dialog, which stay in view while the rest scrolls. */
+export const DialogFoot = ({ children }: { children: ReactNode }) => (
+  <footer
+    className={`${FOOT} ${FOOT_ON_PHONES} ${FOOT_PADDING_ON_PHONES} [&>.button-reason]:text-end [@media(max-height:480px)]:static`}
+  >
+    {children}
+  </footer>
+)
+
 /** A press on a toast is not a wish to leave the dialog. */
 function stayForToasts(event: Event): void {
   if ((event.target as Element | null)?.closest('[data-toasts]')) event.preventDefault()
+}
+
+/** What had the focus before a dialog took it. */
+const openers = new WeakMap<Element, Element>()
+
+/**
+ * What the focus should return to when a dialog that opens now closes: not an item of a menu, which is gone by then,
+ * but the menu's button; not a control of a dialog that this one follows, but what opened that.
+ */
+function openerOf(): Element | null {
+  const focused = document.activeElement
+  const menu = focused?.closest('[role="menu"]')
+  if (menu) return document.getElementById(menu.getAttribute('aria-labelledby') ?? '')
+  const dialog = focused?.closest('[role="dialog"]')
+  return (dialog && openers.get(dialog)) ?? focused
+}
+
+/** Focuses the opener or, when that is gone, the heading of the page: never nothing. */
+function focusAgain(opener: Element | null): void {
+  const target = opener?.isConnected && opener !== document.body ? opener : document.querySelector('h1')
+  if (target instanceof HTMLElement) target.focus()
 }

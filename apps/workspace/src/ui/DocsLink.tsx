@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react'
+import type { Scope } from '#shared/oauth/scopes.ts'
+import { docsOfScope } from './docs.ts'
 
 export interface DocsLinkProps {
   to: string
@@ -9,8 +11,20 @@ export interface DocsLinkProps {
 
 /** Leads to the documentation in a tab of its own, so that nothing on this screen is lost. */
 export const DocsLink = ({ to, about, children }: DocsLinkProps) => (
-  <a className="docs-link" href={to} target="_blank" rel="noopener">
+  <a
+    className="whitespace-nowrap text-inherit decoration-control hover:text-link hover:decoration-current"
+    href={to}
+    target="_blank"
+    rel="noopener"
+  >
     {children}
     <span className="off-screen">{about && ` ${about}`} (documentation, new tab)</span>
   </a>
+)
+
+/** A scope as the API calls it; leads to what it allows. */
+export const ScopeName = ({ scope }: { scope: Scope }) => (
+  <DocsLink to={docsOfScope(scope)}>
+    <code>{scope}</code>
+  </DocsLink>
 )

@@ -13,6 +13,10 @@ interface ControlProps {
   'aria-invalid': true | undefined
 }
 
+/** The place of a hint, or of what is wrong. */
+export const noteClass = (error: ReactNode): string =>
+  `small min-h-[19px] scroll-my-24 ${error ? 'text-bad' : 'text-ink-3'}`
+
 /** A labelled control with its hint, or, in the hint's place, what is wrong. */
 export function Labelled({
   label,
@@ -24,14 +28,16 @@ export function Labelled({
   const noteId = `${id}note`
   const note = error || hint
   return (
-    <div className={error ? 'field field-wrong' : 'field'}>
-      <label htmlFor={id}>{label}</label>
+    <div className="field grid gap-1.5">
+      <label className="font-semibold" htmlFor={id}>
+        {label}
+      </label>
       {children({
         id,
         'aria-describedby': note ? noteId : undefined,
         'aria-invalid': error ? true : undefined,
       })}
-      <p className="field-note" id={noteId} aria-live="polite">
+      <p className={noteClass(error)} id={noteId} aria-live="polite">
         {note}
       </p>
     </div>
@@ -46,6 +52,8 @@ interface FieldProps extends ComponentProps<'input'>, Labelled {
 /** A labelled input. */
 export const Field = ({ label, hint, error, code, ...input }: FieldProps) => (
   <Labelled label={label} hint={hint} error={error}>
-    {(control) => <input {...input} {...control} className={code ? 'input input-code' : 'input'} />}
+    {(control) => (
+      <input {...input} {...control} className={code ? 'input font-mono text-[14px]' : 'input'} />
+    )}
   </Labelled>
 )

@@ -1,7 +1,7 @@
 import type { FormEvent, ReactNode } from 'react'
 import { Button } from './Button.tsx'
-import { Dialog } from './Dialog.tsx'
-import { FailureNotice } from './FailureNotice.tsx'
+import { Dialog, DialogFoot } from './Dialog.tsx'
+import { FailureNotice } from './Notice.tsx'
 import type { Failure } from './submit.ts'
 
 interface FormDialogProps {
@@ -9,7 +9,7 @@ interface FormDialogProps {
   description: ReactNode
   /** From useForm. */
   form: {
-    busy: boolean
+    isPending: boolean
     failure: Failure | undefined
     submit: (event: FormEvent<HTMLFormElement>) => unknown
   }
@@ -20,7 +20,7 @@ interface FormDialogProps {
   /** The words of the button that leaves without sending. */
   cancel?: string
   /** Why the dialog cannot be left while the form is sent. Without it, leaving does not stop what was sent. */
-  held?: string
+  pendingReason?: string
   onClose: () => void
   children: ReactNode
 }
@@ -32,25 +32,25 @@ export function FormDialog(props: FormDialogProps) {
     description,
     form,
     action,
-    danger = false,
+    danger,
     cancel = 'Cancel',
-    held,
+    pendingReason,
     onClose,
     children,
   } = props
   return (
-    <Dialog title={title} description={description} onClose={onClose} held={form.busy}>
-      <form className="dialog-form" onSubmit={form.submit} noValidate>
+    <Dialog title={title} description={description} onClose={onClose} canClose={!form.isPending}>
+      <form className="grid grid-cols-[minmax(0,1fr)] gap-[18px]" onSubmit={form.submit} noValidate>
         {children}
         <FailureNotice failure={form.failure} />
-        <footer className="dialog-foot">
-          <Button variant="quiet" unavailable={form.busy ? held : undefined} onClick={onClose}>
+        <DialogFoot>
+          <Button variant="quiet" unavailable={form.isPending ? pendingReason : undefined} onClick={onClose}>
             {cancel}
           </Button>
-          <Button type="submit" variant={danger ? 'danger' : 'primary'} busy={form.busy}>
+          <Button type="submit" variant={danger ? 'danger' : 'primary'} busy={form.isPending}>
             {action}
           </Button>
-        </footer>
+        </DialogFoot>
       </form>
     </Dialog>
   )

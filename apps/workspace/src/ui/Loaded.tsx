@@ -1,9 +1,7 @@
 import type { ReactNode } from 'react'
 import { ApiProblem } from '../api/request.ts'
 import { Button } from './Button.tsx'
-import { AboutError } from './FailureNotice.tsx'
-import { Notice } from './Notice.tsx'
-import './loaded.css'
+import { AboutError, Notice } from './Notice.tsx'
 
 export interface LoadedQuery<T> {
   data: T | undefined
@@ -63,7 +61,7 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
     >
       {error.message} {error instanceof ApiProblem && <AboutError code={error.code} />}
       {error instanceof ApiProblem && error.requestId && error.status >= 500 && (
-        <span className="request-id">
+        <span className="mt-1 block text-[13px] text-ink-3">
           Request <code>{error.requestId}</code>
         </span>
       )}
@@ -71,10 +69,16 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
   )
 }
 
+const BAR =
+  'fixed start-1/2 bottom-5 z-20 flex w-max max-w-[calc(100vw-32px)] -translate-x-1/2 items-center gap-2 max-desk:bottom-[84px]'
+
 /** Lies over the page: what was read before stays where it was. */
 function Stale({ query }: { query: LoadedQuery<unknown> }) {
   return (
-    <div className="stale" role="status">
+    <div
+      className={`${BAR} rounded-md border border-warn bg-warn-soft py-1.5 ps-4 pe-2 text-warn`}
+      role="status"
+    >
       <p>This may be out of date: it could not be refreshed.</p>
       <Button variant="quiet" busy={query.isFetching} onClick={() => void query.refetch()}>
         Try again
@@ -83,7 +87,7 @@ function Stale({ query }: { query: LoadedQuery<unknown> }) {
   )
 }
 
-export function failureTitle(error: Error): string {
+function failureTitle(error: Error): string {
   if (!(error instanceof ApiProblem)) return 'The service cannot be reached'
   if (error.status === 404) return 'Not found'
   if (error.status === 403) return 'Your role does not allow this'
@@ -91,13 +95,38 @@ export function failureTitle(error: Error): string {
   return error.status === 503 ? 'The service is not available right now' : 'Something went wrong'
 }
 
-export function Skeleton({ lines = 4 }: { lines?: number }) {
-  return (
-    <div className="skeleton" aria-hidden="true">
-      {Array.from({ length: lines }, (_, line) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: bars without identity.
-        <span key={line} />
-      ))}
-    </div>
-  )
+/** A line of what is to come. */
+export const SkeletonLine = ({ className }: { className: string }) => (
+  <span
+    className={`h-3.5 animate-pulse rounded-[3px] bg-sunk forced-colors:border forced-colors:border-[GrayText] ${className}`}
+  />
+)
+
+export const Skeleton = ({ lines = 4 }: { lines?: number }) => (
+  <div className="grid gap-[18px] py-2" aria-hidden="true">
+    {Array.from({ length: lines }, (_, line) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: bars without identity.
+      <SkeletonLine key={line} className={['w-[72%]', 'w-[46%]', 'w-3/5'][line % 3] as string} />
+    ))}
+  </div>
+)
+
+/** A row of a `dl` with the class `sheet`. */
+export const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+export interface MoreProps {
+  query: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
 }
+
+/** The next page of a list, if there is one. */
+export const More = ({ query }: MoreProps) =>
+  query.hasNextPage && (
+    <Button className="mt-5" busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+      Show more
+    </Button>
+  )

@@ -10,6 +10,13 @@ import {
   useState,
 } from 'react'
 
+const MENU =
+  'z-40 animate-appear overflow-auto rounded-lg border border-line-strong bg-sheet p-1.5 shadow-raised'
+const MENU_SIZE =
+  'max-h-(--radix-dropdown-menu-content-available-height) max-w-[min(340px,calc(100vw-44px))] min-w-52'
+const ITEM =
+  'flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:marked'
+
 export interface MenuProps {
   /** A button. */
   trigger: ReactElement<ButtonHTMLAttributes<HTMLButtonElement>>
@@ -47,7 +54,13 @@ function OpenedMenu({ trigger, align = 'end', children, byKeyboard }: MenuProps 
   return (
     <Primitive.Root modal={false} defaultOpen>
       <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
-      <Primitive.Content ref={content} className="menu" align={align} sideOffset={6} collisionPadding={12}>
+      <Primitive.Content
+        ref={content}
+        className={`${MENU} ${MENU_SIZE}`}
+        align={align}
+        sideOffset={6}
+        collisionPadding={12}
+      >
         {children}
       </Primitive.Content>
     </Primitive.Root>
@@ -63,7 +76,7 @@ export interface MenuItemProps {
 
 export function MenuItem({ onSelect, icon, danger = false, children }: MenuItemProps) {
   return (
-    <Primitive.Item className={danger ? 'menu-item menu-danger' : 'menu-item'} onSelect={onSelect}>
+    <Primitive.Item className={danger ? `${ITEM} text-bad` : ITEM} onSelect={onSelect}>
       {icon}
       <span>{children}</span>
     </Primitive.Item>
@@ -71,10 +84,10 @@ export function MenuItem({ onSelect, icon, danger = false, children }: MenuItemP
 }
 
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
-  <Primitive.Label className="menu-label">{children}</Primitive.Label>
+  <Primitive.Label className="px-2.5 pt-1.5 pb-1 text-[13px] text-ink-3">{children}</Primitive.Label>
 )
 
-export const MenuLine = () => <Primitive.Separator className="menu-line" />
+export const MenuLine = () => <Primitive.Separator className="my-1.5 h-px bg-line" />
 
 export interface MenuChoiceProps {
   value: string
@@ -86,9 +99,14 @@ export function MenuChoice({ value, onChange, options }: MenuChoiceProps) {
   return (
     <Primitive.RadioGroup value={value} onValueChange={onChange}>
       {options.map((option) => (
-        <Primitive.RadioItem key={option.value} className="menu-item menu-choice" value={option.value}>
+        <Primitive.RadioItem
+          key={option.value}
+          className={`${ITEM} data-[state=checked]:strong`}
+          value={option.value}
+        >
           {option.icon}
           <span>{option.label}</span>
+          <Primitive.ItemIndicator className="ms-auto size-2 rounded-full bg-link" />
         </Primitive.RadioItem>
       ))}
     </Primitive.RadioGroup>

@@ -1,5 +1,8 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { DocsLink } from './DocsLink.tsx'
+import { docsOfProblem } from './docs.ts'
 import { AlertIcon, CheckIcon, InfoIcon } from './icons.tsx'
+import type { Failure } from './submit.ts'
 
 export type Tone = 'info' | 'good' | 'warn' | 'bad'
 
@@ -12,16 +15,45 @@ export interface NoticeProps {
   live?: boolean
 }
 
+const NOTICE =
+  'notice flex flex-wrap gap-x-3 gap-y-2.5 rounded-s-xs rounded-e-md border-s-3 border-current bg-tone-soft px-4 py-3.5 text-tone'
+
 export function Notice({ tone, title, children, actions, live = false }: NoticeProps) {
   const Icon = tone === 'good' ? CheckIcon : tone === 'info' ? InfoIcon : AlertIcon
   return (
-    <div className={`notice tone-${tone}`} role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}>
+    <div className={`${NOTICE} tone-${tone}`} role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}>
       <Icon />
-      <div className="notice-text">
-        <p className="notice-title">{title}</p>
-        {children && <div className="notice-body">{children}</div>}
+      <div className="min-w-0 flex-[1_1_20ch]">
+        <p className={tone === 'info' ? 'strong text-ink' : 'strong'}>{title}</p>
+        {children && <div className="wrap text-ink [&>.facts]:mt-1.5">{children}</div>}
       </div>
-      {actions && <div className="notice-actions">{actions}</div>}
+      {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
     </div>
   )
 }
+
+/** Why the last try failed, if it did; scrolled into view, since it may be far from the button. */
+export function FailureNotice({ failure }: { failure: Failure | undefined }) {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (failure) place.current?.scrollIntoView({ block: 'nearest' })
+  }, [failure])
+  return (
+    failure && (
+      // Clear of the bar or the footer that lies over it.
+      <div ref={place} className="scroll-my-24">
+        <Notice tone="bad" title={failure.title} live>
+          {failure.text} <AboutError code={failure.code} />
+        </Notice>
+      </div>
+    )
+  )
+}
+
+/** @param code of a problem that the API answered; undefined when it did not answer. */
+export const AboutError = ({ code }: { code: string | undefined }) =>
+  code && (
+    <DocsLink to={docsOfProblem(code)} about={code}>
+      About this error
+    </DocsLink>
+  )

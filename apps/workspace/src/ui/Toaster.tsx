@@ -3,6 +3,9 @@ import { createContext, type ReactNode, useCallback, useContext, useState } from
 import { CheckIcon, CloseIcon } from './icons.tsx'
 
 const SHOWN_MS = 5_000
+const TOASTS = 'fixed end-5 bottom-5 z-50 grid w-[min(380px,calc(100vw-56px))] gap-2.5 max-desk:bottom-19'
+const TOAST =
+  'flex animate-appear items-center gap-2.5 rounded-md bg-ink py-2 ps-3.5 pe-2 text-paper shadow-raised [&>svg]:text-[light-dark(var(--mark),var(--paper))]'
 
 const ToastContext = createContext<(text: ReactNode) => void>(() => {})
 
@@ -20,15 +23,18 @@ export function Toaster({ children }: { children: ReactNode }) {
       <Toast.Provider duration={SHOWN_MS} swipeDirection="down">
         {children}
         {toasts.map(({ id, text }) => (
-          <Toast.Root key={id} className="toast" onOpenChange={(open) => !open && remove(id)}>
+          <Toast.Root key={id} className={TOAST} onOpenChange={(open) => !open && remove(id)}>
             <CheckIcon />
-            <Toast.Description className="toast-text">{text}</Toast.Description>
-            <Toast.Close className="icon-button" aria-label="Dismiss">
+            <Toast.Description className="wrap min-w-0 flex-1">{text}</Toast.Description>
+            <Toast.Close
+              className="icon-button text-inherit hover:bg-[rgb(128_128_128/0.3)] hover:text-inherit"
+              aria-label="Dismiss"
+            >
               <CloseIcon />
             </Toast.Close>
           </Toast.Root>
         ))}
-        <Toast.Viewport className="toasts" data-toasts="" />
+        <Toast.Viewport className={TOASTS} data-toasts="" />
       </Toast.Provider>
     </ToastContext>
   )

@@ -37,13 +37,10 @@ const Named = ({ name }: { name: string }) => <bdi className="strong">{name}</bd
 /** For useForm: @param other does as well as the name. */
 export const checkTypedName =
   (name: string, other: string) =>
-  ({ confirmation }: { confirmation: string }): FieldErrors<'confirmation'> =>
-    confirms(confirmation, name, other)
-      ? {}
-      : {
-          confirmation: (
-            <>
-              That is not the name. It is <Named name={name} />.
-            </>
-          ),
-        }
+  ({ confirmation }: { confirmation: string }): FieldErrors<'confirmation'> => ({
+    confirmation: !confirms(confirmation, name, other) && (
+      <>
+        That is not the name. It is <Named name={name} />.
+      </>
+    ),
+  })

@@ -7,3 +7,26 @@ export function download(name: string, content: string, type: string): void {
   link.click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
+
+type Cell = string | number | null
+
+/** RFC 4180. */
+export const csvOfRows = (rows: readonly (readonly Cell[])[]): string =>
+  rows.map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
+
+/**
+ * A spreadsheet takes text that begins with one of these for a formula, also in the middle of a cell: after a line
+ * break, or after what separates cells where the comma is the decimal sign. Some skip quotes and spaces before it.
+ */
+const FORMULA = /(^|[;\t\r\n])(?=[" ]{0,8}[=+\-@＝＋－＠\t\r])/g
+
+/** RFC 4180; an apostrophe keeps text from being run as a formula. */
+export function csvCell(value: string | number | null): string {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(value)
+  const text = value.replace(FORMULA, "$1'")
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+export const downloadCsv = (name: string, content: string): void =>
+  download(name, content, 'text/csv;charset=utf-8')

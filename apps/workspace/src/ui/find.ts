@@ -4,6 +4,6 @@ export const folded = (text: string): string => text.normalize('NFKD').replaceAl
 /** Whether every word of what was typed is somewhere in the text, or all of it in the id. */
 export function finds(typed: string, text: string, id = ''): boolean {
   const within = folded(text)
-  const wanted = folded(typed.trim())
-  return wanted.split(/\s+/).every((word) => within.includes(word)) || folded(id).includes(wanted)
+  const searched = folded(typed.trim())
+  return searched.split(/\s+/).every((word) => within.includes(word)) || folded(id).includes(searched)
 }

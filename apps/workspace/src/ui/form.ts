@@ -1,7 +1,9 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
+import { ApiProblem } from '../api/request.ts'
 import type { Submission } from './submit.ts'
 
-/** What is wrong with each field, as a sentence. */
+/** What is wrong with each field, as a sentence; false or undefined if nothing is. */
 export type FieldErrors<Name extends string> = { [name in Name]?: ReactNode }
 
 /** What is in the inputs, by their names; without spaces around it, but for passwords. */
@@ -10,48 +12,70 @@ export type Values<Name extends string> = Record<Name, string>
 export interface FormOptions<Name extends string> {
   submission: Submission
   /** Returns what has to be corrected before anything is sent. The first of these fields takes the focus. */
-  check: (values: Values<Name>) => FieldErrors<Name> | Promise<FieldErrors<Name>>
+  check: (values: Values<Name>) => FieldErrors<Name>
   send: (values: Values<Name>) => Promise<void>
-  /** What an error of `send` says about fields. The first of them takes the focus, selected. */
-  refused?: (error: unknown) => FieldErrors<Name>
+  /**
+   * How a sentence about a field begins, by the field's name, which is that of the API's member: "The name". What the
+   * API says is wrong with it ends the sentence. The first of these fields takes the focus, selected.
+   */
+  subjects?: { [name in Name]?: string }
+  /** The field that an error of this code is about. */
+  fieldOfCode?: Record<string, Name>
   /** The field to type again after a failure: it takes the focus, selected. */
   again?: Name
 }
 
 /** A form that is checked, then sent, once at a time. */
-export function useForm<Name extends string>({ submission, check, send, refused, again }: FormOptions<Name>) {
+export function useForm<Name extends string>(options: FormOptions<Name>) {
+  const { submission, check, send, again } = options
   const [errors, setErrors] = useState<FieldErrors<Name>>({})
 
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
     const form = event.currentTarget
     const values = valuesOf(form) as Values<Name>
-    const wrong = await check(values)
-    setErrors(wrong)
-    const [first] = Object.keys(wrong)
+    const mistakes = check(values)
+    setErrors(mistakes)
+    const first = Object.keys(mistakes).find((name) => mistakes[name as Name])
     if (first !== undefined) return inputOf(form, first)?.focus()
-    let refusedField: string | undefined
+    let refused: string | undefined
     const done = await submission.run(async () => {
       try {
         await send(values)
       } catch (error) {
-        const found = refused?.(error) ?? {}
+        const found = fieldErrors(error, options)
         setErrors(found)
-        refusedField = Object.keys(found)[0]
+        refused = Object.keys(found)[0]
         throw error
       }
     })
-    const field = refusedField ?? again
+    const field = refused ?? again
     if (done || field === undefined) return
     inputOf(form, field)?.focus()
     inputOf(form, field)?.select()
   }
 
   /** What is being changed is not called wrong any more. */
-  const forgive = (...names: Name[]) =>
+  const clearErrors = (...names: Name[]) =>
     setErrors((before) => ({ ...before, ...Object.fromEntries(names.map((name) => [name, undefined])) }))
 
-  return { busy: submission.busy, failure: submission.failure, errors, forgive, submit }
+  const { isPending, failure } = submission
+  return { isPending, failure, errors, clearErrors, submit }
+}
+
+/** What the API says is wrong with each field. */
+function fieldErrors<Name extends string>(
+  error: unknown,
+  { subjects = {}, fieldOfCode = {} }: Pick<FormOptions<Name>, 'subjects' | 'fieldOfCode'>,
+): FieldErrors<Name> {
+  if (!(error instanceof ApiProblem)) return {}
+  const field = fieldOfCode[error.code ?? '']
+  if (field !== undefined) return { [field]: error.message } as FieldErrors<Name>
+  const found = Object.entries(subjects).flatMap(([name, subject]) => {
+    const about = error.errors.find(({ pointer }) => `${pointer}/`.startsWith(`/${name}/`))
+    return about ? [[name, `${subject} ${about.detail}.`]] : []
+  })
+  return Object.fromEntries(found)
 }
 
 function valuesOf(form: HTMLFormElement): Record<string, string> {
@@ -61,7 +85,15 @@ function valuesOf(form: HTMLFormElement): Record<string, string> {
   )
 }
 
+/** Returns the input of this name, or the first of several. */
 function inputOf(form: HTMLFormElement, name: string): HTMLInputElement | HTMLTextAreaElement | undefined {
-  const input = form.elements.namedItem(name)
+  const named = form.elements.namedItem(name)
+  const input = named instanceof RadioNodeList ? named[0] : named
   return input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement ? input : undefined
+}
+
+/** What is wrong with the length of a new password. */
+export function newPasswordError(password: string): string | undefined {
+  const missing = PASSWORD_MIN_CHARACTERS - [...password].length
+  return missing > 0 ? `At least ${PASSWORD_MIN_CHARACTERS} characters; ${missing} more.` : undefined
 }

@@ -4,7 +4,14 @@ import type { ReactNode } from 'react'
 function icon(drawing: ReactNode) {
   return function Icon() {
     return (
-      <svg className="icon" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" focusable="false">
+      <svg
+        className="flex-none fill-none stroke-current stroke-[1.6] [stroke-linecap:round] [stroke-linejoin:round]"
+        viewBox="0 0 20 20"
+        width="20"
+        height="20"
+        aria-hidden="true"
+        focusable="false"
+      >
         {drawing}
       </svg>
     )

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'react'
-import { ApiProblem } from '../api/request.ts'
+import { ApiProblem, Offline, retryIn } from '../api/request.ts'
 
 export interface Failure {
   title: string
@@ -8,13 +8,35 @@ export interface Failure {
   code?: string | undefined
 }
 
-export const OFFLINE: Failure = {
-  title: 'You are offline',
-  text: 'Nothing was sent. Try again once you are connected.',
+export const UNREACHABLE: Failure = {
+  title: 'The service cannot be reached',
+  text: 'Check your connection, then try again.',
+}
+
+/** How an error is put into words. */
+export interface ErrorWords {
+  /** The title of what has no words of its own. */
+  title: string
+  /** Without an answer; default: the title, and that the service could not be reached. */
+  noAnswer?: Failure
+  /** By the code or the status of the API's problem. A title alone is followed by the problem's own sentence. */
+  [codeOrStatus: string | number]: Failure | string | undefined
+}
+
+export function explain(error: unknown, words: ErrorWords): Failure {
+  if (error instanceof Offline)
+    return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
+  if (!(error instanceof ApiProblem))
+    return words.noAnswer ?? { title: words.title, text: (error as Error).message }
+  const own = words[error.code ?? ''] ?? words[error.status]
+  if (typeof own === 'object') return { ...own, code: error.code }
+  return error.status === 429
+    ? { title: own ?? 'Too many attempts', text: `Try again ${retryIn(error)}.`, code: error.code }
+    : { title: own ?? words.title, text: error.message, code: error.code }
 }
 
 export interface Submission {
-  busy: boolean
+  isPending: boolean
   /** When the work under way began, in milliseconds since the epoch. */
   startedAt: number | undefined
   /** Why the last try failed. */
@@ -23,8 +45,8 @@ export interface Submission {
   run: (work: () => Promise<void>) => Promise<boolean>
 }
 
-/** One piece of work at a time, and what went wrong with the last. @param explain puts an error into words. */
-export function useSubmission(explain: (error: unknown) => Failure): Submission {
+/** One piece of work at a time, and what went wrong with the last. */
+export function useSubmission(words: ErrorWords): Submission {
   const underWay = useRef(false)
   const [startedAt, setStartedAt] = useState<number>()
   const [failure, setFailure] = useState<Failure>()
@@ -38,12 +60,12 @@ export function useSubmission(explain: (error: unknown) => Failure): Submission 
       await work()
       return true
     } catch (error) {
-      setFailure({ ...explain(error), code: error instanceof ApiProblem ? error.code : undefined })
+      setFailure(explain(error, words))
       return false
     } finally {
       underWay.current = false
       setStartedAt(undefined)
     }
   }
-  return { busy: startedAt !== undefined, startedAt, failure, run }
+  return { isPending: startedAt !== undefined, startedAt, failure, run }
 }

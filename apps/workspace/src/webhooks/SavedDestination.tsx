@@ -4,11 +4,11 @@ import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { SendIcon } from '../ui/icons.tsx'
+import { FailureNotice } from '../ui/Notice.tsx'
+import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.tsx'
-import { verdictOf } from './outcome.ts'
-import type { TestSend } from './test-send.ts'
+import { type TestSend, verdictOf } from './test-send.ts'
 
 export interface SavedDestinationProps {
   destination: CallbackDestination
@@ -23,7 +23,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
   const [newest] = test.results
   return (
     <section
-      className="section section-first border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-phone:p-4"
+      className="section mt-0 border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-phone:p-4"
       aria-labelledby="saved-title"
     >
       <h2 id="saved-title">Saved callback URL</h2>
@@ -86,11 +86,11 @@ function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, n
   return (
     <p className="small flex flex-wrap gap-x-5 gap-y-1">
       {resolved ? (
-        <span className="status status-active">Resolves to public addresses</span>
+        <StatusText tone="good">Resolves to public addresses</StatusText>
       ) : (
-        <span className="status status-warn">
+        <StatusText tone="warn">
           Its name did not resolve when it was saved. Send a test to check it now.
-        </span>
+        </StatusText>
       )}
       {updatedAt && (
         <span className="quiet">
@@ -107,7 +107,7 @@ function Outcome({ result }: { result: TestSendResult }) {
   const { tone, title } = verdictOf(result)
   return (
     <div
-      className={`tone-${tone} flex items-center gap-5 rounded-xs bg-tone-soft px-5 py-4 max-phone:gap-3.5 max-phone:px-4 max-phone:py-3.5`}
+      className={`flex items-center gap-5 rounded-xs bg-tone-soft px-5 py-4 max-phone:gap-3.5 max-phone:p-3.5 tone-${tone}`}
       role="status"
     >
       <p className="font-mono text-[34px] leading-none font-semibold tracking-[-0.02em] text-tone max-phone:text-[26px]">

@@ -2,11 +2,11 @@ import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
 import { clock, day, relative } from '../api/time.ts'
 import { Ago, Time } from '../ui/Ago.tsx'
-import { Code } from '../ui/Code.tsx'
-import { Fact } from '../ui/Fact.tsx'
-import { verdictOf } from './outcome.ts'
+import { Code } from '../ui/CopyButton.tsx'
+import { Fact } from '../ui/Loaded.tsx'
+import { StatusText } from '../ui/StatusText.tsx'
 import { curlOf, payloadOf } from './test-event.ts'
-import { Waterfall } from './Waterfall.tsx'
+import { verdictOf } from './test-send.ts'
 
 export interface TestResultsProps {
   /** Newest first, at least one. */
@@ -43,6 +43,10 @@ interface TestsProps {
   onChoose: (result: TestSendResult) => void
 }
 
+const TEST =
+  'grid min-h-10 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start'
+const TEST_STATE = 'hover:not-aria-pressed:bg-sunk aria-pressed:marked'
+
 function Tests({ results, shown, onChoose }: TestsProps) {
   return (
     <ol className="lined" aria-label="Tests of this visit, newest first">
@@ -52,7 +56,7 @@ function Tests({ results, shown, onChoose }: TestsProps) {
           <li key={result.sentAt}>
             <button
               type="button"
-              className={`test tone-${tone} grid min-h-10 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start hover:not-aria-pressed:bg-sunk`}
+              className={`${TEST} ${TEST_STATE} tone-${tone}`}
               aria-pressed={result === shown}
               onClick={() => onChoose(result)}
             >
@@ -120,10 +124,71 @@ function Certificate({ expiresAt }: { expiresAt: string | null }) {
   const date = new Date(expiresAt)
   const now = new Date()
   const left_ms = date.getTime() - now.getTime()
-  const tone = left_ms < 0 ? 'bad' : left_ms < SOON_MS ? 'warn' : 'active'
+  const tone = left_ms < 0 ? 'bad' : left_ms < SOON_MS ? 'warn' : 'good'
   return (
-    <span className={`status status-${tone}`}>
+    <StatusText tone={tone}>
       {left_ms < 0 ? 'Expired' : 'Valid until'} {day(date)}, {relative(date, now)}
-    </span>
+    </StatusText>
   )
 }
+
+const PHASES = [
+  ['dnsMs', 'DNS lookup'],
+  ['connectMs', 'Connect'],
+  ['tlsMs', 'TLS'],
+  ['firstByteMs', 'Wait for answer'],
+] as const
+
+const PHASE =
+  'w-px pe-4 text-start font-normal whitespace-nowrap max-phone:w-[104px] max-phone:pe-2 max-phone:whitespace-normal'
+const FIGURE = 'number w-px ps-4 whitespace-nowrap max-phone:ps-2'
+
+/** Where the time of a test went: one bar a phase, each beginning where the one before it ended. */
+function Waterfall({ result: { timings, durationMs } }: { result: TestSendResult }) {
+  let begin = 0
+  const rows = PHASES.map(([phase, title]) => {
+    const length = timings[phase]
+    const row = { title, length, begin }
+    begin += length ?? 0
+    return row
+  })
+  const whole = Math.max(durationMs, begin, 1)
+  return (
+    <table className="w-full max-w-[620px] border-collapse [&_td]:py-[3px]">
+      <caption className="off-screen">Timings of the test</caption>
+      <tbody>
+        {rows.map(({ title, length, begin: start }) => (
+          <tr key={title}>
+            <th scope="row" className={PHASE}>
+              {title}
+            </th>
+            <td
+              className="relative min-w-20 bg-[linear-gradient(var(--line),var(--line))] bg-size-[100%_1px] bg-position-[0_50%] bg-no-repeat max-phone:min-w-8"
+              aria-hidden="true"
+            >
+              {length !== null && (
+                <span
+                  className="absolute inset-y-1.5 min-w-0.5 bg-bar forced-color-adjust-none"
+                  style={{
+                    insetInlineStart: `${(100 * start) / whole}%`,
+                    inlineSize: `${(100 * length) / whole}%`,
+                  }}
+                />
+              )}
+            </td>
+            <td className={FIGURE}>{length === null ? '–' : milliseconds(length)}</td>
+          </tr>
+        ))}
+        <tr className="[&>*]:pt-2 [&>*]:font-[620]">
+          <th scope="row" className={PHASE}>
+            Total
+          </th>
+          <td aria-hidden="true" />
+          <td className={FIGURE}>{milliseconds(durationMs)}</td>
+        </tr>
+      </tbody>
+    </table>
+  )
+}
+
+const milliseconds = (ms: number): string => `${Math.round(ms).toLocaleString('en')} ms`

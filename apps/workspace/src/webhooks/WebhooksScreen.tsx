@@ -2,15 +2,16 @@ import { useState } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { CallbackDestination } from '../api/contract.ts'
 import { useDestination } from '../api/resources.ts'
-import { draftOf } from '../session/drafts.ts'
 import { Page } from '../shell/Page.tsx'
+import { Code } from '../ui/CopyButton.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import { useLater } from '../ui/later.ts'
-import { DestinationForm, draftKey } from './DestinationForm.tsx'
+import { DestinationForm } from './DestinationForm.tsx'
 import { SavedDestination } from './SavedDestination.tsx'
 import { TestResults } from './TestResult.tsx'
+import { exampleRequest } from './test-event.ts'
 import { useTestSend } from './test-send.ts'
-import { WhatArrives } from './WhatArrives.tsx'
 
 export default function WebhooksScreen() {
   return (
@@ -19,7 +20,9 @@ export default function WebhooksScreen() {
       section="Integrations"
       lede="One public HTTPS address that receives your company’s events. So far the only event is the test event."
     >
-      <Destination />
+      <Loaded query={useDestination()} skeleton={<DestinationSkeleton />}>
+        {(destination) => <Destination destination={destination} />}
+      </Loaded>
     </Page>
   )
 }
@@ -31,28 +34,49 @@ const DestinationSkeleton = () => (
   </div>
 )
 
-function Destination() {
-  const query = useDestination()
-  return (
-    <Loaded query={query} skeleton={<DestinationSkeleton />}>
-      {(destination) => <Known destination={destination} />}
-    </Loaded>
-  )
-}
-
-function Known({ destination }: { destination: CallbackDestination }) {
+function Destination({ destination }: { destination: CallbackDestination }) {
   const { vendorId } = useCompany()
   const saved = destination.callbackUrl ?? ''
-  const [typed, setTyped] = useState(() => draftOf(draftKey(vendorId)) ?? saved)
+  const [typed, setTyped] = useState(saved)
   const test = useTestSend(vendorId)
-  const later = useLater()
   const unsaved = typed.trim() !== saved
   return (
     <>
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
       <DestinationForm destination={destination} typed={typed} onType={setTyped} unsaved={unsaved} />
       {test.results.length > 0 && <TestResults results={test.results} vendorId={vendorId} saved={saved} />}
-      {later && <WhatArrives callbackUrl={destination.callbackUrl} tested={test.results.length > 0} />}
+      <WhatArrives callbackUrl={destination.callbackUrl} tested={test.results.length > 0} />
     </>
+  )
+}
+
+const EXAMPLE_URL = 'https://hooks.your-company.com/events'
+
+interface WhatArrivesProps {
+  callbackUrl: string | null
+  /** Whether the page shows a request that was sent: the example of one would only differ in its time. */
+  tested: boolean
+}
+
+/** The request that a receiver will get, and a receiver to try on one's own machine. */
+function WhatArrives({ callbackUrl, tested }: WhatArrivesProps) {
+  const { vendorId } = useCompany()
+  return (
+    <section className="section" aria-labelledby="arrives-title">
+      <h2 id="arrives-title">What will arrive</h2>
+      <p className="prose quiet">
+        One <code>POST</code> with a JSON body. Answer with any 2xx status within 5 seconds; redirects are not
+        followed. There is no signature and no retry. Treat the event as untrusted input.{' '}
+        <DocsLink to={DOCS.whatArrives}>What arrives, in detail</DocsLink>
+      </p>
+      {!tested && (
+        <Code what="request of a test event" text={exampleRequest(callbackUrl ?? EXAMPLE_URL, vendorId)} />
+      )}
+      <h3>Try it from your machine</h3>
+      <p className="prose">
+        <DocsLink to={DOCS.receiverLocally}>A receiver of ten lines</DocsLink>, and a tunnel that gives it a
+        public HTTPS address for a while.
+      </p>
+    </section>
   )
 }

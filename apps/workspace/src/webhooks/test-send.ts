@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
 import { queryClient } from '../api/query.ts'
-import { ApiProblem, Offline, retryIn } from '../api/request.ts'
 import { sendTestEvent } from '../api/resources.ts'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 
@@ -21,7 +20,18 @@ export interface TestSend {
 export function useTestSend(vendorId: string): TestSend {
   const key = ['callback-test', vendorId]
   const [results, setResults] = useState(() => queryClient.getQueryData<TestSendResult[]>(key) ?? [])
-  const { failure, startedAt, run } = useSubmission(explained)
+  const { failure, startedAt, run } = useSubmission({
+    title: 'The test event was not sent',
+    noAnswer: {
+      title: 'No answer came',
+      text: 'The test event may or may not have been sent. Try again.',
+    },
+    test_in_progress: {
+      title: 'A test is already running',
+      text: 'Someone in your company started it. Wait for it to finish.',
+    },
+    429: 'Too many tests in a short time',
+  })
 
   async function send(): Promise<void> {
     await run(async () => {
@@ -34,19 +44,21 @@ export function useTestSend(vendorId: string): TestSend {
   return { results, failure, startedAt, send }
 }
 
-function explained(error: unknown): Failure {
-  if (error instanceof Offline) return { title: 'You are offline', text: 'No test event was sent.' }
-  if (!(error instanceof ApiProblem)) {
-    return { title: 'No answer came', text: 'The test event may or may not have been sent. Try again.' }
-  }
-  if (error.code === 'test_in_progress') {
-    return {
-      title: 'A test is already running',
-      text: 'Someone in your company started it. Wait for it to finish.',
-    }
-  }
-  if (error.status === 429) {
-    return { title: 'Too many tests in a short time', text: `Send the next one ${retryIn(error)}.` }
-  }
-  return { title: 'The test event was not sent', text: error.message }
+export interface Verdict {
+  tone: 'good' | 'bad' | 'warn'
+  title: string
+  /** Whether any byte of the event can have left. */
+  sent: boolean
+}
+
+/** The event follows the TLS handshake, so without that nothing was sent. */
+export function verdictOf({ outcome, status, timings }: TestSendResult): Verdict {
+  const sent = timings.tlsMs !== null || status !== null
+  if (outcome === 'success')
+    return { tone: 'good', sent, title: `Delivered: your receiver answered ${status}` }
+  if (outcome === 'receiver_failure')
+    return { tone: 'bad', sent, title: `Your receiver rejected the event (${status})` }
+  if (sent) return { tone: 'warn', sent, title: 'No answer: the event may not have arrived' }
+  const secure = timings.connectMs === null ? '' : 'secure '
+  return { tone: 'warn', sent, title: `Not sent: no ${secure}connection to your receiver` }
 }

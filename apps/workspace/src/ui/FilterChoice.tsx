@@ -1,0 +1,42 @@
+export interface FilterChoiceProps<Value extends string> {
+  legend: string
+  name: string
+  value: Value
+  options: readonly { value: Value; label: string; count: string | number }[]
+  onChange: (value: Value) => void
+}
+
+const LABEL =
+  'block rounded-md px-[11px] py-[7px] text-ink-2 group-hover:bg-sunk group-has-checked:outlined group-has-checked:strong group-has-checked:text-ink'
+const LABEL_CHOSEN =
+  'group-has-checked:underline group-has-checked:decoration-2 group-has-checked:underline-offset-6'
+const LABEL_IN_FOCUS =
+  'group-has-focus-visible:outline-2 group-has-focus-visible:-outline-offset-2 group-has-focus-visible:outline-ink'
+
+/** What a list shows; each choice says how many it has. */
+export const FilterChoice = <Value extends string>({
+  legend,
+  name,
+  value,
+  options,
+  onChange,
+}: FilterChoiceProps<Value>) => (
+  <fieldset className="-ms-[11px] flex flex-wrap">
+    <legend className="off-screen">{legend}</legend>
+    {options.map((option) => (
+      <label key={option.value} className="group relative cursor-pointer">
+        <input
+          className="covering"
+          type="radio"
+          name={name}
+          checked={value === option.value}
+          onChange={() => onChange(option.value)}
+        />
+        <span className={`${LABEL} ${LABEL_CHOSEN} ${LABEL_IN_FOCUS}`}>
+          {option.label}{' '}
+          <span className="font-mono text-[0.92em] font-normal text-ink-3">{option.count}</span>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+)

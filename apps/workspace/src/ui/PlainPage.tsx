@@ -1,0 +1,59 @@
+import { type ReactNode, useEffect } from 'react'
+import { checkSession } from '../api/session.ts'
+import { Brand } from './Brand.tsx'
+import { Button } from './Button.tsx'
+import { Notice } from './Notice.tsx'
+
+export interface PlainPageProps {
+  title: string
+  /** In place of the title, when it takes more than text. */
+  heading?: ReactNode
+  /** What is at the end of the head. */
+  action: ReactNode
+  children: ReactNode
+}
+
+/** A page outside a company: its title, and one column. */
+export function PlainPage({ title, heading = title, action, children }: PlainPageProps) {
+  useEffect(() => {
+    document.title = `${title} · Integration Access`
+  }, [title])
+  return (
+    <div className="grid min-h-dvh grid-rows-[auto_1fr]">
+      <header className="flex items-center justify-between px-[clamp(16px,4vw,48px)] py-5">
+        <Brand />
+        {action}
+      </header>
+      <main className="grid w-full max-w-[432px] content-center gap-[18px] justify-self-center px-4 pt-6 pb-12 [&>.lede]:-mt-3">
+        <h1>{heading}</h1>
+        {children}
+      </main>
+    </div>
+  )
+}
+
+/** Until the service has said who is signed in. */
+export const Opening = ({ error }: { error?: Error }) => (
+  <main className="grid min-h-screen place-content-center justify-items-center gap-6 p-6">
+    <h1 className="off-screen">Integration Access</h1>
+    <Brand />
+    {error ? (
+      <Notice
+        tone="warn"
+        title="The workspace could not be opened"
+        live
+        actions={
+          <Button variant="primary" onClick={() => void checkSession()}>
+            Try again
+          </Button>
+        }
+      >
+        {error.message}
+      </Notice>
+    ) : (
+      <p className="h-[3px] w-[180px] animate-pulse rounded-xs bg-line-strong" role="status">
+        <span className="off-screen">Opening the workspace</span>
+      </p>
+    )}
+  </main>
+)

@@ -1,0 +1,25 @@
+import type { ReactNode } from 'react'
+
+const TONES = {
+  good: 'text-good before:bg-current forced-colors:before:bg-[CanvasText]',
+  warn: 'text-warn forced-colors:before:bg-[Canvas]',
+  bad: 'text-bad forced-colors:before:bg-[Canvas]',
+  idle: 'text-ink-3 forced-colors:before:bg-[Canvas]',
+}
+const DOT =
+  'before:size-[9px] before:flex-none before:rounded-full before:border-2 before:border-current forced-colors:before:border-[CanvasText]'
+
+export interface StatusTextProps {
+  tone: keyof typeof TONES
+  children: ReactNode
+}
+
+/** A state in a word or two, after a dot in its colour that is filled for what is good. */
+export const StatusText = ({ tone, children }: StatusTextProps) => (
+  <span
+    className={`inline-flex items-baseline gap-2 before:forced-color-adjust-none ${DOT} ${TONES[tone]}`}
+    data-tone={tone}
+  >
+    {children}
+  </span>
+)
