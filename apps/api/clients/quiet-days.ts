@@ -1,7 +1,5 @@
 import { DAY_MS, MINUTE_MS } from './usage-windows.ts'
 
-export const QUIET_DAYS_MAX = 60
-
 /**
  * How much later than the end of its quiet days a client is revoked, so that all uses in them are known by then. A use
  * waits in a process until it is stored: for seconds, or until Postgres is back, and without Postgres tokens are issued

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/oauth/client-rules.ts'
+import { CLIENT_NAME_MAX_CHARACTERS, QUIET_DAYS_MAX } from '#shared/oauth/client-rules.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant, refusalCause } from '../http/schemas.ts'
 import { publicKey } from './public-key.ts'
-import { POSTPONED, QUIET_DAYS_MAX } from './quiet-days.ts'
+import { POSTPONED } from './quiet-days.ts'
 
 const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
 

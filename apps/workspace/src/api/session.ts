@@ -19,7 +19,7 @@ export type Session =
       reason?: 'expired' | 'left' | 'everywhere' | 'unfinished' | undefined
       email?: string | undefined
     }
-  /** Not yet known: the service has been asked. */
+  /** Not yet known: the service has been current. */
   | { state: 'checking' }
   | { state: 'unreachable'; error: Error }
   | ({ state: 'signed-in'; expiresAt: number } & Pick<SessionAnswer, 'user' | 'companies'>)
@@ -162,12 +162,12 @@ export async function checkNewSession(): Promise<void> {
 
 /** Asks who this is, and which role they have where: at the start, and when the API refuses what a role should allow. */
 export async function checkSession(): Promise<void> {
-  const asked = turn
+  const current = turn
   try {
     const answer = await request<SessionAnswer>('/v1/session')
-    if (turn === asked) enter(answer)
+    if (turn === current) enter(answer)
   } catch (error) {
-    if (turn !== asked) return
+    if (turn !== current) return
     if (error instanceof ApiProblem && error.status === 401) expire()
     else if (session.state === 'checking') setSession({ state: 'unreachable', error: error as Error })
   }

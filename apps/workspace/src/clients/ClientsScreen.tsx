@@ -51,12 +51,12 @@ export function ClientsScreen() {
 function useCreating(): [boolean, (creating: boolean) => void] {
   const [search, setSearch] = useSearchParams()
   const [creating, setCreating] = useState(false)
-  const asked = search.has('new')
+  const requested = search.has('new')
   useEffect(() => {
-    if (!asked) return
+    if (!requested) return
     setCreating(true)
     setSearch({}, { replace: true })
-  }, [asked, setSearch])
+  }, [requested, setSearch])
   return [creating, setCreating]
 }
 

@@ -7,11 +7,11 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { SkeletonLine } from '../ui/Loaded.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
-import { BARS_HEIGHT, barsOf } from './bars.ts'
 import { CredentialHint, credentialName } from './credential.tsx'
 import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
 import type { ClientQuery, Order } from './find-clients.ts'
+import { Sparkline } from './HourChart.tsx'
 import { type Pair, pairOf } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 import { clearHighlight, useHighlightedClient } from './reveal.ts'
@@ -245,22 +245,6 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
         {other.name}
       </span>
     </Link>
-  )
-}
-
-/** The shape of a client's last 14 days; the figure beside it says how much. */
-function Sparkline({ counts }: { counts: readonly number[] }) {
-  const most = Math.max(...counts)
-  return (
-    <svg
-      className="sparkline h-5 w-14 border-b border-line-strong align-middle"
-      viewBox={`0 0 ${counts.length} ${BARS_HEIGHT}`}
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
-      <title>{`Tokens a day for ${counts.length} days, at most ${most.toLocaleString('en')}`}</title>
-      <path className="fill-bar" d={barsOf(counts, most)} />
-    </svg>
   )
 }
 

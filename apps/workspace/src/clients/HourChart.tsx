@@ -1,7 +1,6 @@
 import type { ClientUsage } from '../api/contract.ts'
 import { day } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
-import { BARS_HEIGHT, barsOf } from './bars.ts'
 
 export type Hour = ClientUsage['hours'][number]
 
@@ -47,3 +46,45 @@ export function HourChart({ hours, most, label }: HourChartProps) {
     </figure>
   )
 }
+
+/** The shape of a client's last 14 days; the figure beside it says how much. */
+export function Sparkline({ counts }: { counts: readonly number[] }) {
+  const most = Math.max(...counts)
+  return (
+    <svg
+      className="sparkline h-5 w-14 border-b border-line-strong align-middle"
+      viewBox={`0 0 ${counts.length} ${BARS_HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <title>{`Tokens a day for ${counts.length} days, at most ${most.toLocaleString('en')}`}</title>
+      <path className="fill-bar" d={barsOf(counts, most)} />
+    </svg>
+  )
+}
+
+/** The height of a drawing of bars; each bar is one wide. */
+const BARS_HEIGHT = 100
+
+/** The least that something which happened is high, so that it is seen in a low drawing too. */
+const LOWEST = 8
+
+/**
+ * Returns an SVG path with a bar for each count above 0.
+ * @param most the highest count, or the highest sum of two that stand on each other
+ * @param below the counts whose bars these stand on
+ */
+const barsOf = (counts: readonly number[], most: number, below: readonly number[] = []): string =>
+  counts
+    .map((count, index) => ({
+      index,
+      height: heightOf(count, most),
+      foot: BARS_HEIGHT - heightOf(below[index] ?? 0, most),
+    }))
+    .filter(({ height }) => height > 0)
+    .map(({ index, height, foot }) => `M${index},${foot.toFixed(1)}h0.8v${-height.toFixed(1)}h-0.8z`)
+    .join('')
+
+// The room above the highest sum is for a second bar that is drawn higher than its count.
+const heightOf = (count: number, most: number): number =>
+  count > 0 ? Math.max(LOWEST, (count / most) * (BARS_HEIGHT - LOWEST)) : 0

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react'
+import { QUIET_DAYS_MAX } from '#shared/oauth/client-rules.ts'
 import { changeRotation } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
@@ -12,8 +13,6 @@ import { quietEnd } from './quiet.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 
 type Armed = NonNullable<ClientRotation['armed']>
-
-const DAYS_MAX = 60
 
 export interface RevokeOldProps {
   old: OAuthClient
@@ -103,10 +102,10 @@ interface QuietDaysProps {
 
 function QuietDays({ days, onDays, since, replacementUsed, busy, onArm }: QuietDaysProps) {
   const now = useNow()
-  const isCount = /^[1-9]\d?$/.test(days) && Number(days) <= DAYS_MAX
+  const isCount = /^[1-9]\d?$/.test(days) && Number(days) <= QUIET_DAYS_MAX
   const end = quietEnd(since, isCount ? Number(days) : 0)
   const unavailable = !isCount
-    ? `Choose 1 to ${DAYS_MAX} days.`
+    ? `Choose 1 to ${QUIET_DAYS_MAX} days.`
     : end <= now
       ? 'It has not been used for that long already. Revoke it now, or choose more days.'
       : undefined
@@ -119,7 +118,7 @@ function QuietDays({ days, onDays, since, replacementUsed, busy, onArm }: QuietD
             className="input w-20"
             type="number"
             min={1}
-            max={DAYS_MAX}
+            max={QUIET_DAYS_MAX}
             value={days}
             onChange={({ target }) => onDays(target.value)}
             aria-describedby="quiet-end"

@@ -17,7 +17,7 @@ import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeOld } from './RevokeOld.tsx'
 import { RotationSeen } from './RotationSeen.tsx'
 import { Scopes } from './Status.tsx'
-import { scopesWanted, UNUSED_DAYS } from './unused-scopes.ts'
+import { scopesIn, UNUSED_DAYS } from './unused-scopes.ts'
 
 const WATCH_MS = 3_000
 
@@ -60,7 +60,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
       {creating && query.data && (
         <CreateClient
           replaces={query.data}
-          scopes={scopesWanted(search, query.data)}
+          scopes={scopesIn(search, query.data)}
           onClose={() => setCreating(false)}
         />
       )}
@@ -123,7 +123,7 @@ function Chain({ old, replacement }: { old: OAuthClient; replacement: OAuthClien
 
 function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => void }) {
   const [search, setSearch] = useSearchParams()
-  const scopes = scopesWanted(search, old)
+  const scopes = scopesIn(search, old)
   const left = old.scopes.filter((scope) => !scopes.includes(scope))
   return (
     <>

@@ -178,6 +178,11 @@ function FirstUse({ client, saves }: { client: OAuthClient; saves: string | unde
 
 const WATCH_MS = 2_000
 
+const DOT =
+  'size-2.5 flex-none rounded-full forced-color-adjust-none forced-colors:border-2 forced-colors:border-[CanvasText]'
+const DOT_USED = 'bg-good forced-colors:bg-[CanvasText]'
+const DOT_WAITING = 'animate-pulse bg-control forced-colors:bg-[Canvas]'
+
 /** What the service has seen of a new client, as it happens: a token, the call that it is for, and refused requests. */
 function FirstCall({ client }: { client: OAuthClient }) {
   // The list of clients learns of it too.
@@ -186,11 +191,8 @@ function FirstCall({ client }: { client: OAuthClient }) {
   const call = requests.find((request) => isGranted(request) && request.service === 'api')
   return (
     <div className="grid gap-1.5 border-y border-line py-3">
-      <p
-        className={`flex items-center gap-2.5 ${tokenAt ? 'tone-good font-semibold text-good' : ''}`}
-        role="status"
-      >
-        <span className="watch-dot" aria-hidden="true" />
+      <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-semibold text-good' : ''}`} role="status">
+        <span className={`${DOT} ${tokenAt ? DOT_USED : DOT_WAITING}`} aria-hidden="true" />
         {tokenAt
           ? `Token issued at ${clock(new Date(tokenAt))}: the id and ${credentialName(client)} work.`
           : 'Waiting for the first token request: run the curl command and see it arrive here.'}

@@ -20,7 +20,7 @@ export function unusedScopes(
 }
 
 /** The scopes that an address asks a replacement to have: some of the old client's, or all of them. */
-export function scopesWanted(search: URLSearchParams, { scopes }: Pick<OAuthClient, 'scopes'>): Scope[] {
+export function scopesIn(search: URLSearchParams, { scopes }: Pick<OAuthClient, 'scopes'>): Scope[] {
   const asked = search.get('scopes')?.split(',') ?? []
   const some = scopes.filter((scope) => asked.includes(scope))
   return some.length > 0 ? some : scopes

@@ -6,7 +6,7 @@ import type { Failure } from '../ui/submit.ts'
 
 const METHODS_DEADLINE_MS = 5_000
 let known: SignInMethods | undefined
-let asked: Promise<SignInMethods> | undefined
+let pending: Promise<SignInMethods> | undefined
 
 /**
  * Returns the sign-in methods. Falls back to the form without an answer: signing in then says what is wrong.
@@ -21,14 +21,14 @@ export function useSignInMethods(): SignInMethods | undefined {
 }
 
 function signInMethods(): Promise<SignInMethods> {
-  asked ??= askSignInMethods().catch(() => {
-    asked = undefined
+  pending ??= fetchSignInMethods().catch(() => {
+    pending = undefined
     return { builtInAccounts: true, openid: null }
   })
-  return asked
+  return pending
 }
 
-async function askSignInMethods(): Promise<SignInMethods> {
+async function fetchSignInMethods(): Promise<SignInMethods> {
   known = await request<SignInMethods>('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) })
   return known
 }

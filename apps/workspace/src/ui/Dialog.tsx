@@ -11,7 +11,7 @@ const SHEET =
 const SHEET_IN_FOCUS =
   'shadow-raised outline-none focus-visible:rounded-lg focus-visible:shadow-raised focus-visible:outline-none'
 const SHEET_ON_PHONES =
-  'max-phone:m-0 max-phone:min-h-dvh max-phone:max-w-none max-phone:place-self-[start_stretch] max-phone:rounded-none max-phone:shadow-none'
+  'max-phone:m-0 max-phone:min-h-dvh max-phone:max-w-none max-phone:justify-self-stretch max-phone:self-start max-phone:rounded-none max-phone:shadow-none'
 
 export interface ModalProps {
   onClose: () => void

@@ -47,13 +47,13 @@ export interface Submission {
 
 /** One piece of work at a time, and what went wrong with the last. */
 export function useSubmission(words: ErrorWords): Submission {
-  const underWay = useRef(false)
+  const isRunning = useRef(false)
   const [startedAt, setStartedAt] = useState<number>()
   const [failure, setFailure] = useState<Failure>()
 
   async function run(work: () => Promise<void>): Promise<boolean> {
-    if (underWay.current) return false
-    underWay.current = true
+    if (isRunning.current) return false
+    isRunning.current = true
     setStartedAt(Date.now())
     setFailure(undefined)
     try {
@@ -63,7 +63,7 @@ export function useSubmission(words: ErrorWords): Submission {
       setFailure(explain(error, words))
       return false
     } finally {
-      underWay.current = false
+      isRunning.current = false
       setStartedAt(undefined)
     }
   }
