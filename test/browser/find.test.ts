@@ -2,7 +2,6 @@ import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import {
   api,
-  assertFocused,
   createClient,
   MEMBER,
   OWNER,
@@ -204,7 +203,7 @@ describe('workspace: finding', () => {
     await page.keyboard.press('ArrowUp')
     await selects('API documentation')
     await page.keyboard.press('Escape')
-    await assertFocused(page, 'Search')
+    await page.locator('button:focus').filter({ hasText: 'Search' }).waitFor()
   })
 
   it('offers a member no screens to jump to, and requests no clients', async () => {
