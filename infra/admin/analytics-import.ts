@@ -49,21 +49,14 @@ export const ANALYTICS: Subject = {
       explanation: EXPLANATION,
       async run(context, { file, company }: { file: string; company: string }) {
         const { db, by, stderr } = context
-        const source = { db, by, clock: systemClock, vendorId: company, file: fileAt(context, file) }
-        const counts = await importEvents({
-          ...source,
-          onRefused: (line, reason) => void stderr.write(`line ${line}: ${reason}\n`),
-        })
-        const [lines, stored, known, refused] = [
-          counts.lines,
-          counts.accepted,
-          counts.duplicates,
-          counts.refused,
-        ].map((count) => count.toLocaleString('en'))
+        const onRefused: Refuse = (line, reason) => void stderr.write(`line ${line}: ${reason}\n`)
+        const source = { vendorId: company, file: fileAt(context, file) }
+        const counts = await importEvents({ db, by, clock: systemClock, ...source, onRefused })
+        const { lines, accepted, duplicates, refused } = counts
         return {
-          text: `${lines} lines: ${stored} stored, ${known} already known, ${refused} refused.`,
+          text: `${lines} lines: ${accepted} stored, ${duplicates} already known, ${refused} refused.`,
           data: counts,
-          exitCode: counts.refused > 0 ? EXIT_LINES_REFUSED : 0,
+          exitCode: refused > 0 ? EXIT_LINES_REFUSED : 0,
         }
       },
     },
@@ -84,8 +77,10 @@ export interface ImportOptions {
   vendorId: string
   by: Operator
   file: string
-  onRefused: (line: number, reason: string) => void
+  onRefused: Refuse
 }
+
+type Refuse = (line: number, reason: string) => void
 
 interface NumberedEvent {
   line: number
@@ -101,16 +96,28 @@ interface NumberedEvent {
  * was stored remains).
  */
 export async function importEvents(options: ImportOptions): Promise<ImportCounts> {
-  const { db, clock, vendorId, file } = options
+  const { db, clock, vendorId, by, file } = options
   const judge = createJudge(await requireCompany(db, vendorId), clock)
   await requireFile(file)
   const counts: ImportCounts = { lines: 0, accepted: 0, duplicates: 0, refused: 0 }
-  const refuse = (line: number, reason: string) => {
+  const refuse: Refuse = (line, reason) => {
     counts.refused += 1
     options.onRefused(line, reason.replaceAll(/\p{C}/gu, '?').slice(0, REASON_MAX_CHARACTERS))
   }
-  const storeBatch = createStore(options, counts, refuse)
+  let recorded = false
+  // The import may end at any point, and leaves what it has stored.
+  async function beforeFirst() {
+    if (!recorded)
+      await record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
+    recorded = true
+  }
   let batch: NumberedEvent[] = []
+  async function store() {
+    const { accepted, duplicates } = await storeBatch(options, batch, { refuse, beforeFirst })
+    counts.accepted += accepted
+    counts.duplicates += duplicates
+    batch = []
+  }
   try {
     for await (const lines of readLines(createReadStream(file)))
       for (const line of lines) {
@@ -119,11 +126,9 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
         const verdict = judge(line)
         if (typeof verdict === 'string') refuse(line.number, verdict)
         else batch.push({ line: line.number, event: verdict })
-        if (batch.length < EVENTS_AT_ONCE) continue
-        await storeBatch(batch)
-        batch = []
+        if (batch.length === EVENTS_AT_ONCE) await store()
       }
-    await storeBatch(batch)
+    await store()
     return counts
   } catch (error) {
     throw new OperatorError(
@@ -156,61 +161,32 @@ function createJudge({ timezone, currency }: Company, clock: Clock): (line: Line
   }
 }
 
-/** Returns a function that stores a batch, and records the import before the first event that it stores. */
-function createStore(
-  { db, vendorId, by, file }: ImportOptions,
-  counts: ImportCounts,
-  refuse: (line: number, reason: string) => void,
-): (batch: readonly NumberedEvent[]) => Promise<void> {
-  let recorded = false
-  return async (batch) => {
-    const days = await withoutClosedDays(db, vendorId, batch)
-    counts.duplicates += days.duplicates
-    for (const { line, event } of days.refused)
-      refuse(line, `the day ${event.date} has figures whose event ids are no longer all remembered`)
-    // The import may end at any point, and leaves what it has stored.
-    if (days.open.length > 0 && !recorded) {
-      await record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
-      recorded = true
-    }
-    const stored = await storeWhatFits(db, vendorId, days.open)
-    counts.accepted += stored.accepted
-    counts.duplicates += stored.duplicates
-    for (const { line } of stored.refused) refuse(line, 'a total of its day would exceed 9007199254740991')
-  }
-}
-
-/** Removes the events of days that no import may add to, and tells repeats from new ones. */
-async function withoutClosedDays(db: Database, vendorId: string, batch: readonly NumberedEvent[]) {
-  const dates = [...new Set(batch.map(({ event }) => event.date))]
-  const closed = await datesClosedToImports(db, vendorId, dates)
+/** Stores the events of a batch that may be stored, and refuses the others. */
+async function storeBatch(
+  { db, vendorId }: ImportOptions,
+  batch: readonly NumberedEvent[],
+  { refuse, beforeFirst }: { refuse: Refuse; beforeFirst: () => Promise<void> },
+): Promise<{ accepted: number; duplicates: number }> {
+  const eventsOf = (numbered: readonly NumberedEvent[]) => numbered.map(({ event }) => event)
+  const closed = await datesClosedToImports(db, vendorId, [...new Set(batch.map(({ event }) => event.date))])
   const late = batch.filter(({ event }) => closed.has(event.date))
-  const known = await rememberedIds(
-    db,
-    vendorId,
-    late.map(({ event }) => event),
-  )
-  const refused = late.filter(({ event }) => !known.has(event.eventId))
-  const open = batch.filter(({ event }) => !closed.has(event.date))
-  return { open, refused, duplicates: late.length - refused.length }
-}
-
-async function storeWhatFits(db: Database, vendorId: string, batch: readonly NumberedEvent[]) {
-  const refused: NumberedEvent[] = []
-  for (let fitting = batch; ; ) {
-    if (fitting.length === 0) return { accepted: 0, duplicates: 0, refused }
+  const known = await rememberedIds(db, vendorId, eventsOf(late))
+  for (const { line, event } of late)
+    if (!known.has(event.eventId))
+      refuse(line, `the day ${event.date} has figures whose event ids are no longer all remembered`)
+  let open = batch.filter(({ event }) => !closed.has(event.date))
+  const repeated = late.filter(({ event }) => known.has(event.eventId)).length
+  if (open.length > 0) await beforeFirst()
+  while (open.length > 0)
     try {
-      const stored = await storeEvents(
-        db,
-        vendorId,
-        fitting.map(({ event }) => event),
-      )
-      return { ...stored, refused }
+      const { accepted, duplicates } = await storeEvents(db, vendorId, eventsOf(open))
+      return { accepted, duplicates: duplicates + repeated }
     } catch (error) {
       if (!(error instanceof SumTooLargeError)) throw error
       const tooLarge = new Set(error.indexes)
-      refused.push(...fitting.filter((_, index) => tooLarge.has(index)))
-      fitting = fitting.filter((_, index) => !tooLarge.has(index))
+      for (const index of tooLarge)
+        refuse(open[index]?.line ?? 0, 'a total of its day would exceed 9007199254740991')
+      open = open.filter((_, index) => !tooLarge.has(index))
     }
-  }
+  return { accepted: 0, duplicates: repeated }
 }

@@ -1,13 +1,21 @@
 import { Option } from 'commander'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
 import { type ClientRecord, findClient, listClients } from '#shared/oauth/clients.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import { type Subject, shownTime, table } from './commands.ts'
+import { type Subject, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { requireCompany } from './people.ts'
 
-const PAGE_SIZE = 200
-const TITLES = ['CLIENT ID', 'STATUS', 'NAME', 'SCOPES', 'KEY', 'CREATED', 'EXPIRES', 'REVOKED']
+const ALL = 2 ** 31 - 1
+const TITLES = {
+  clientId: 'CLIENT ID',
+  status: 'STATUS',
+  name: 'NAME',
+  scopes: 'SCOPES',
+  keyThumbprint: 'KEY',
+  createdAt: 'CREATED',
+  expiresAt: 'EXPIRES',
+  revokedAt: 'REVOKED',
+}
 
 export const CLIENTS: Subject = {
   name: 'client',
@@ -23,18 +31,9 @@ export const CLIENTS: Subject = {
         new Option('--status <status>', 'only clients with this status').choices(['Active', 'Revoked']),
       ],
       async run({ db }, { vendorId, status }: { vendorId: string; status?: 'Active' | 'Revoked' }) {
-        const clients = await allClients(db, { vendorId, status })
-        const rows = clients.map((client) => [
-          client.clientId,
-          client.status,
-          client.name,
-          client.scopes.join(' '),
-          client.keyThumbprint ?? '-',
-          shownTime(client.createdAt),
-          shownTime(client.expiresAt),
-          shownTime(client.revokedAt),
-        ])
-        return { text: table(TITLES, rows, 'No matching clients.'), data: clients.map(shown) }
+        await requireCompany(db, vendorId)
+        const clients = await listClients(db, { vendorId, status, after: undefined, limit: ALL })
+        return { text: table(clients, TITLES, 'No matching clients.'), data: clients.map(shown) }
       },
     },
     {
@@ -60,19 +59,6 @@ export const CLIENTS: Subject = {
       },
     },
   ],
-}
-
-async function allClients(
-  db: Database,
-  { vendorId, status }: { vendorId: string; status: 'Active' | 'Revoked' | undefined },
-): Promise<ClientRecord[]> {
-  await requireCompany(db, vendorId)
-  const clients: ClientRecord[] = []
-  for (;;) {
-    const page = await listClients(db, { vendorId, status, after: clients.at(-1), limit: PAGE_SIZE })
-    clients.push(...page)
-    if (page.length < PAGE_SIZE) return clients
-  }
 }
 
 const noSuchClient = (vendorId: string, clientId: string) =>

@@ -124,16 +124,32 @@ export const required = (flags: string, description: string): Option =>
 /** Resolves a file name. npm runs scripts in the project's folder; INIT_CWD is the folder it was called from. */
 export const fileAt = ({ env }: Surroundings, name: string): string => resolve(env.INIT_CWD ?? '.', name)
 
-/** Formats rows as aligned columns under their titles. */
-export function table(titles: string[], rows: string[][], empty: string): string {
-  if (rows.length === 0) return empty
-  const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
-  const line = (cells: string[]) =>
-    cells
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return [titles, ...rows].map(line).join('\n')
+/** Formats records as aligned columns, by the title of each member that is shown. */
+export function table<T extends object>(
+  records: readonly T[],
+  titles: { readonly [Member in keyof T]?: string },
+  empty: string,
+): string {
+  if (records.length === 0) return empty
+  const members = Object.keys(titles) as (keyof T)[]
+  const rows = [
+    members.map((member) => titles[member] ?? ''),
+    ...records.map((record) => members.map((member) => shown(record[member]))),
+  ]
+  const widths = members.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function shown(value: unknown): string {
+  if (value instanceof Date) return shownTime(value)
+  return Array.isArray(value) ? value.join(' ') : String(value ?? '-')
 }
 
 /** Formats titles with the text below each, which may be empty. */
@@ -141,5 +157,4 @@ export const sections = (list: readonly [title: string, body: string][]): string
   list.map(([title, body]) => `${title}\n${body}`.trimEnd()).join('\n\n')
 
 /** To the minute, in UTC. */
-export const shownTime = (time: Date | null): string =>
-  time === null ? '-' : `${time.toISOString().slice(0, 16).replace('T', ' ')}Z`
+export const shownTime = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')}Z`

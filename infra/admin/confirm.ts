@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline'
+import { createInterface, type ReadLineOptions } from 'node:readline'
 import type { Surroundings } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
@@ -13,9 +13,16 @@ export async function confirm(
   if (!stdin.isTTY)
     throw new OperatorError(`${effect}\nNothing was changed. Confirm it at a terminal, or add --yes.`)
   stderr.write(`${effect}\nType yes to go on: `)
-  for await (const line of createInterface({ input: stdin, terminal: false })) {
-    if (line.trim() === 'yes') return
-    break
-  }
-  throw new OperatorError('Nothing was changed.')
+  if ((await readLine({ input: stdin, terminal: false }))?.trim() !== 'yes')
+    throw new OperatorError('Nothing was changed.')
+}
+
+/** Resolves with undefined if there is no line: at the end of the input, Ctrl-C or Ctrl-D. */
+export async function readLine(options: ReadLineOptions): Promise<string | undefined> {
+  const lines = createInterface(options)
+  const line = await new Promise<string | undefined>((resolve) => {
+    lines.once('line', resolve).once('close', () => resolve(undefined))
+  })
+  lines.close()
+  return line
 }

@@ -9,11 +9,12 @@ import {
 } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type Subject, shownTime, table } from './commands.ts'
+import { type Subject, table } from './commands.ts'
 import { markSigningKeyRevoked, reencryptSigningKeys, rotateSigningKey } from './keys.ts'
 import { OperatorError } from './operator.ts'
 
 const EXIT_UNREADABLE = 1
+const TITLES = { kid: 'KEY ID', state: 'STATE', alg: 'ALG', activatesAt: 'SIGNS FROM', revokedAt: 'REVOKED' }
 
 export const KEYS: Subject = {
   name: 'key',
@@ -25,19 +26,8 @@ export const KEYS: Subject = {
       description: 'List the keys and their states',
       example: 'key list',
       async run({ db }) {
-        const states = await readStates(db)
-        const rows = states.map(({ key, state }) => [
-          key.kid,
-          state,
-          key.alg,
-          shownTime(key.activatesAt),
-          shownTime(key.revokedAt),
-        ])
-        const titles = ['KEY ID', 'STATE', 'ALG', 'SIGNS FROM', 'REVOKED']
-        return {
-          text: table(titles, rows, 'There are no keys yet.'),
-          data: states.map(({ key, state }) => shown(key, state)),
-        }
+        const keys = (await readStates(db)).map(({ key, state }) => shown(key, state))
+        return { text: table(keys, TITLES, 'There are no keys yet.'), data: keys }
       },
     },
     {

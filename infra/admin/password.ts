@@ -1,13 +1,9 @@
+import { Writable } from 'node:stream'
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
 import type { Surroundings } from './commands.ts'
+import { readLine } from './confirm.ts'
 import { OperatorError } from './operator.ts'
-
-const CTRL_C = '\x03'
-const CTRL_D = '\x04'
-const CTRL_U = '\x15'
-const BACKSPACE = new Set(['\x7f', '\b'])
-const ENTER = new Set(['\r', '\n'])
 
 type Terminal = Pick<Surroundings, 'stdin' | 'stderr'>
 
@@ -44,31 +40,12 @@ async function readAll(input: NodeJS.ReadStream): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Reads a line in raw mode. The terminal shows nothing, so line editing is done here. */
-function askHidden(question: string, { stdin: terminal, stderr }: Terminal): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let typed: string[] = []
-    const finish = (settle: () => void) => {
-      terminal.off('data', onData)
-      terminal.setRawMode(false)
-      terminal.pause()
-      stderr.write('\n')
-      settle()
-    }
-    const onData = (text: string) => {
-      for (const character of text) {
-        if (ENTER.has(character)) return finish(() => resolve(typed.join('')))
-        if (character === CTRL_C || character === CTRL_D)
-          return finish(() => reject(new OperatorError('Cancelled. Nothing was changed.')))
-        if (character === CTRL_U) typed = []
-        else if (BACKSPACE.has(character)) typed.pop()
-        else typed.push(character)
-      }
-    }
-    stderr.write(question)
-    terminal.setEncoding('utf8')
-    terminal.setRawMode(true)
-    terminal.on('data', onData)
-    terminal.resume()
-  })
+/** Reads a line that the terminal does not show. */
+async function askHidden(question: string, { stdin, stderr }: Terminal): Promise<string> {
+  stderr.write(question)
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const typed = await readLine({ input: stdin, output: nowhere, terminal: true, historySize: 0 })
+  stderr.write('\n')
+  if (typed === undefined) throw new OperatorError('Cancelled. Nothing was changed.')
+  return typed
 }

@@ -4,15 +4,16 @@ import { type OperatorContext, required, type Subject, table } from './commands.
 import { askNewPassword } from './password.ts'
 import {
   addMember,
+  changeMember,
   createCompany,
   type NewPerson,
   replacePassword,
   requireCompany,
-  setRole,
-  setStatus,
   unlinkMember,
 } from './people.ts'
 
+const COMPANY_TITLES = { vendorId: 'VENDOR ID', name: 'NAME', timezone: 'TIME ZONE', currency: 'CURRENCY' }
+const MEMBER_TITLES = { email: 'EMAIL', name: 'NAME', role: 'ROLE', status: 'STATUS' }
 const ACCOUNT_OPTIONS = [
   new Option('--existing-account', 'use the existing account for this email address').conflicts('newAccount'),
   new Option(
@@ -78,14 +79,7 @@ export const COMPANIES: Subject = {
       example: 'company list',
       async run({ db }) {
         const companies = await listCompanies(db)
-        const rows = companies.map(({ vendorId, name, timezone, currency }) => [
-          vendorId,
-          name,
-          timezone,
-          currency,
-        ])
-        const titles = ['VENDOR ID', 'NAME', 'TIME ZONE', 'CURRENCY']
-        return { text: table(titles, rows, 'There are no companies yet.'), data: companies }
+        return { text: table(companies, COMPANY_TITLES, 'There are no companies yet.'), data: companies }
       },
     },
   ],
@@ -125,9 +119,7 @@ export const MEMBERS: Subject = {
       async run({ db }, { vendorId }: { vendorId: string }) {
         await requireCompany(db, vendorId)
         const members = await listMembers(db, vendorId)
-        const rows = members.map(({ email, name, role, status }) => [email, name, role, status])
-        const titles = ['EMAIL', 'NAME', 'ROLE', 'STATUS']
-        return { text: table(titles, rows, 'The company has no members.'), data: members }
+        return { text: table(members, MEMBER_TITLES, 'The company has no members.'), data: members }
       },
     },
     {
@@ -136,7 +128,7 @@ export const MEMBERS: Subject = {
       example: 'member set-role ven_acme admin@acme.example owner',
       args: ['vendor_id', 'email', new Argument('<role>').choices(['owner', 'admin', 'member'])],
       async run({ db, by }, given: { vendorId: string; email: string; role: Role }) {
-        const { member, formerOwner } = await setRole(db, { ...given, by })
+        const { member, formerOwner } = await changeMember(db, { ...given, by })
         const also = formerOwner ? ` ${formerOwner.email} is now an admin.` : ''
         return {
           text: `${member.email} now has the role ${given.role} in ${given.vendorId}.${also}`,
@@ -150,7 +142,7 @@ export const MEMBERS: Subject = {
       example: 'member set-status ven_acme admin@acme.example suspended',
       args: ['vendor_id', 'email', new Argument('<status>').choices(['active', 'suspended'])],
       async run({ db, by }, given: { vendorId: string; email: string; status: MembershipStatus }) {
-        const member = await setStatus(db, { ...given, by })
+        const { member } = await changeMember(db, { ...given, by })
         return { text: `${member.email} is now ${given.status} in ${given.vendorId}.`, data: member }
       },
     },

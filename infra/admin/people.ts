@@ -21,7 +21,7 @@ import {
   resetPassword,
   type User,
 } from '#shared/accounts/people.ts'
-import { addPerson, changePerson, type PeopleRefusal } from '#shared/accounts/people-changes.ts'
+import { addPerson, changePerson } from '#shared/accounts/people-changes.ts'
 import { knowEverywhere } from '#shared/accounts/sign-in-places.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
@@ -70,16 +70,17 @@ export async function createCompany(
     timezone: knownTimezone(timezone),
     currency: knownCurrency(currency),
   }
-  if (await findCompany(db, vendorId)) throw new OperatorError(`The company ${vendorId} already exists.`)
+  const taken = new OperatorError(`The company ${vendorId} already exists.`)
+  if (await findCompany(db, vendorId)) throw taken
   const person = await preparePerson(db, owner)
-  await refusingDoubles(`The company ${vendorId} already exists.`, () =>
-    db.transaction(async (transaction) => {
-      await insertCompany(transaction, company)
-      await person.store(transaction)
-      await record(transaction, { vendorId, by }, 'company.created', vendorId, { name: company.name })
-      await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
-    }),
-  )
+  await db.transaction(async (transaction) => {
+    await insertCompany(transaction, company).catch((error) => {
+      throw sqlState(error) === UNIQUE_VIOLATION ? taken : error
+    })
+    await person.store(transaction)
+    await record(transaction, { vendorId, by }, 'company.created', vendorId, { name: company.name })
+    await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
+  })
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
 }
 
@@ -109,62 +110,46 @@ export async function addMember(
   return { ...person.user, role, status: 'active' }
 }
 
-/** Giving someone the role owner makes the current owner an admin. @throws OperatorError if that is not possible. */
-export async function setRole(
+export interface MemberChange {
+  vendorId: string
+  email: string
+  /** A new owner makes the current one an admin. */
+  role?: Role
+  status?: MembershipStatus
+  by: Operator
+}
+
+/** @throws OperatorError if the company has no such member, or would have no active owner. */
+export function changeMember(
   db: Database,
-  { vendorId, email, role, by }: { vendorId: string; email: string; role: Role; by: Operator },
+  { vendorId, email, by, ...change }: MemberChange,
 ): Promise<{ member: Member; formerOwner: User | undefined }> {
-  return changingMember(db, { vendorId, email }, async (transaction, user) => {
-    const { role: before, status } = user
-    if (before === role) return { member: user, formerOwner: undefined }
-    if (before === 'owner')
-      throw new OperatorError(
-        `${user.email} is the owner of ${vendorId}: make another member the owner first.`,
-      )
-    if (role === 'owner' && status === 'suspended')
-      throw new OperatorError(
-        `${user.email} is suspended, and an owner must be active: set the status to active first.`,
-      )
-    return changed(await changePerson(transaction, { vendorId, userId: user.userId, role, by }))
-  })
-}
-
-function changed<T extends object>(outcome: T | PeopleRefusal): T {
-  if (typeof outcome === 'string') throw new OperatorError('The company must have an active owner.')
-  return outcome
-}
-
-/** @throws OperatorError for an owner, who cannot be suspended. */
-export async function setStatus(
-  db: Database,
-  {
-    vendorId,
-    email,
-    status,
-    by,
-  }: { vendorId: string; email: string; status: MembershipStatus; by: Operator },
-): Promise<Member> {
-  return changingMember(db, { vendorId, email }, async (transaction, user) => {
-    if (user.role === 'owner' && status === 'suspended')
-      throw new OperatorError(`${user.email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
-    const change = { vendorId, userId: user.userId, status, by }
-    return changed(await changePerson(transaction, change)).member
-  })
-}
-
-/** Serialises changes to a company's people, so that a check still holds when the change is made. */
-function changingMember<T>(
-  db: Database,
-  { vendorId, email }: { vendorId: string; email: string },
-  change: (transaction: Queryable, member: Member) => Promise<T>,
-): Promise<T> {
   return db.transaction(async (transaction) => {
+    // So that what is checked still holds when the change is made.
     await lockMembers(transaction, vendorId)
     await requireCompany(transaction, vendorId)
     const member = await findMemberByEmail(transaction, { vendorId, email })
     if (!member) throw new OperatorError(`${normalizedEmail(email)} does not belong to ${vendorId}.`)
-    return change(transaction, member)
+    refuseWithoutOwner(member, vendorId, change)
+    const outcome = await changePerson(transaction, { vendorId, userId: member.userId, ...change, by })
+    if (typeof outcome !== 'string') return outcome
+    throw new OperatorError('The company must have an active owner.')
   })
+}
+
+function refuseWithoutOwner(
+  { email, role, status }: Member,
+  vendorId: string,
+  change: Pick<MemberChange, 'role' | 'status'>,
+): void {
+  if (role === 'owner' && change.role && change.role !== 'owner')
+    throw new OperatorError(`${email} is the owner of ${vendorId}: make another member the owner first.`)
+  if (role === 'owner' && change.status === 'suspended')
+    throw new OperatorError(`${email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
+  if (change.role === 'owner' && status === 'suspended')
+    throw new OperatorError(
+      `${email} is suspended, and an owner must be active: set the status to active first.`,
+    )
 }
 
 /** Also ends every session of the user. @throws OperatorError unless there is exactly one such account. */
@@ -285,15 +270,6 @@ async function onlyOneOf(db: Queryable, accounts: readonly Account[]): Promise<A
   throw new OperatorError(
     `${accounts[0]?.email} has several accounts, of ${await companiesOf(db, accounts)}. Nothing says which is this person's: repeat the command with --new-account.`,
   )
-}
-
-async function refusingDoubles<T>(sentence: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (sqlState(error) === UNIQUE_VIOLATION) throw new OperatorError(sentence)
-    throw error
-  }
 }
 
 function checkedName(name: string): string {

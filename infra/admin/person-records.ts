@@ -17,21 +17,12 @@ interface PersonEntry {
   detail: { email?: unknown }
 }
 
-interface PersonInvitation {
-  vendorId: string
-  userId: string
-  email: string
-  name: string
-  role: string
-  createdAt: Date
-  expiresAt: Date
-}
-
 /** Someone about whom something is stored. */
 export interface Person {
   /** Accounts, also those that have ended, and the ids that invitations gave. */
   ids: string[]
-  invitations: PersonInvitation[]
+  /** As they are exported. */
+  invitations: { vendorId: string; userId: string }[]
   /** What the person did, and what was done about the person; oldest first. */
   entries: PersonEntry[]
 }
@@ -84,7 +75,7 @@ async function accountsOf(db: Queryable, { userId, email, vendorId }: Search): P
 async function invitationsOf(
   db: Queryable,
   { userId, email, vendorId }: Search,
-): Promise<PersonInvitation[]> {
+): Promise<Person['invitations']> {
   const { rows } = await db.raw(
     `select vendor_id as "vendorId", user_id as "userId", email, name, role, created_at as "createdAt",
        expires_at as "expiresAt"

@@ -14,12 +14,13 @@ import {
   type Subject,
   type Surroundings,
 } from './commands.ts'
+import { COMPANY_ERASE } from './company-erase.ts'
 import { CONFIG, REDIS_USERS } from './config-commands.ts'
 import { confirm } from './confirm.ts'
-import { COMPANY_ERASE, PERSONS } from './erasure-commands.ts'
 import { KEYS } from './key-commands.ts'
 import { createOperator, OperatorError, operatorStores } from './operator.ts'
 import { COMPANIES, MEMBERS, PASSWORDS } from './people-commands.ts'
+import { PERSONS } from './persons.ts'
 import { RESTORE } from './restore-commands.ts'
 import { SERVICES } from './services.ts'
 import { createTrail } from './trail.ts'

@@ -176,16 +176,18 @@ function inWords(
   }: { erase: string[]; unproven: string[]; active: number; changes: LoggedEvidence['changes'] },
 ): string {
   const revoked = [
-    ...clients.map(({ clientId, vendorId, name }) => ['client', clientId, `${vendorId}, ${name}`]),
-    ...keys.map((kid) => ['key', kid, '']),
-    ...tokens.map((jti) => ['token', jti, '']),
+    ...clients.map(({ clientId, vendorId, name }) => ({
+      what: 'client',
+      id: clientId,
+      of: `${vendorId}, ${name}`,
+    })),
+    ...keys.map((id) => ({ what: 'key', id, of: '' })),
+    ...tokens.map((id) => ({ what: 'token', id, of: '' })),
   ]
-  const lost = changes
-    .slice(0, CHANGES_SHOWN)
-    .map(({ at, vendorId, userId, route }) => [at.toISOString(), vendorId, userId, route])
+  const lost = changes.slice(0, CHANGES_SHOWN).map((change) => ({ ...change, at: change.at.toISOString() }))
   return sections([
     ['All access is blocked until you run "restore confirm". All sessions and invitations have ended.', ''],
-    ['Revoked again:', table(['WHAT', 'ID', ''], revoked, 'nothing')],
+    ['Revoked again:', table(revoked, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')],
     [
       'Erased since then, and back. Erase again (the audit trail of the admin command must be among the logs):',
       erase.join('\n') || 'nothing',
@@ -193,7 +195,7 @@ function inWords(
     ['Not proven:', unproven.map((sentence) => `- ${sentence}`).join('\n')],
     [
       `Changes in the workspace since then (${changes.length} in the logs; all may be lost):`,
-      table(['TIME', 'COMPANY', 'PERSON', 'REQUEST'], lost, 'none'),
+      table(lost, { at: 'TIME', vendorId: 'COMPANY', userId: 'PERSON', route: 'REQUEST' }, 'none'),
     ],
     [
       `${active} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`,

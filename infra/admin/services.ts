@@ -2,7 +2,7 @@ import { type Operator, record } from '#shared/accounts/activity.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { required, type Subject, shownTime, table } from './commands.ts'
+import { required, type Subject, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 /** A service that may introspect tokens. */
@@ -14,6 +14,7 @@ export interface Service {
 }
 
 const SERVICE = 'service_id as "serviceId", name, created_at as "createdAt", revoked_at as "revokedAt"'
+const TITLES = { serviceId: 'SERVICE ID', name: 'NAME', createdAt: 'CREATED', revokedAt: 'REVOKED' }
 const NAME = /^[^\p{C}]{1,100}$/u
 
 export const SERVICES: Subject = {
@@ -40,14 +41,7 @@ export const SERVICES: Subject = {
         const { rows: services } = await db.raw(
           `select ${SERVICE} from services order by created_at desc, service_id`,
         )
-        const rows = services.map(({ serviceId, name, createdAt, revokedAt }: Service) => [
-          serviceId,
-          name,
-          shownTime(createdAt),
-          shownTime(revokedAt),
-        ])
-        const titles = ['SERVICE ID', 'NAME', 'CREATED', 'REVOKED']
-        return { text: table(titles, rows, 'There are no services yet.'), data: services }
+        return { text: table<Service>(services, TITLES, 'There are no services yet.'), data: services }
       },
     },
     {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { runAdmin, spawnAdmin } from '../support/admin.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
@@ -49,6 +51,17 @@ describe('npm run admin', () => {
     const { code, stderr } = await spawnAdmin(['clients', 'destroy'], { env: {} })
     assert.equal(code, 64)
     assert.match(stderr, /error: unknown command 'destroy'/)
+  })
+
+  it('ends quietly when the reader of its output has seen enough', async () => {
+    const child = spawn(process.execPath, ['infra/admin/main.ts', 'config', 'reference'])
+    child.stdout.destroy()
+    let stderr = ''
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    const [code] = await once(child, 'close')
+    assert.deepEqual([code, stderr], [0, ''])
   })
 
   it('takes piped input', async () => {

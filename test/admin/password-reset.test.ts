@@ -47,6 +47,14 @@ describe('admin password reset', () => {
     assert.ok(await verifyPassword('  spaced pässword  ', await stored()))
   })
 
+  it('takes an address that begins like the id of a company for an address', async () => {
+    const email = 'ven_kim@acme.example'
+    await operator.db('users').update({ email })
+    const { code, stderr } = await operator.admin(['password', 'reset', email], NEW)
+    assert.equal(code, 0, stderr)
+    assert.ok(await verifyPassword(NEW, await stored()))
+  })
+
   it('refuses an unknown account, before it asks', async () => {
     const { code, stderr } = await operator.admin(['password', 'reset', 'nobody@acme.example'], NEW)
     assert.equal(code, 1)

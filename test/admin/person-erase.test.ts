@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import knex from 'knex'
-import { erasePerson } from '../../infra/admin/erasure.ts'
+import { erasePerson } from '../../infra/admin/persons.ts'
 import { runAdmin } from '../support/admin.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { everything, holding } from '../support/everything.ts'
@@ -120,6 +120,16 @@ describe('admin person', () => {
   })
 
   describe('erase', () => {
+    it('says what it will do, and does nothing without a yes', async () => {
+      const { code, stderr } = await admin('person', 'erase', kimId)
+      assert.equal(code, 1)
+      assert.equal(
+        stderr,
+        `${kimId}, known to ${vendorId}, will be erased permanently. All access ends at once.\nNothing was changed. Confirm it at a terminal, or add --yes.\n`,
+      )
+      assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 200)
+    })
+
     it('refuses an owner, who must hand over first, and changes nothing', async () => {
       const before = await everything(api.db, api.redis)
       const { code, stderr } = await admin('person', 'erase', owner.email, '--yes')

@@ -160,7 +160,11 @@ describe('admin restore', () => {
       await fencedLongAgo()
       const late = join(folder, 'late.log')
       const [from, to] = [new Date(), new Date(Date.now() + 60_000)]
-      await writeFile(late, `${JSON.stringify({ time: from })}\n?\n${JSON.stringify({ time: to })}`)
+      const erased = [
+        { time: to, event: 'activity', action: 'person.erased', subject: 'usr_gone' },
+        { time: to, event: 'activity', action: 'company.erased', subject: 'ven_gone' },
+      ].map((line) => JSON.stringify(line))
+      await writeFile(late, `${JSON.stringify({ time: from })}\n?\n${erased.join('\n')}`)
       const { json, stderr } = await runAdmin(
         ['restore', 'fence', '--since', since.toISOString(), '--log', late, '--json', '--yes'],
         { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('auth') } },
@@ -175,6 +179,7 @@ describe('admin restore', () => {
           '1 lines of the logs are unreadable.',
         ],
       )
+      assert.deepEqual(json.erase, ['company erase ven_gone --yes', 'person erase usr_gone --yes'])
       assert.match(redis, /^Redis could not be read, so it proves nothing: .*NOPERM.*[^.]\.$/)
       assert.match(people, /new passwords are as they were/)
     })
@@ -370,6 +375,7 @@ describe('admin restore', () => {
 
   for (const [what, time] of [
     ['without its offset', '2026-01-31T09:00'],
+    ['without its offset, as Postgres takes it', '2026-01-31 09:00:00'],
     ['on a day that does not exist', '2026-11-31T09:00:00Z'],
     ['at an hour that does not exist', '2026-01-31T25:00:00Z'],
   ] as const)

@@ -18,9 +18,14 @@ describe('npm run admin at a terminal', () => {
 
   const stored = async () => (await operator.db('users').first()).password_hash
 
+  const typed = (...lines: string[]) => typedInto('password reset owner@acme.example', ...lines)
+
   /** Types lines as they are asked for. */
-  async function typed(...lines: string[]): Promise<{ code: number | null; shown: string }> {
-    const command = `"${process.execPath}" infra/admin/main.ts password reset owner@acme.example`
+  async function typedInto(
+    args: string,
+    ...lines: string[]
+  ): Promise<{ code: number | null; shown: string }> {
+    const command = `"${process.execPath}" infra/admin/main.ts ${args}`
     const child = spawn('script', ['-qec', command, '/dev/null'], {
       env: { ...process.env, ...operator.env },
     })
@@ -52,6 +57,21 @@ describe('npm run admin at a terminal', () => {
     assert.equal(code, 1)
     assert.match(shown, /The two passwords differ\. Nothing was changed\./)
     assert.ok(await verifyPassword(PASSWORD, await stored()))
+  })
+
+  it('revokes a service once yes is typed, and not before', async () => {
+    const { serviceId } = (await operator.admin(['service', 'create', '--name', 'Boost', '--json'])).json
+    const isRevoked = async () => (await operator.db('services').first()).revoked_at !== null
+    const refused = await typedInto(`service revoke ${serviceId}`, 'no\r')
+    assert.equal(refused.code, 1)
+    assert.match(
+      refused.shown,
+      /^svc_\w+ \(Boost\) will be revoked permanently.*\r\nType yes to go on: no\r\nNothing was changed\.\r\n$/,
+    )
+    assert.equal(await isRevoked(), false)
+    const { code, shown } = await typedInto(`service revoke ${serviceId}`, 'yes\r')
+    assert.equal(code, 0, shown)
+    assert.equal(await isRevoked(), true)
   })
 
   it('changes no password at Ctrl-C', async () => {
