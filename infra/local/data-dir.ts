@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat, statfs } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,10 +10,6 @@ import { errorCode, Failure } from './failure.ts'
 export const AUDIT_FILE = 'audit.ndjson'
 /** A folder with one of these is the local stack's own. */
 const OWN_NAMES = ['secrets.json', 'postgres']
-const MIB = 1_048_576
-/** A new Postgres needs about 60 MiB with its first log files. Redis and the rest need very little. */
-const ROOM_FOR_FIRST_START_MIB = 160
-const ROOM_FOR_START_MIB = 48
 /** The Postgres of a stack that was killed stops within a second or two. */
 const END_DEADLINE_MS = 5_000
 const END_POLL_MS = 100
@@ -30,19 +26,14 @@ export interface DataDir {
  * Creates the folder at the first start, and reserves it for this process until `release` or the end of the process.
  * @throws Failure if it is unusable, belongs to another user, has other contents, or is in use by another stack.
  */
-export async function openDataDir(
-  path: string,
-  { roomNeeded_MiB }: { roomNeeded_MiB?: number } = {},
-): Promise<DataDir> {
-  const names = await usableFolder(path)
+export async function openDataDir(path: string): Promise<DataDir> {
+  await createFolder(path)
   await requireOwner(path)
   const lock = await takeLock(path)
   try {
     await requireNoPostgres(path)
     // Postgres, Redis and the services then run as another user. Everything inside is closed to others anyway.
     if (process.getuid?.() === 0) await chmod(path, 0o711)
-    const first = !names.includes('postgres')
-    await requireRoom(path, roomNeeded_MiB ?? (first ? ROOM_FOR_FIRST_START_MIB : ROOM_FOR_START_MIB))
   } catch (error) {
     lock?.close()
     throw error
@@ -50,29 +41,15 @@ export async function openDataDir(
   return { path, at: (name) => join(path, name), release: () => void lock?.close() }
 }
 
-/** Returns the names of its entries. */
-async function usableFolder(path: string): Promise<string[]> {
+async function createFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const names = await readdir(path)
-    if (names.length > 0 && !OWN_NAMES.some((name) => names.includes(name)))
-      throw new Failure(`DATA_DIR ${path} contains other files: set it to a new or empty folder.`)
-    return names
+    if (names.length === 0 || OWN_NAMES.some((name) => names.includes(name))) return
   } catch (error) {
-    const reason = WHY_UNUSABLE[errorCode(error) ?? '']
-    if (!reason) throw error
-    throw new Failure(`DATA_DIR ${path} ${reason}: set it to a writable folder.`)
+    throw new Failure(`DATA_DIR ${path} cannot be used (${errorCode(error)}): set it to a writable folder.`)
   }
-}
-
-const WHY_UNUSABLE: Record<string, string> = {
-  EEXIST: 'is a file',
-  ENOTDIR: 'is a file, or lies below one',
-  EACCES: 'may not be written by this user',
-  EPERM: 'may not be written by this user',
-  EROFS: 'is on a read-only disk',
-  ENOENT: 'leads nowhere',
-  ENAMETOOLONG: 'is too long',
+  throw new Failure(`DATA_DIR ${path} contains other files: set it to a new or empty folder.`)
 }
 
 /**
@@ -125,15 +102,6 @@ async function requireOwner(path: string): Promise<void> {
   if (uid === process.getuid?.() || process.getuid === undefined) return
   throw new Failure(
     `DATA_DIR ${path} belongs to another user (uid ${uid}): start as that user, or set DATA_DIR to another folder.`,
-  )
-}
-
-async function requireRoom(path: string, needed_MiB: number): Promise<void> {
-  const { bavail, bsize } = await statfs(path)
-  const free_MiB = Math.floor((bavail * bsize) / MIB)
-  if (free_MiB >= needed_MiB) return
-  throw new Failure(
-    `The disk that holds DATA_DIR ${path} is full: ${free_MiB} MiB are free, but ${needed_MiB} MiB are needed: make room, or set DATA_DIR to a folder on another disk.`,
   )
 }
 

@@ -88,7 +88,7 @@ async function becomesReady(url: string, child: Child, { name, signal }: Service
   for (;;) {
     signal?.throwIfAborted()
     const end = child.end()
-    if (end === `exit code ${EXIT_CONFIG}`) throw new ConfigError(child.output())
+    if (end === `exit code ${EXIT_CONFIG}`) throw new ConfigError(`${name} refuses its settings.`)
     if (end !== undefined) throw new Failure(`${name} did not start (${explained(end)})${lastWords(child)}`)
     if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastWords(child)}`)
     if (await answersOk(`${url}/readyz`)) return

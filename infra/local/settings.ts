@@ -85,15 +85,12 @@ export function localSettings(env: NodeJS.ProcessEnv) {
   const given = readConfig(env, LOCAL_SHAPE)
   const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = given
   const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = given
-  requireDistinctPorts([PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT])
+  const ports = { PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT }
+  requireDistinct(ports)
   const baseUrl = `http://localhost:${PORT}`
   const isPassedOn = (name: string): boolean => !NOT_PASSED_ON.has(name.replace(/_FILE$/, ''))
   return {
-    port: PORT,
-    authPort: AUTH_PORT,
-    apiPort: API_PORT,
-    authMetricsPort: AUTH_METRICS_PORT,
-    apiMetricsPort: API_METRICS_PORT,
+    ports,
     dataDir: resolve(given.DATA_DIR),
     demoPassword: given.DEMO_PASSWORD,
     databaseUrl: given.DATABASE_URL,
@@ -115,11 +112,10 @@ export function localSettings(env: NodeJS.ProcessEnv) {
   }
 }
 
-function requireDistinctPorts(ports: number[]): void {
-  if (ports.some((n) => n > HIGHEST_PORT))
+function requireDistinct(ports: Record<string, number>): void {
+  const numbers = Object.values(ports)
+  if (numbers.some((n) => n > HIGHEST_PORT))
     throw new ConfigError('PORT: must leave room for the four ports that follow it by default')
-  if (new Set(ports).size < ports.length)
-    throw new ConfigError(
-      'PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT: must be different ports',
-    )
+  if (new Set(numbers).size < numbers.length)
+    throw new ConfigError(`${Object.keys(ports).join(', ')}: must be different ports`)
 }

@@ -68,11 +68,7 @@ export interface LocalStack {
  */
 export async function startLocalStack(parts: Parts, options: LocalStackOptions): Promise<LocalStack> {
   const { settings, say, signal } = options
-  await requireFreePort(settings.port, 'PORT')
-  await requireFreePort(settings.authPort, 'AUTH_PORT')
-  await requireFreePort(settings.apiPort, 'API_PORT')
-  await requireFreePort(settings.authMetricsPort, 'AUTH_METRICS_PORT')
-  await requireFreePort(settings.apiMetricsPort, 'API_METRICS_PORT')
+  for (const [name, port] of Object.entries(settings.ports)) await requireFreePort(port, name)
   const dataDir = await openDataDir(settings.dataDir)
   parts.add({ stop: async () => dataDir.release() })
   const secrets = await localSecrets(dataDir)
@@ -123,18 +119,18 @@ async function bringUp(
   })
   signal?.throwIfAborted()
   const gateway = await startGateway({
-    port: settings.port,
-    auth: { host: '127.0.0.1', port: settings.authPort },
-    api: { host: '127.0.0.1', port: settings.apiPort },
+    port: settings.ports.PORT,
+    auth: { host: '127.0.0.1', port: settings.ports.AUTH_PORT },
+    api: { host: '127.0.0.1', port: settings.ports.API_PORT },
     pages,
     apiResource: settings.apiResource,
   })
   parts.add(gateway, await writeRunning(dataDir, running))
   return {
-    baseUrl: `http://localhost:${settings.port}`,
-    authUrl: `http://127.0.0.1:${settings.authPort}`,
-    apiUrl: `http://127.0.0.1:${settings.apiPort}`,
-    metricsUrls: [settings.authMetricsPort, settings.apiMetricsPort].map(
+    baseUrl: `http://localhost:${settings.ports.PORT}`,
+    authUrl: `http://127.0.0.1:${settings.ports.AUTH_PORT}`,
+    apiUrl: `http://127.0.0.1:${settings.ports.API_PORT}`,
+    metricsUrls: [settings.ports.AUTH_METRICS_PORT, settings.ports.API_METRICS_PORT].map(
       (port) => `http://127.0.0.1:${port}/metrics`,
     ),
     auditFile,
@@ -275,14 +271,14 @@ async function startServices(
     say(`The ${name}: on 127.0.0.1:${port}`)
     return running
   }
-  const auth = await start('auth', 'authorization server', settings.authPort, {
-    METRICS_PORT: String(settings.authMetricsPort),
+  const auth = await start('auth', 'authorization server', settings.ports.AUTH_PORT, {
+    METRICS_PORT: String(settings.ports.AUTH_METRICS_PORT),
     KEY_ENCRYPTION_KEY: keyEncryptionKey,
   })
   // Started second, since it fetches the authorization server's keys before it is ready.
-  const api = await start('api', 'resource API', settings.apiPort, {
-    JWKS_URL: `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`,
-    METRICS_PORT: String(settings.apiMetricsPort),
+  const api = await start('api', 'resource API', settings.ports.API_PORT, {
+    JWKS_URL: `http://127.0.0.1:${settings.ports.AUTH_PORT}/v1/oauth/jwks`,
+    METRICS_PORT: String(settings.ports.API_METRICS_PORT),
   })
   return { auth, api }
 }
