@@ -191,10 +191,12 @@ describe('the refused requests of clients', () => {
 
     it('explains a revoked client, by whom and when', async () => {
       const good = await token()
+      const replacement = await api.createClient({ vendorId, replaces: clientId })
       await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`, {
         token: owner.sessionToken,
       })
       const { json } = await soon(await daily(good))
+      assert.ok(json.advice.startsWith(`Deploy its replacement, ${replacement.clientId}`))
       assert.match(json.reason, /^The client was revoked at \d{4}-\d\d-\d\dT[\d:.]+Z by A owner\.$/)
       assert.equal(json.status, 401)
     })

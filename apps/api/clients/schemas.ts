@@ -200,9 +200,10 @@ export const ClientRotation = z
       })
       .meta({ id: 'RotationReplacement' })
       .nullable(),
-    refusedSinceRevoke: z
-      .object({ count, lastAt: instant.nullable(), addresses: z.array(z.string()) })
-      .meta({ description: 'Requests with its secret or its tokens, refused because it is revoked.' }),
+    refusedSinceRevoke: z.object({ count, lastAt: instant.nullable(), addresses: z.array(z.string()) }).meta({
+      description:
+        'Requests with its secret or its tokens, refused because it is revoked: of the last 24 hours, at most 200.',
+    }),
     seenSince: instant,
     armed: z
       .object({

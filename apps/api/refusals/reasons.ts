@@ -180,7 +180,9 @@ function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanatio
   const { name } = revokerOf(client)
   return {
     reason: `The client was revoked at ${client.revokedAt.toISOString()} by ${name}.`,
-    advice: REPLACE,
+    advice: client.replacedBy
+      ? `Deploy its replacement, ${client.replacedBy}, or create one if that is revoked too.`
+      : REPLACE,
   }
 }
 

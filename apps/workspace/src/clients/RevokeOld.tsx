@@ -172,40 +172,40 @@ function ArmedNotice({ armed, actions }: { armed: Armed; actions: ReactNode }) {
   )
 }
 
+/** The service keeps refusals for a day, and so many of a client. */
+const REFUSALS_KEPT_MS = 86_400_000
+const REFUSALS_KEPT = 200
+
 function Refused({ old, rotation }: RevokeOldProps) {
-  const { count, lastAt, addresses } = rotation?.refusedSinceRevoke ?? {
-    count: 0,
-    lastAt: null,
-    addresses: [],
-  }
+  const now = useNow()
+  if (old.revokedAt === null) return null
+  const isRecent = now.getTime() - Date.parse(old.revokedAt) < REFUSALS_KEPT_MS
   return (
     <>
       <p>
-        {old.revokedAt && (
-          <>
-            Revoked on <Time at={old.revokedAt} format={weekdayTime} /> by <bdi>{old.revokedBy?.name}</bdi>.
-          </>
-        )}
+        Revoked on <Time at={old.revokedAt} format={weekdayTime} /> by <bdi>{old.revokedBy?.name}</bdi>.
       </p>
       <p>
-        Refused since:{' '}
-        {!rotation ? (
-          '–'
-        ) : lastAt === null ? (
-          'no request'
-        ) : (
-          <>
-            {count.toLocaleString('en')} {count === 1 ? 'request' : 'requests'}, the last on{' '}
-            <Time at={lastAt} format={weekdayTime} /> (<Ago at={lastAt} />
-            ), from{' '}
-            {addresses.map((address) => (
-              <code key={address} className="not-first-of-type:before:content-[',_']">
-                {address}
-              </code>
-            ))}
-          </>
-        )}
+        {isRecent ? 'Refused since: ' : 'Refused in the last 24 hours: '}
+        {rotation ? <Refusals {...rotation.refusedSinceRevoke} /> : '–'}
       </p>
+    </>
+  )
+}
+
+function Refusals({ count, lastAt, addresses }: ClientRotation['refusedSinceRevoke']) {
+  if (lastAt === null) return 'no request'
+  return (
+    <>
+      {count >= REFUSALS_KEPT && 'at least '}
+      {count} {count === 1 ? 'request' : 'requests'}, the last on <Time at={lastAt} format={weekdayTime} /> (
+      <Ago at={lastAt} />
+      ), from{' '}
+      {addresses.map((address) => (
+        <code key={address} className="not-first-of-type:before:content-[',_']">
+          {address}
+        </code>
+      ))}
     </>
   )
 }

@@ -125,7 +125,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
       <tbody>
         {addresses.map((address) => (
           <tr key={address}>
-            <th scope="row" className="wrap">
+            <th scope="row" className="wrap min-w-[16ch]">
               <code>{address}</code>
             </th>
             <UsedAt at={before.get(address)} />
