@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Operator as Actor } from '#shared/accounts/activity.ts'
 import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared/process/config.ts'
-import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { AUDIT_FILE } from '../local/data-dir.ts'
@@ -108,22 +108,6 @@ async function localStack(dataDir: string): Promise<RunningStack> {
   throw new OperatorError(`No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL.`)
 }
 
-/** Dependencies of an operator's command. */
-export interface Operator {
-  db: Database
-  /** The operator named in the activity. */
-  by: Actor
-  /** @throws OperatorError without REDIS_URL. */
-  revocation(): Revocation
-  /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
-  redis(): Redis
-  /** The Redis for refused requests, which may still be connecting. @throws OperatorError without REDIS_URL. */
-  usageRedis(): Redis
-  /** Rejects with OperatorError without KEY_ENCRYPTION_KEY, and with ConfigError or KeyCommandError if it cannot be had. */
-  encryptionKey(): Promise<Buffer[]>
-  close(): Promise<void>
-}
-
 /** The operating system user, who may have only a number in a container. */
 export function osUser(): string {
   try {
@@ -133,13 +117,16 @@ export function osUser(): string {
   }
 }
 
+/** What an operator's command works with. */
+export type Operator = ReturnType<typeof createOperator>
+
 export function createOperator(
   { databaseUrl, redisUrl, usageRedisUrl, keyEncryptionKey }: OperatorStores,
   {
     name = osUser(),
     activityLog = () => {},
   }: { name?: string | undefined; activityLog?: (entry: object) => void } = {},
-): Operator {
+) {
   const db = createPostgres({
     url: databaseUrl,
     poolSize: 2,
@@ -155,20 +142,26 @@ export function createOperator(
     closing.push(() => redis.disconnect())
     return redis
   }
+  const by: Actor = { name }
   return {
     db,
-    by: { name },
+    /** The operator named in the activity. */
+    by,
+    /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
     redis: () => connectRedis(),
+    /** The Redis for refused requests, which may still be connecting. @throws OperatorError without REDIS_URL. */
     usageRedis: () => connectRedis(usageRedisUrl),
+    /** @throws OperatorError without REDIS_URL. */
     revocation: () => createRevocation({ redis: connectRedis(), db }),
-    async encryptionKey() {
+    /** Rejects with OperatorError without KEY_ENCRYPTION_KEY, and with ConfigError if it is invalid. */
+    async encryptionKey(): Promise<Buffer[]> {
       const keys = await keyEncryptionKey()
       if (keys) return keys
       throw new OperatorError(
         'Set KEY_ENCRYPTION_KEY too (or KEY_ENCRYPTION_KEY_FILE), to the value that the authorization server uses. It encrypts the new key.',
       )
     },
-    async close() {
+    async close(): Promise<void> {
       for (const close of closing) close()
       await db.destroy()
     },

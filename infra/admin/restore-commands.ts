@@ -14,7 +14,7 @@ import {
   revokeAgain,
   whyFenced,
 } from './restore.ts'
-import { type LoggedEvidence, readLoggedEvidence } from './restore-log.ts'
+import { type LoggedChange, type LoggedEvidence, readLoggedEvidence } from './restore-log.ts'
 import { readTime, TIME_FORMS } from './time.ts'
 
 const REDIS_WAIT_MS = 5_000
@@ -113,6 +113,17 @@ async function askRedis<Found>(
   }
 }
 
+interface FenceReport {
+  since: Date
+  revoked: RevokedAgain
+  /** Commands that repeat erasures. */
+  erase: string[]
+  /** Sentences. */
+  unproven: string[]
+  activeClients: number
+  changes: LoggedChange[]
+}
+
 async function fence(operator: Operator, since: Date, files: readonly string[]): Promise<Outcome> {
   const { db, by } = operator
   await keepFenced(db, { since, by })
@@ -121,33 +132,28 @@ async function fence(operator: Operator, since: Date, files: readonly string[]):
   const inRedis = await askRedis(operator, (redis) => provenByRedis(db, redis))
   const proven = 'found' in inRedis ? [logged, inRedis.found] : [logged]
   const revoked = await revokeAgain(db, proven, { now_ms, by })
-  const unproven = unprovenSince(since, {
-    logged,
-    redisFailed: 'failed' in inRedis ? inRedis.failed : undefined,
-    now_ms,
-  })
-  const active = await countActive(db)
-  const { changes } = logged
+  const redisFailure = 'failed' in inRedis ? inRedis.failed : undefined
   // Companies first: an owner can be erased once the company is.
   const ids = [...logged.erased].sort().reverse()
   const erase = ids.map((id) => `${id.startsWith('ven_') ? 'company' : 'person'} erase ${id} --yes`)
-  return {
-    text: inWords(revoked, { erase, unproven, active, changes }),
-    data: { since, revoked, erase, unproven, activeClients: active, changes },
+  const report: FenceReport = {
+    since,
+    revoked,
+    erase,
+    unproven: unprovenSince(since, logged, { redisFailure, now_ms }),
+    activeClients: await countActive(db),
+    changes: logged.changes,
   }
+  return { text: inWords(report), data: report }
 }
 
 /** Returns a sentence for each thing that neither Redis nor the logs can prove. */
 function unprovenSince(
   since: Date,
-  {
-    logged,
-    redisFailed,
-    now_ms,
-  }: { logged: LoggedEvidence; redisFailed: string | undefined; now_ms: number },
+  { from, to, unreadable }: LoggedEvidence,
+  { redisFailure, now_ms }: { redisFailure: string | undefined; now_ms: number },
 ): string[] {
   const found: string[] = []
-  const { from, to, unreadable } = logged
   const inLog = 'Clients and keys that were revoked'
   if (!from || !to)
     found.push(
@@ -157,7 +163,7 @@ function unprovenSince(
     found.push(`The logs begin at ${from.toISOString()}. ${inLog} before that may work again.`)
   if (to) found.push(`The logs end at ${to.toISOString()}. Later revocations are not in them.`)
   if (unreadable > 0) found.push(`${unreadable} lines of the logs are unreadable.`)
-  if (redisFailed) found.push(`Redis could not be read, so it proves nothing: ${redisFailed}.`)
+  if (redisFailure) found.push(`Redis could not be read, so it proves nothing: ${redisFailure}.`)
   else if (now_ms - since.getTime() > HOUR_MS || !from)
     found.push('Redis remembers a client for an hour, and nothing from before it was last emptied.')
   found.push(
@@ -166,16 +172,9 @@ function unprovenSince(
   return found
 }
 
-function inWords(
-  { clients, keys, tokens }: RevokedAgain,
-  {
-    erase,
-    unproven,
-    active,
-    changes,
-  }: { erase: string[]; unproven: string[]; active: number; changes: LoggedEvidence['changes'] },
-): string {
-  const revoked = [
+function inWords({ revoked, erase, unproven, activeClients, changes }: FenceReport): string {
+  const { clients, keys, tokens } = revoked
+  const again = [
     ...clients.map(({ clientId, vendorId, name }) => ({
       what: 'client',
       id: clientId,
@@ -187,7 +186,7 @@ function inWords(
   const lost = changes.slice(0, CHANGES_SHOWN).map((change) => ({ ...change, at: change.at.toISOString() }))
   return sections([
     ['All access is blocked until you run "restore confirm". All sessions and invitations have ended.', ''],
-    ['Revoked again:', table(revoked, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')],
+    ['Revoked again:', table(again, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')],
     [
       'Erased since then, and back. Erase again (the audit trail of the admin command must be among the logs):',
       erase.join('\n') || 'nothing',
@@ -198,7 +197,7 @@ function inWords(
       table(lost, { at: 'TIME', vendorId: 'COMPANY', userId: 'PERSON', route: 'REQUEST' }, 'none'),
     ],
     [
-      `${active} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`,
+      `${activeClients} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`,
       '',
     ],
   ])
