@@ -11,6 +11,7 @@ const PUBLIC = new Set([
   '/.well-known/openid-configuration',
   '/.well-known/oauth-protected-resource',
   '/openapi.json',
+  '/openapi/integrations.json',
 ])
 const isPublic = (path: string): boolean => PUBLIC.has(path) || /^\/docs(?:\/|$)/.test(path)
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -24,6 +25,7 @@ const OTHER_PATHS = [
   '/metrics',
   '/docs',
   '/openapi.json',
+  '/openapi/integrations.json',
   '/v1/nothing',
 ]
 
