@@ -4,7 +4,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems/problems.ts'
-import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/oauth-errors.ts'
+import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import type { Operation, Parameter } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { answerOf, exampleIn, parameterOf } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
@@ -390,7 +390,12 @@ describe('discovery', () => {
 
     it('answers the type URL of every problem, and explains every error and every scope', () => {
       const errors = idsOf(pages.get('/docs/errors'))
-      for (const code of Object.keys(PROBLEMS)) assert.ok(errors.includes(`problem-${code}`), code)
+      for (const [code, { status }] of Object.entries(PROBLEMS)) {
+        assert.ok(errors.includes(`problem-${code}`), code)
+        const heading = `href="#problem-${code}"><code>${code}</code> ${status}</a></h3>`
+        const [, causeAndCure = ''] = (pages.get('/docs/errors') ?? '').split(heading)
+        assert.match(causeAndCure, /^\s*<p>\S.*<\/p>\s*<p><strong>What to do:<\/strong> \S/, code)
+      }
       for (const error of Object.keys(OAUTH_ERRORS)) assert.ok(errors.includes(`oauth-${error}`), error)
       for (const scope of SCOPES) assert.ok(idsOf(pages.get('/docs/scopes')).includes(scope), scope)
     })

@@ -1,28 +1,28 @@
-import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
+import { readFileSync } from 'node:fs'
+import { CALLBACK_URL_PROBLEMS } from '#shared/problems/callback-url-problems.ts'
+import { PROBLEMS } from '#shared/problems/problems.ts'
 import { table } from './markdown.ts'
-import { OAUTH_ERRORS } from './oauth-errors.ts'
-import { type Advice, problemAdvice } from './problem-advice.ts'
 
-/** The anchors of an error: `problem-` for those of the resource API, `oauth-` for those of the authorization server. */
-export const problemAnchor = (problem: string): string => `problem-${problem}`
-export const oauthAnchor = (error: string): string => `oauth-${error}`
+/** The page that explains every error. */
+const PAGE = readFileSync(new URL('pages/errors.md', import.meta.url), 'utf8')
+const OAUTH_ENTRY = /^### `(\w+)` ([\d, ]+) \{#oauth-\w+\}\n\n(.+)$/gm
 
-const entry = (anchor: string, name: string, statuses: readonly number[], { cause, cure }: Advice): string =>
-  `### \`${name}\` ${statuses.join(', ')} {#${anchor}}\n\n${cause}\n\n**What to do:** ${cure}\n`
+/** Every `error` that the authorization server answers with. Its tests compare each answer with this list. */
+export const OAUTH_ERRORS: Record<string, { statuses: readonly number[]; cause: string }> =
+  Object.fromEntries(
+    [...PAGE.matchAll(OAUTH_ENTRY)].map(([, error, statuses = '', cause = '']) => [
+      error,
+      { statuses: statuses.split(', ').map(Number), cause },
+    ]),
+  )
 
-/** Every error of the OAuth endpoints. */
-export const oauthErrors = (): string =>
-  Object.entries(OAUTH_ERRORS)
-    .map(([error, advice]) => entry(oauthAnchor(error), error, advice.statuses, advice))
-    .join('\n')
-
-/** Every problem of the resource API, by status. */
-export const problems = (): string =>
-  [...Map.groupBy(Object.keys(PROBLEMS) as ProblemCode[], (code) => PROBLEMS[code].status as number)]
-    .map(([status, codes]) => {
-      const entries = codes.map((code) => entry(problemAnchor(code), code, [status], problemAdvice[code]))
-      return `## Resource API: ${status} {#status-${status}}\n\n${entries.join('\n')}`
-    })
+/** Why a callback URL is refused, in the words that the workspace shows too. */
+export const callbackUrlProblems = (): string =>
+  Object.entries(CALLBACK_URL_PROBLEMS)
+    .map(
+      ([code, { title, sentence }]) =>
+        `### \`${code}\` ${PROBLEMS[code as keyof typeof CALLBACK_URL_PROBLEMS].status} {#problem-${code}}\n\n${title}. The saved URL stays as it was.\n\n**What to do:** ${sentence}\n`,
+    )
     .join('\n')
 
 /** Statuses of other paths and of documents. */
@@ -36,7 +36,7 @@ export const oauthErrorTable = (): string =>
       .filter(([, { statuses }]) => !statuses.some((status) => NOT_OF_TOKENS.includes(status)))
       .map(([error, { statuses, cause }]) => [
         statuses.join(', '),
-        `[\`${error}\`](errors.md#${oauthAnchor(error)})`,
+        `[\`${error}\`](errors.md#oauth-${error})`,
         cause,
       ]),
   )

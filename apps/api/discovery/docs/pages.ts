@@ -5,7 +5,7 @@ import { TAGS } from '../openapi/document.ts'
 import type { ApiDocument } from '../openapi/document-shape.ts'
 import type { PublishedFile } from '../published.ts'
 import { fillExamples } from './client-examples.ts'
-import { oauthErrors, oauthErrorTable, problems } from './errors.ts'
+import { callbackUrlProblems, oauthErrorTable } from './errors.ts'
 import { type Layout, pageOf, type Topic, type TopicGroup } from './layout.ts'
 import { escaped, renderMarkdown } from './markdown.ts'
 import { referenceList, referenceOf, referencePage } from './reference.ts'
@@ -104,8 +104,7 @@ function markdownOf(topic: Topic, { openapi, issuer, apiResource, securityContac
   const slots: Record<string, () => string> = {
     tags: () => TAG_LIST,
     'oauth-error-table': oauthErrorTable,
-    'oauth-errors': oauthErrors,
-    problems,
+    'callback-url-problems': callbackUrlProblems,
     reference: () => referenceList(openapi()),
   }
   return read(`pages/${topic.slug}.md`)

@@ -15,9 +15,8 @@ import {
   type PathOperation,
   parameterOf,
 } from '../openapi/shared-components.ts'
-import { oauthAnchor, problemAnchor } from './errors.ts'
+import { OAUTH_ERRORS } from './errors.ts'
 import { table } from './markdown.ts'
-import { OAUTH_ERRORS } from './oauth-errors.ts'
 
 /** The page of a tag, as other pages name it. */
 export const referencePage = (tag: string): string => `reference/${tag.toLowerCase()}`
@@ -140,9 +139,9 @@ function answerRow(
   typeOf: TypeOf,
 ): string[] {
   const schema = Object.values(content)[0]?.schema
-  const anchorOf = 'application/json' in content ? oauthAnchor : problemAnchor
+  const kind = 'application/json' in content ? 'oauth' : 'problem'
   const text = description.replaceAll(/`(\w+)`/g, (code, name: string) =>
-    name in PROBLEMS || name in OAUTH_ERRORS ? `[${code}](errors.md#${anchorOf(name)})` : code,
+    name in PROBLEMS || name in OAUTH_ERRORS ? `[${code}](errors.md#${kind}-${name})` : code,
   )
   return [status, text, schema ? typeOf(schema) : '']
 }
