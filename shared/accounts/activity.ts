@@ -4,6 +4,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 export const ACTIVITY_ACTIONS = [
   'client.created',
   'client.renamed',
+  'client.name_erased',
   'client.revoked',
   'client.secret_found',
   'client.revocation_armed',

@@ -28,7 +28,8 @@ describe('admin audit compare', () => {
   afterEach(() => operator.stop())
 
   it('finds no difference, in any order of the lines, and after an erasure', async () => {
-    const { stderr } = await run('person', 'erase', 'kim@acme.example')
+    const { code, stderr } = await run('person', 'erase', 'kim@acme.example', '--yes')
+    assert.equal(code, 0, stderr)
     const lines = `${await readFile(file, 'utf8')}${stderr}no line`.split('\n')
     await writeFile(file, [...lines.toReversed(), ...lines].join('\n'))
     assert.equal((await run('audit', 'compare', file)).stdout, 'The database has what the file says.\n')

@@ -65,8 +65,8 @@ describe('POST /v1/found-secrets', () => {
     )
     const [{ level, vendorId: company, clientAddress, ...event }] = events()
     assert.deepEqual(
-      [level, company, event.clientId, event.source, clientAddress],
-      [40, vendorId, clientId, client.secretFoundSource, '127.0.0.1'],
+      [level, company, event.clientId, event.host, clientAddress],
+      [40, vendorId, clientId, 'github.com', '127.0.0.1'],
     )
   })
 

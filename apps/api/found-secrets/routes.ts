@@ -73,7 +73,9 @@ export function createFoundSecretRoutes({ db, metrics, perAddress }: FoundSecret
           const { clientAddress } = ctx.state.request
           for (const { clientId, vendorId, source } of await reportFoundSecrets(db, secrets)) {
             marked.inc()
-            const found = { clientId, vendorId, source, clientAddress }
+            // The rest of the place is a stranger's text, which may name someone.
+            const host = source?.includes('/') ? source.split('/')[0] : undefined
+            const found = { clientId, vendorId, host, clientAddress }
             ctx.state.log.warn({ event: 'secret.found', ...found }, 'a client secret was reported as found')
           }
         }, timing)

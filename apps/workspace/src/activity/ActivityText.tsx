@@ -35,6 +35,7 @@ export function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
 const SENTENCES: Readonly<Record<string, string>> = {
   'client.created': 'created the client {client}',
   'client.renamed': 'renamed the client {nameBefore} to {client}',
+  'client.name_erased': 'erased the names that the client {client} had',
   'client.revoked': 'revoked the client {client}',
   'client.secret_found': 'marked the secret of the client {client} as found',
   'client.revocation_armed': 'armed the revocation of the client {client} after {days} without use',

@@ -5,6 +5,7 @@ import { daysLater, isDay, midnight } from '../api/time.ts'
 export const KINDS: Readonly<Record<string, string>> = {
   'client.created': 'Client created',
   'client.renamed': 'Client renamed',
+  'client.name_erased': 'Client name erased',
   'client.revoked': 'Client revoked',
   'client.revocation_armed': 'Revocation armed',
   'client.revocation_disarmed': 'Revocation disarmed',
