@@ -29,29 +29,23 @@ const answer = (
   content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, example } },
 })
 
-const refusal = (
-  description: string,
-  example: { error: string; error_description?: string },
-  headers?: readonly string[],
-): Answer => answer(description, 'OAuthError', example, headers)
+/** @param says the example's `error_description`. */
+const refusal = (error: string, why: string, says?: string, headers?: readonly string[]): Answer =>
+  answer(`\`${error}\`: ${why}`, 'OAuthError', { error, ...(says && { error_description: says }) }, headers)
 
 /** A client over its limit still learns what is wrong with its request; Retry-After then says how long to wait. */
 const REFUSED = ['Retry-After']
 
 const unavailable = (why: string): Answer =>
   refusal(
-    `\`temporarily_unavailable\`: ${why}.`,
-    {
-      error: 'temporarily_unavailable',
-      error_description: 'temporarily unavailable: try again after the time in Retry-After',
-    },
+    'temporarily_unavailable',
+    `${why}.`,
+    'temporarily unavailable: try again after the time in Retry-After',
     REFUSED,
   )
 
 /** What the HTTP server of every route answers. */
-const unreadable = {
-  431: refusal('`invalid_request`: the header section is larger than 8 KiB.', { error: 'invalid_request' }),
-}
+const unreadable = { 431: refusal('invalid_request', 'the header section is larger than 8 KiB.') }
 
 /** Header fields of a public document. */
 export const PUBLISHED = ['Cache-Control', 'ETag', 'Access-Control-Allow-Origin']
@@ -79,31 +73,26 @@ const forClients = (
     ...responses,
     ...unreadable,
     401: refusal(
-      '`invalid_client`: no client authentication, an unknown, revoked or expired client, or a wrong or missing secret or assertion. The answer is the same for each of them.',
-      { error: 'invalid_client', error_description: 'client authentication failed' },
+      'invalid_client',
+      'no client authentication, an unknown, revoked or expired client, or a wrong or missing secret or assertion. The answer is the same for each of them.',
+      'client authentication failed',
       ['WWW-Authenticate'],
     ),
     429: refusal(
-      '`temporarily_unavailable`: over a rate limit.',
-      {
-        error: 'temporarily_unavailable',
-        error_description: 'too many requests: try again after the time in Retry-After',
-      },
+      'temporarily_unavailable',
+      'over a rate limit.',
+      'too many requests: try again after the time in Retry-After',
       REFUSED,
     ),
-    500: refusal('`server_error`: the fault is ours.', { error: 'server_error' }),
+    500: refusal('server_error', 'the fault is ours.'),
     503: unavailable('the stores cannot be asked'),
   },
 })
 
 const NOT_A_FORM =
-  '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.'
+  'not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.'
 
-const withoutToken = refusal(
-  NOT_A_FORM,
-  { error: 'invalid_request', error_description: 'token is missing' },
-  REFUSED,
-)
+const withoutToken = refusal('invalid_request', NOT_A_FORM, 'token is missing', REFUSED)
 
 /** A public document, with what it answers besides itself (RFC 9110 §13.1). */
 const publicDocument = (about: About, document: Answer, unavailableBecause?: string): Operation => ({
@@ -114,7 +103,7 @@ const publicDocument = (about: About, document: Answer, unavailableBecause?: str
   responses: {
     200: { ...document, headers: headersOf(PUBLISHED) },
     304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: headersOf(PUBLISHED) },
-    412: refusal('`precondition_failed`: no tag in `If-Match` is its own.', { error: 'precondition_failed' }),
+    412: refusal('precondition_failed', 'no tag in `If-Match` is its own.'),
     ...unreadable,
     ...(unavailableBecause && { 503: unavailable(unavailableBecause) }),
   },
@@ -135,8 +124,9 @@ const issueToken = forClients(
       expires_in: 900,
       scope: 'analytics:read',
     }),
-    400: refusal(
-      `${NOT_A_FORM} \`invalid_scope\`: scope is missing, unknown, repeated or not assigned to the client. \`unsupported_grant_type\`. \`invalid_target\`: resource is not this API.`,
+    400: answer(
+      `\`invalid_request\`: ${NOT_A_FORM} \`invalid_scope\`: scope is missing, unknown, repeated or not assigned to the client. \`unsupported_grant_type\`. \`invalid_target\`: resource is not this API.`,
+      'OAuthError',
       {
         error: 'invalid_scope',
         error_description: "scope is missing: name one or more of the client's scopes",
@@ -231,16 +221,12 @@ const readKeysAlias: Operation = {
   summary: 'Read the same keys where libraries look that read no metadata',
 }
 
-const readMetadata = (
-  rfc: string,
-  about: Omit<About, 'summary'>,
-  schema: string,
-  example: object,
-): Operation =>
-  publicDocument(
+const readMetadata = (rfc: string, about: Omit<About, 'summary'>, schema: string, example: object) => ({
+  get: publicDocument(
     { ...about, summary: `Read the metadata of the authorization server (${rfc})` },
     answer('The metadata.', schema, example),
-  )
+  ),
+})
 
 /**
  * Returns the authorization server's part of the OpenAPI document. It runs apart from this service, so its routes are
@@ -253,6 +239,15 @@ export function oauthPaths(server: { issuer: string; resource: string }): {
   const metadata = serverMetadata(server)
   const openId = openIdMetadata(server, new Set(['ES256']))
   const { subject_types_supported, id_token_signing_alg_values_supported } = openId
+  const forServer = {
+    operationId: 'readServerMetadata',
+    description: 'Where its endpoints are, and what they support.',
+  }
+  const forOpenId = {
+    operationId: 'readServerMetadataForOpenId',
+    description:
+      'The same, where libraries for OpenID Connect look for it, with two members that they require. There are no ID tokens.',
+  }
   return {
     // A copy, because the document replaces what several operations share with references.
     paths: structuredClone({
@@ -262,29 +257,13 @@ export function oauthPaths(server: { issuer: string; resource: string }): {
       '/v1/oauth/revocations': { get: readRevocations },
       '/v1/oauth/jwks': { get: readKeys },
       '/.well-known/jwks.json': { get: readKeysAlias },
-      '/.well-known/oauth-authorization-server': {
-        get: readMetadata(
-          'RFC 8414',
-          {
-            operationId: 'readServerMetadata',
-            description: 'Where its endpoints are, and what they support.',
-          },
-          'ServerMetadata',
-          metadata,
-        ),
-      },
-      '/.well-known/openid-configuration': {
-        get: readMetadata(
-          'RFC 8414 §5',
-          {
-            operationId: 'readServerMetadataForOpenId',
-            description:
-              'The same, where libraries for OpenID Connect look for it, with two members that they require. There are no ID tokens.',
-          },
-          'OpenIdMetadata',
-          openId,
-        ),
-      },
+      '/.well-known/oauth-authorization-server': readMetadata(
+        'RFC 8414',
+        forServer,
+        'ServerMetadata',
+        metadata,
+      ),
+      '/.well-known/openid-configuration': readMetadata('RFC 8414 §5', forOpenId, 'OpenIdMetadata', openId),
     }),
     schemas: oauthSchemas({
       server: metadata,
