@@ -8,6 +8,7 @@ import { createFairQueue } from '#shared/process/fair-queue.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { AddressLimits } from '#shared/stores/address-limits.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
@@ -38,7 +39,6 @@ import { createSessionCookie } from './sessions/cookie.ts'
 import type { OpenidSettings } from './sessions/openid-settings.ts'
 import { createPasswordWork } from './sessions/password-check.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
-import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
 /** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
@@ -79,7 +79,7 @@ export interface ApiDependencies {
     apiPerClient: RateLimit
     apiEventsPerClient: RateLimit
     signInPerAccount: RateLimit
-    signInPerAddress: SignInLimits['perAddress']
+    signInPerAddress: AddressLimits
     signInStrangersPerAccount: RateLimit
     openidOnce: RateLimit
     sessionGuessesPerAddress: RateLimit
@@ -87,7 +87,7 @@ export interface ApiDependencies {
     callbackTestPerCompany: RateLimit
     clientCreationsPerCompany: RateLimit
     changesPerCompany: RateLimit
-    foundSecretsPerAddress: RateLimit
+    foundSecretsPerAddress: AddressLimits
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */

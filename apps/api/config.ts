@@ -74,7 +74,8 @@ export const apiShape = {
   }),
   RATE_CLIENT_CREATIONS_PER_COMPANY: rate('600/86400').meta({ description: 'new clients of a company' }),
   RATE_FOUND_SECRETS_PER_ADDRESS: rate('60/60').meta({
-    description: 'reports of found secrets from an address (IPv6: a /64), each of up to 100 secrets',
+    description:
+      'reports of found secrets from an address (IPv6: a /64; a /56 may send twice, a /48 four times as many); one counts once for each 8 KiB',
   }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
   FOUND_SECRETS: z.enum(['mark', 'revoke'], 'must be mark or revoke').default('mark').meta({

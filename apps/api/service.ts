@@ -6,6 +6,7 @@ import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { addressLimits } from '#shared/stores/address-limits.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
@@ -69,7 +70,8 @@ export function createService({
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const callbacks = callbacksOf({ config, clock, outside, metrics })
 
-  let [draining, reconciling]: [boolean, Reconciling?] = [false]
+  let draining = false
+  let reconciling: Reconciling | undefined
   const app = createApi({
     settings: appSettings(config),
     log,
@@ -180,26 +182,25 @@ function createLimits({
     apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
     apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
     signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
-    signInPerAddress: {
-      64: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
-      56: limit('sign-in-56', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 2)),
-      48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
-    },
+    signInPerAddress: addressLimits(
+      limit,
+      ['sign-in-address', 'sign-in-56', 'sign-in-48'],
+      config.RATE_SIGN_IN_PER_ADDRESS,
+    ),
     signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
     openidOnce: limit('openid-once', { limit: 1, window_s: OPENID_TRANSACTION_LIFETIME_S }),
     sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
     apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
     callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
-    foundSecretsPerAddress: limit('found-secrets', config.RATE_FOUND_SECRETS_PER_ADDRESS),
+    foundSecretsPerAddress: addressLimits(
+      limit,
+      ['found-secrets', 'found-secrets-56', 'found-secrets-48'],
+      config.RATE_FOUND_SECRETS_PER_ADDRESS,
+    ),
     changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
     clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
   }
 }
-
-const timesAsMany = ({ limit, window_s }: { limit: number; window_s: number }, times: number) => ({
-  limit: limit * times,
-  window_s,
-})
 
 function callbacksOf({
   config,

@@ -229,7 +229,7 @@ describe('POST /v1/found-secrets', () => {
   }
 
   it('takes a hundred entries with long URLs, and members that it does not know', async () => {
-    const entry = { url: `https://a.example/${'x'.repeat(1_900)}`, source: 'commit', score: 1, nested: [{}] }
+    const entry = { url: `https://a.example/${'x'.repeat(400)}`, source: 'commit', score: 1, nested: [{}] }
     const response = await report(Array.from({ length: 100 }, () => ({ token: newClientSecret(), ...entry })))
     assert.equal(response.status, 202, response.text)
   })
@@ -254,6 +254,40 @@ describe('POST /v1/found-secrets', () => {
     assertProblem(refused, 'rate_limited')
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     assert.equal((await read(clientId)).secretFoundAt, null)
+  })
+
+  it('counts a report once for each 8 KiB, and takes none of more than 64 KiB', async () => {
+    const env = { RATE_FOUND_SECRETS_PER_ADDRESS: '8/60', TRUSTED_PROXIES: '127.0.0.1' }
+    const limited = await startApi({ beside: api, env })
+    const headers = { 'x-forwarded-for': '192.0.2.7' }
+    const send = (kib: number) => {
+      const body = [{ token: 'noise', url: '' }]
+      const left = kib * 1_024 - JSON.stringify(body).length
+      return limited.request('POST', PATH, { body: [{ token: 'noise', url: 'x'.repeat(left) }], headers })
+    }
+    const answers = [await send(32), await send(24), await send(8), await send(1)]
+    await limited.stop()
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [202, 202, 202, 429],
+    )
+    assertProblem(await report([{ token: 'noise', url: 'x'.repeat(65_536) }]), 'payload_too_large')
+  })
+
+  it('limits the networks around an IPv6 address: a /56 twice, a /48 four times as much', async () => {
+    const env = { RATE_FOUND_SECRETS_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' }
+    const limited = await startApi({ beside: api, env })
+    const send = async (address: string, times: number) => {
+      const headers = { 'x-forwarded-for': address }
+      const body = { secrets: ['noise'] }
+      const answers = Array.from({ length: times }, () => limited.request('POST', PATH, { body, headers }))
+      return (await Promise.all(answers)).filter(({ status }) => status === 202).length
+    }
+    const passed: number[] = []
+    for (const subnet of ['1', '2', '3', '101', '201', '301'])
+      passed.push(await send(`2001:db8:7:${subnet}::1`, 3))
+    await limited.stop()
+    assert.deepEqual(passed, [2, 2, 0, 2, 2, 0])
   })
 
   it('answers 503 while Postgres is gone, to all but noise, so that a scanner tries again', async () => {

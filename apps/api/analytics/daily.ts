@@ -19,7 +19,7 @@ const MISSING = forEachMetric(() => null)
 
 /** The answer of a daily read, and its entity tag. */
 export interface DailyAnswer {
-  json: Json<DailyAnalytics>
+  json: Json
   tag: string
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { LATE_EVENTS_MS } from '#shared/analytics/daily.ts'
@@ -9,8 +10,10 @@ import type { Clock } from '#shared/process/clock.ts'
 import { createFairQueue } from '#shared/process/fair-queue.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { BODY_PROBLEMS, bodyReader } from '../http/body.ts'
 import { declaredLength } from '../http/received-bytes.ts'
 import { type RequireAccessToken, type Route, route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './companies.ts'
 import { eventErrors } from './event-errors.ts'
 
@@ -25,6 +28,8 @@ const CALLS_AT_ONCE_PER_COMPANY = 2
 const CALLS_WAITING_MAX = 200
 /** Shorter than the timeout of a proxy in front, and short enough for a slow body to arrive afterwards. */
 const CALL_WAIT_MS = 15_000
+/** How long judging a call holds up other requests at a time. */
+const JUDGING_TURN_MS = 5
 
 const events = <T extends z.ZodType>(element: T) =>
   z.strictObject(
@@ -39,6 +44,7 @@ const events = <T extends z.ZodType>(element: T) =>
 
 /** Parsed first. Each event is then validated separately, so that the answer can name every invalid one. */
 const Envelope = events(z.unknown())
+const readEnvelope = bodyReader(Envelope, { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded })
 const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
 
 const EventsAnswer = z
@@ -79,35 +85,35 @@ export function postEvents(deps: EventIntakeDependencies): Route {
     summary: 'Report events',
     description: `1 to ${EVENTS_MAX} events, at most 1 MiB. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
     by: accessToken('analytics:write'),
-    body: Envelope,
-    bodyOptions: { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded },
     publishedBody: EventsBody,
     answers: {
       200: { description: 'Stored durably. The next daily read includes them.', schema: EventsAnswer },
     },
-    problems: ['not_found'],
-    async around({ clientId, vendorId }, ctx, next) {
+    problems: ['not_found', ...BODY_PROBLEMS],
+    async handle({ clientId, vendorId }, ctx) {
       // The number of events is known only once the body is read. If the client's limit is used up, it is not read.
       const rate = await eventLimit.consume(clientId, 0)
       if (rate.remaining === 0) throw overLimit(rate)
       // A call takes its place before its body is read, so waiting calls hold no bodies in memory.
       const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
-      await queue(vendorId, next, size_bytes)
-    },
-    async handle({ clientId, vendorId, body: { events: sent } }, ctx) {
-      const rate = await eventLimit.consume(clientId, sent.length)
-      if (!rate.allowed) {
-        // A smaller call may still fit.
-        throw overLimit(await eventLimit.consume(clientId, -sent.length))
-      }
-      ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
-      const company = await findCompanyCalendar(vendorId)
-      if (!company) throw new Problem('not_found', 'This company no longer exists.')
-      return storeEvents(db, vendorId, judge(sent, company)).catch((error: unknown) => {
-        throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
-      })
+      return queue(vendorId, () => take({ clientId, vendorId }, ctx), size_bytes)
     },
   })
+
+  async function take({ clientId, vendorId }: { clientId: string; vendorId: string }, ctx: ApiContext) {
+    const { events: sent } = await readEnvelope(ctx)
+    const rate = await eventLimit.consume(clientId, sent.length)
+    if (!rate.allowed) {
+      // A smaller call may still fit.
+      throw overLimit(await eventLimit.consume(clientId, -sent.length))
+    }
+    ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
+    const company = await findCompanyCalendar(vendorId)
+    if (!company) throw new Problem('not_found', 'This company no longer exists.')
+    return storeEvents(db, vendorId, await judge(sent, company)).catch((error: unknown) => {
+      throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
+    })
+  }
 }
 
 /** Returns a validator of a call's events. It throws Problem invalid_input, which names every invalid one. */
@@ -120,9 +126,18 @@ function createJudge({ clock }: { clock: Clock }) {
     return finder
   }
 
-  return (sent: readonly unknown[], { timezone, currency }: CompanyCalendar): AnalyticsEvent[] => {
+  return async (sent: readonly unknown[], company: CompanyCalendar): Promise<AnalyticsEvent[]> => {
+    const { timezone, currency } = company
     const rules = { now_ms: clock.now(), ageMax_ms: LATE_EVENTS_MS, currency, dateOf: dateOf(timezone) }
-    const judged = sent.map((one) => judgeEvent(one, rules))
+    const judged: ReturnType<typeof judgeEvent>[] = []
+    let turnEnds_ms = performance.now() + JUDGING_TURN_MS
+    for (const one of sent) {
+      if (performance.now() > turnEnds_ms) {
+        await setImmediate()
+        turnEnds_ms = performance.now() + JUDGING_TURN_MS
+      }
+      judged.push(judgeEvent(one, rules))
+    }
     const errors = eventErrors(judged.map((one) => ('faults' in one ? one.faults : [])))
     if (errors.length > 0) throw refused(errors)
     return judged.flatMap((one) => ('event' in one ? [one.event] : []))

@@ -76,7 +76,7 @@ export function createAnalyticsRoutes(deps: AnalyticsDependencies): Route[] {
       early?: Promise<string | undefined> | undefined
     },
     ctx: ApiContext,
-  ): Promise<Json<DailyAnalytics> | undefined> {
+  ): Promise<Json | undefined> {
     const company = await findCompanyCalendar(vendorId)
     if (!company) throw new Problem('not_found', 'This company no longer exists.')
     const range = dailyRange(query, company)

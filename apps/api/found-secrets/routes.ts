@@ -7,8 +7,10 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import { hasSecretChecksum } from '#shared/oauth/new-ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
+import { type AddressLimits, consumeAddress } from '#shared/stores/address-limits.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { declaredLength } from '../http/received-bytes.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { atEvenSteps } from './even-steps.ts'
 import { sourceOf } from './source.ts'
@@ -16,7 +18,9 @@ import { sourceOf } from './source.ts'
 const SECRETS_MAX = 100
 const SECRET_MAX_CHARACTERS = 255
 /** Scanners send a URL with each secret. */
-const BODY_LIMIT_BYTES = 256 * 1_024
+const BODY_LIMIT_BYTES = 64 * 1_024
+/** A longer report counts as several: what a stranger costs is the reading. */
+const COUNTED_AS_ONE_BYTES = 8 * 1_024
 /** Far more than the statement takes, and nothing to a scanner. */
 const ANSWERED_EVERY_MS = 500
 
@@ -43,7 +47,7 @@ const INVALID =
 export interface FoundSecretDependencies {
   db: Database
   metrics: Metrics
-  perAddress: RateLimit
+  perAddress: AddressLimits
 }
 
 export function createFoundSecretRoutes({ db, metrics, perAddress }: FoundSecretDependencies): Route[] {
@@ -88,10 +92,12 @@ export function createFoundSecretRoutes({ db, metrics, perAddress }: FoundSecret
   ]
 }
 
-/** Counts every report, before its body is read. */
-const limitedByAddress = (perAddress: RateLimit): Access<object> => ({
+/** Counts every report by its size, before its body is read. */
+const limitedByAddress = (perAddress: AddressLimits): Access<object> => ({
   async admit(ctx) {
-    const rate = await perAddress.consume(addressSubject(ctx.state.request.clientAddress))
+    const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
+    const weight = Math.max(1, Math.ceil(size_bytes / COUNTED_AS_ONE_BYTES))
+    const rate = await consumeAddress(perAddress, ctx.state.request.clientAddress, weight)
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw new Problem('rate_limited', 'Too many reports from this address.')
     return {}

@@ -89,24 +89,23 @@ type BodyOf<Answers> = {
     : undefined
 }[keyof Answers]
 
-/** A value in JSON, for an answer that is sent more often than it changes. */
-export class Json<out Value> {
-  declare readonly value: Value
+/** A body in JSON, for an answer that is sent more often than it changes. */
+export class Json {
   readonly bytes: Buffer
   readonly encoding: 'gzip' | undefined
-  #gzipped: Promise<Json<Value>> | undefined
+  #gzipped: Promise<Json> | undefined
 
   private constructor(bytes: Buffer, encoding?: 'gzip') {
     this.bytes = bytes
     this.encoding = encoding
   }
 
-  static of<Value>(value: Value): Json<Value> {
-    return new Json<Value>(Buffer.from(JSON.stringify(value)))
+  static of(value: object): Json {
+    return new Json(Buffer.from(JSON.stringify(value)))
   }
 
   /** The same compressed, about a tenth in size. Made off the event loop, when it is first asked for. */
-  gzipped(): Promise<Json<Value>> {
+  gzipped(): Promise<Json> {
     this.#gzipped ??= compress(this.bytes).then((bytes) => new Json(bytes, 'gzip'))
     return this.#gzipped
   }
@@ -121,8 +120,6 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
   body?: Body & z.ZodType
   bodyOptions?: BodyOptions
   answers: Answers & Record<number, Answer>
-  /** Wraps reading the body and handling. Must call `next` once, or throw. */
-  around?(caller: Caller, ctx: ApiContext, next: () => Promise<void>): Promise<void>
   /**
    * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
    */
@@ -134,7 +131,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
       body: Parsed<Body>
     },
     ctx: ApiContext,
-  ): Promise<BodyOf<Answers> | Json<BodyOf<Answers>>>
+  ): Promise<BodyOf<Answers> | Json>
 }
 
 /**
@@ -149,13 +146,14 @@ export function route<
   Headers = undefined,
   Body = undefined,
 >(definition: Definition<Path, Caller, Query, Headers, Body, Answers>): Route {
-  const { by, query, headers, body, answers, around, handle } = definition
+  const { by, query, headers, body, answers, handle } = definition
   const readBody = body && bodyReader(body, definition.bodyOptions)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   const status = Number(Object.keys(answers)[0])
   const tagged = 'If-Match' in (headers?.shape ?? {})
-  async function answer(ctx: ApiContext, caller: Caller): Promise<void> {
+  const handler: ApiMiddleware = async (ctx) => {
+    const caller = await by.admit(ctx)
     // A resource without a tag matches none.
     if (!tagged && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
     const input = {
@@ -176,11 +174,6 @@ export function route<
       if (encoding) fields.push('Content-Encoding', encoding)
       send(ctx.res, { status: ctx.status, fields, bytes })
     } else if (returned !== undefined) ctx.body = returned
-  }
-  const handler: ApiMiddleware = async (ctx) => {
-    const caller = await by.admit(ctx)
-    if (around) await around(caller, ctx, () => answer(ctx, caller))
-    else await answer(ctx, caller)
   }
   return { ...definition, handler }
 }

@@ -21,16 +21,12 @@ export interface Admitted {
   ended?: EndedSession[]
 }
 
-/** Rolls the transaction back. */
-class NotAdmitted extends Error {}
-
 /**
  * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The session
  * whose cookie it replaces ends: no one but a thief could still use it.
- * @param how `authenticatedAt`: when the person authenticated, if not just now. `openid`: the provider's session.
- * `replaces`: the replaced session's token hash in base64url, where the request may lack its cookie.
- * @param admit runs first, in the same transaction.
- * @returns undefined, with nothing done, when `admit` admitted no one.
+ * `authenticatedAt`: when the person authenticated, if not just now. `openid`: the provider's session. `replaces`: the
+ * replaced session's token hash in base64url, where the request may lack its cookie. `admit` runs first, in the same
+ * transaction. If it throws, nothing is done.
  * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
  */
 export async function beginSession(
@@ -49,8 +45,8 @@ export async function beginSession(
     openid?: OpenidSession
     replaces?: string | undefined
   },
-  admit: (transaction: Queryable) => Promise<Admitted | undefined>,
-): Promise<z.infer<typeof CreatedSession> | undefined> {
+  admit: (transaction: Queryable) => Promise<Admitted>,
+): Promise<z.infer<typeof CreatedSession>> {
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
@@ -61,35 +57,27 @@ export async function beginSession(
   const browser = inCookie ? (cookie.browser.read(ctx) ?? cookie.browser.create()) : undefined
   // Places count when a password is tried. An account that the provider proves has none.
   const place = how === 'openid' ? undefined : { address: addressSubject(clientAddress), browser }
-  const begun = await db
-    .transaction(async (transaction) => {
-      await requireConfirmed(transaction)
-      const admitted = await admit(transaction)
-      if (!admitted) throw new NotAdmitted()
-      const { user, ended = [] } = admitted
-      const { userId } = user
-      const replaced = hashBefore && (await deleteSession(transaction, hashBefore))
-      if (replaced) ended.push({ ...replaced, why: 'replaced' })
-      const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-      const sessionId = await startSession(transaction, {
-        tokenHash,
-        userId,
-        now,
-        authenticatedAt,
-        openid,
-        ...from,
-      })
-      if (place) await rememberPlace(transaction, { ...place, userId, now })
-      return { userId, sessionId, ended, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
+  const session = await db.transaction(async (transaction) => {
+    await requireConfirmed(transaction)
+    const { user, ended = [] } = await admit(transaction)
+    const { userId } = user
+    const replaced = hashBefore && (await deleteSession(transaction, hashBefore))
+    if (replaced) ended.push({ ...replaced, why: 'replaced' })
+    const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
+    const sessionId = await startSession(transaction, {
+      tokenHash,
+      userId,
+      now,
+      authenticatedAt,
+      openid,
+      ...from,
     })
-    .catch((error: unknown) => {
-      if (error instanceof NotAdmitted) return undefined
-      throw error
-    })
-  if (!begun) return undefined
-  const { answer, ended } = begun
-  ctx.state.userId = begun.userId
-  logSignIn(ctx, begun, how)
+    if (place) await rememberPlace(transaction, { ...place, userId, now })
+    return { userId, sessionId, ended, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
+  })
+  const { answer, ended } = session
+  ctx.state.userId = session.userId
+  logSignIn(ctx, session, how)
   for (const one of ended) logSessionEnd(ctx.state.log, { ...one, from: ctx })
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)

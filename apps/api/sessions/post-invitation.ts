@@ -40,8 +40,8 @@ export function postInvitation(deps: InvitationDependencies): Route {
   const { db, cookie, passwords } = deps
 
   /**
-   * Returns the account that the password proves, or else a new one for the address. Neither its time nor its answer
-   * reveals whether the address has an account.
+   * Returns the account that the password proves, or else a new one for the address, and the older accounts that it does
+   * not prove. Neither its time nor its answer reveals whether the address has an account.
    */
   async function accountOf(
     ctx: ApiContext,
@@ -51,15 +51,15 @@ export function postInvitation(deps: InvitationDependencies): Route {
     const { userId, email, name } = invited
     // No account can have such a password, so this reveals nothing.
     if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
-    const there = await listAccounts(db, email)
-    const proof = await proveAccount(ctx, deps, { email, password, accounts: async () => there })
-    if (proof.account) return { account: proof.account, others: undefined }
+    const existing = await listAccounts(db, email)
+    const proof = await proveAccount(ctx, deps, { email, password, accounts: async () => existing })
+    if (proof.account) return { account: proof.account, unproven: [] }
     if (existingAccount) throw wrongCredentials()
     const fault = passwordFault(password, [email, name, companyName])
     if (fault) throw refused(fault)
-    const like = there[0]?.passwordHash
+    const like = existing[0]?.passwordHash
     const passwordHash = await passwords.inLine(proof.from, () => hashPassword(password, { like }))
-    return { account: { userId, email, name, passwordHash }, others: there }
+    return { account: { userId, email, name, passwordHash }, unproven: existing }
   }
 
   return route({
@@ -89,17 +89,16 @@ export function postInvitation(deps: InvitationDependencies): Route {
       const invitation = await presentedInvitation(ctx, deps, token)
       const { userId, email, companyName } = invitation
       const invited = { userId, email, name: name ?? invitation.name, companyName }
-      const { account, others } = await accountOf(ctx, invited, body)
+      const { account, unproven } = await accountOf(ctx, invited, body)
       const join = async (transaction: Queryable) => {
         await lockMembers(transaction, invitation.vendorId)
         if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
-        if (!(await addMember(transaction, invitation, account))) return undefined
-        const ended = await endUnproven(transaction, others ?? [])
-        return (await holdPassword(transaction, account)) ? { user: account, ended } : undefined
+        if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
+        const ended = await endUnproven(transaction, unproven)
+        if (!(await holdPassword(transaction, account))) throw wrongCredentials()
+        return { user: account, ended }
       }
-      const begun = await beginSession(ctx, deps, { inCookie, how: 'invitation' }, join)
-      if (!begun) throw wrongCredentials()
-      return begun
+      return beginSession(ctx, deps, { inCookie, how: 'invitation' }, join)
     },
   })
 }

@@ -36,14 +36,12 @@ export function postSession(deps: SignInDependencies): Route {
       if (inCookie) cookie.requireOwnPage(ctx)
       const accounts = () => listAccounts(db, email)
       const { account } = await proveAccount(ctx, deps, { email, password, accounts })
-      const begun =
-        account &&
-        // Unless the password has changed meanwhile.
-        (await beginSession(ctx, deps, { inCookie, how: 'password' }, async (transaction) =>
-          (await holdPassword(transaction, account)) ? { user: account } : undefined,
-        ))
-      if (begun) return begun
-      throw wrongCredentials()
+      if (!account) throw wrongCredentials()
+      return beginSession(ctx, deps, { inCookie, how: 'password' }, async (transaction) => {
+        // The password has changed meanwhile.
+        if (!(await holdPassword(transaction, account))) throw wrongCredentials()
+        return { user: account }
+      })
     },
   })
 }

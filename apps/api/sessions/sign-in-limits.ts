@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto'
 import { normalizedEmail } from '#shared/accounts/people.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import {
-  addressSubject,
-  type RateLimit,
-  type RateLimitVerdict,
-  rateLimitHeaders,
-} from '#shared/stores/rate-limit.ts'
+import { type AddressLimits, consumeAddress } from '#shared/stores/address-limits.ts'
+import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
 
 export interface SignInLimits {
   /** Attempts on one account from one address, or from one browser that the account knows. */
   perAccount: RateLimit
   /** Attempts from one address, and from the IPv6 networks around it. */
-  perAddress: { 64: RateLimit; 56: RateLimit; 48: RateLimit }
+  perAddress: AddressLimits
   /** Failed attempts on one account from all places that its owner has not recently signed in from. */
   strangersPerAccount: RateLimit
 }
@@ -27,15 +23,14 @@ export async function countAttempt(
   limits: SignInLimits,
   { email, place }: { email: string; place: string },
 ): Promise<void> {
-  await count(limits.perAccount, accountSubject(email, place))
+  const verdict = await limits.perAccount.consume(accountSubject(email, place))
+  if (!verdict.allowed) throw tooMany(verdict)
 }
 
 /** Counts a sign-in's start against the limits of its address. @throws Problem rate_limited */
 export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, 'perAddress'>): Promise<void> {
-  const { clientAddress } = ctx.state.request
-  for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
-    await count(limits.perAddress[bits], addressSubject(clientAddress, bits))
-  }
+  const verdict = await consumeAddress(limits.perAddress, ctx.state.request.clientAddress)
+  if (!verdict.allowed) throw tooMany(verdict)
 }
 
 /** Returns undefined while strangers may try, or else what to refuse them with. */
@@ -69,8 +64,3 @@ const accountSubject = (email: string, address = ''): string =>
     .update(`${normalizedEmail(email)} ${address}`)
     .digest('base64url')
     .slice(0, ACCOUNT_SUBJECT_CHARACTERS)
-
-async function count(limit: RateLimit, subject: string): Promise<void> {
-  const verdict = await limit.consume(subject)
-  if (!verdict.allowed) throw tooMany(verdict)
-}
