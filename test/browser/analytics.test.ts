@@ -82,23 +82,6 @@ describe('workspace: Analytics', () => {
     await tab.page.getByText(/\d+ of 366 days reported/).waitFor()
   })
 
-  it('writes chosen days as the page writes dates, until one is edited', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?from=2026-02-01&to=2026-02-20' })
-    const first = tab.page.getByLabel('First day')
-    const shown = () =>
-      first.evaluate((input) => [
-        getComputedStyle(input.parentElement as Element, '::before').content.split(' / ')[0],
-        getComputedStyle(input).color === 'rgba(0, 0, 0, 0)',
-      ])
-    await first.waitFor()
-    assert.deepEqual(await shown(), ['"1 Feb 2026"', true])
-    await first.focus()
-    assert.deepEqual(await shown(), ['none', false])
-    await first.fill('')
-    await first.blur()
-    assert.deepEqual(await shown(), ['"Choose a day"', true])
-  })
-
   it('compares the figures with the previous period, and keeps that in the address', async () => {
     const token = await sessionToken(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })

@@ -74,7 +74,7 @@ describe('workspace: explaining a refusal', () => {
     const requestId = await known((await requestToken(gone)).requestId)
     tab = await visit({ as: OWNER, path: `/ven_acme/explain/${requestId}` })
     await tab.page
-      .getByText(/^Olivia Brandt revoked the client on \d+ \w+ 20\d\d at \d\d:\d\d\./)
+      .getByText(/^The client was revoked on \d+ \w+ 20\d\d at \d\d:\d\d by Olivia Brandt\./)
       .first()
       .waitFor()
   })

@@ -141,7 +141,7 @@ const TOTAL_IN_FOCUS =
 // Six, three or two in a row: a line between neighbours, and below all rows but the last.
 const TOTAL_EDGES =
   'last:border-e-0 max-[1180px]:nth-[-n+4]:border-b max-[1180px]:nth-of-type-[3n]:border-e-0'
-const TOTAL_EDGES_ON_PHONES = 'max-phone:nth-of-type-[n]:border-e max-phone:nth-of-type-[2n]:border-e-0'
+const TOTAL_EDGES_ON_PHONES = 'max-phone:nth-of-type-[odd]:border-e max-phone:nth-of-type-[even]:border-e-0'
 
 interface TotalsProps extends DailyProps {
   metric: Metric

@@ -51,7 +51,7 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
   const showExpiry = query.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
   return (
     <>
-      <table className={`table table-stacked desk:table-fixed ${CELLS}`}>
+      <table className={`table table-stacked desk:table-fixed max-desk:[&_tbody_td]:text-ink-2 ${CELLS}`}>
         <caption className="off-screen">OAuth2 clients</caption>
         <thead>
           <tr>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { useClient, useRefusals, useRequests } from '../api/clients.ts'
 import { CompanyContext } from '../api/company.ts'
 import type { OAuthClient, Refusal } from '../api/contract.ts'
@@ -49,6 +49,7 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
   const { credential, saves } = revealedBy(given, clientId)
   const [saved, setSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
+  const clearReminder = useCallback(() => setReminded(false), [])
   useLeaveWarning(!saved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
   const done = () => setReveal(undefined)
@@ -80,11 +81,11 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
         {!('secret' in given) && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
       </p>
       <CompanyContext value={company}>
-        <FirstUse client={client} saves={saves} />
+        <FirstUse client={client} saves={saves} onToken={clearReminder} />
       </CompanyContext>
       <DialogFoot>
         {saves && (
-          <label className={reminded && !saved ? `check ${REMINDED}` : 'check'}>
+          <label className={`check me-auto ${reminded && !saved ? REMINDED : ''}`}>
             <input type="checkbox" checked={saved} onChange={(event) => setSaved(event.target.checked)} />
             <span>I have saved the {saves}</span>
           </label>
@@ -164,9 +165,9 @@ function useLeaveWarning(active: boolean): void {
   }, [active])
 }
 
-function FirstUse({ client, saves }: { client: OAuthClient; saves: string | undefined }) {
+function FirstUse({ saves, ...props }: FirstCallProps & { saves: string | undefined }) {
   const session = useSession()
-  if (session.state === 'signed-in') return <FirstCall client={client} />
+  if (session.state === 'signed-in') return <FirstCall {...props} />
   return (
     <Notice tone="warn" title="Your session has ended" live>
       {saves
@@ -183,12 +184,22 @@ const DOT =
 const DOT_USED = 'bg-good forced-colors:bg-[CanvasText]'
 const DOT_WAITING = 'animate-pulse bg-control forced-colors:bg-[Canvas]'
 
+interface FirstCallProps {
+  client: OAuthClient
+  /** Called at the first token. Must not change from one rendering to the next. */
+  onToken: () => void
+}
+
 /** What the service has seen of a new client, as it happens: a token, the call that it is for, and refused requests. */
-function FirstCall({ client }: { client: OAuthClient }) {
+function FirstCall({ client, onToken }: FirstCallProps) {
   // The list of clients learns of it too.
   const tokenAt = useClient(client.clientId, WATCH_MS).data?.lastUsedAt
   const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
   const call = requests.find((request) => isGranted(request) && request.service === 'api')
+  const used = Boolean(tokenAt)
+  useEffect(() => {
+    if (used) onToken()
+  }, [used, onToken])
   return (
     <div className="grid gap-1.5 border-y border-line py-3">
       <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-semibold text-good' : ''}`} role="status">

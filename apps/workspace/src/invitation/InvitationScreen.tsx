@@ -1,13 +1,18 @@
 import { useEffect, useState } from 'react'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
-import { previewInvitation } from '../api/session.ts'
+import { acceptInvitation, previewInvitation, useSession } from '../api/session.ts'
+import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { Field } from '../ui/Field.tsx'
+import { newPasswordError, useForm } from '../ui/form.ts'
 import { Skeleton } from '../ui/Loaded.tsx'
-import { Notice } from '../ui/Notice.tsx'
+import { FailureNotice, Notice } from '../ui/Notice.tsx'
 import { PlainPage } from '../ui/PlainPage.tsx'
+import { say } from '../ui/say.tsx'
+import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
-import { AcceptInvitation } from './AcceptInvitation.tsx'
 import { useInvitationToken } from './link.ts'
 
 /** Where an invitation link leads, signed in or not. */
@@ -80,4 +85,132 @@ function usePreview(token: string) {
     return () => leaving.abort()
   }, [token, tries])
   return { preview, error, tryAgain: () => setTries(tries + 1) }
+}
+
+interface AcceptInvitationProps {
+  token: string
+  invitation: InvitationPreview
+}
+
+/** A new person chooses a password; someone who has an account signs in with theirs. */
+function AcceptInvitation(props: AcceptInvitationProps) {
+  const { companyName, invitedBy, email, role, name, expiresAt } = props.invitation
+  const form = useAcceptance(props)
+  return (
+    <PlainPage title={`Join ${companyName}`} heading={say`Join ${companyName}`} action={<ThemeSelect />}>
+      <p className="lede">
+        <bdi className="strong">{invitedBy}</bdi> invites you as {role === 'admin' ? 'an admin' : 'a member'}.
+        The link works once, until <Moment at={expiresAt} />.
+      </p>
+      <SignedInAlready email={email} />
+      <FailureNotice failure={form.failure} />
+      <form className="grid gap-2" onSubmit={form.submit} noValidate>
+        {!form.hasAccount && (
+          <Field
+            label="Your name"
+            error={form.errors.name}
+            name="name"
+            dir="auto"
+            autoComplete="name"
+            defaultValue={name}
+          />
+        )}
+        <Field
+          label="Email address"
+          hint={form.hasAccount ? undefined : 'You will sign in with it.'}
+          name="email"
+          type="email"
+          autoComplete="username"
+          value={email}
+          readOnly
+        />
+        <Field
+          label={form.hasAccount ? 'Password of your account' : 'Choose a password'}
+          hint={form.hasAccount ? undefined : `At least ${PASSWORD_MIN_CHARACTERS} characters.`}
+          error={form.errors.password}
+          name="password"
+          type="password"
+          autoComplete={form.hasAccount ? 'current-password' : 'new-password'}
+        />
+        <Button type="submit" variant="primary" className="w-full" busy={form.isPending}>
+          {form.hasAccount ? 'Sign in and join' : 'Create an account and join'}
+        </Button>
+      </form>
+      <p className="small">
+        {form.hasAccount ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
+        <button
+          type="button"
+          className="cursor-pointer border-0 bg-transparent p-0 text-link underline underline-offset-3"
+          onClick={form.toggleAccount}
+        >
+          {form.hasAccount ? 'Create one' : 'Sign in instead'}
+        </button>
+      </p>
+    </PlainPage>
+  )
+}
+
+function SignedInAlready({ email }: { email: string }) {
+  const session = useSession()
+  if (session.state !== 'signed-in' || session.user.email === email) return null
+  return (
+    <Notice tone="info" title="You are signed in as someone else">
+      The invitation is for {email}. When you accept it, this browser is signed in as {email}, and{' '}
+      {session.user.email} is signed out here.
+    </Notice>
+  )
+}
+
+const NOT_JOINED = 'You have not joined yet'
+const INCORRECT = { title: 'The password is incorrect', text: 'No account for this address has it.' }
+
+function useAcceptance({ token, invitation }: AcceptInvitationProps) {
+  const session = useSession()
+  const isMe = session.state === 'signed-in' && session.user.email === invitation.email
+  const [chosen, setChosen] = useState<boolean>()
+  // The service does not reveal whether the account exists. Someone who is signed in has one.
+  const hasAccount = chosen ?? isMe
+  const submission = useSubmission({
+    title: NOT_JOINED,
+    noAnswer: UNREACHABLE,
+    invalid_credentials: hasAccount
+      ? INCORRECT
+      : { title: 'You already have an account', text: 'Enter its password to join.' },
+    invalid_input: hasAccount ? INCORRECT : { title: NOT_JOINED, text: 'Correct the marked fields.' },
+    invitation_not_valid: 'The invitation is no longer valid',
+  })
+  const form = useForm<'name' | 'password'>({
+    submission,
+    check: ({ name, password }) =>
+      hasAccount
+        ? { password: password === '' && 'Enter your password.' }
+        : { name: name === '' && 'Enter your name.', password: newPasswordError(password) },
+    async send({ name, password }) {
+      try {
+        await acceptInvitation({
+          token,
+          password,
+          existingAccount: hasAccount,
+          ...(!hasAccount && { name }),
+        })
+      } catch (error) {
+        // The company has this person already.
+        if (!hasAccount && error instanceof ApiProblem && error.code === 'invalid_credentials')
+          setChosen(true)
+        throw error
+      }
+      // Loaded anew, so that nothing of the page, the token least of all, stays.
+      location.replace(`/${encodeURIComponent(invitation.vendorId)}`)
+    },
+    subjects: { name: 'The name', password: 'The password' },
+    again: 'password',
+  })
+  return {
+    ...form,
+    hasAccount,
+    toggleAccount() {
+      setChosen(!hasAccount)
+      form.clearErrors('name', 'password')
+    },
+  }
 }
