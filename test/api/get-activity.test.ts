@@ -152,6 +152,7 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     ['?cursor=x', '?cursor'],
     [`?cursor=${Buffer.from('["1"]').toString('base64url')}`, '?cursor'],
     [`?cursor=${Buffer.from('[-1]').toString('base64url')}`, '?cursor'],
+    [`?cursor=${Buffer.from('["0000-01-01T00:00:00Z",1]').toString('base64url')}`, '?cursor'],
     [`?cursor=${Buffer.from('[1e300]').toString('base64url')}`, '?cursor'],
     ['?user=1', '?user'],
     ['?userId=me', '?userId'],

@@ -154,8 +154,8 @@ describe('the event loop, with the largest company that there can be', () => {
       'GET /v1/vendor/:vendorId/people': [page],
       'GET /v1/vendor/:vendorId/activity': [
         page,
-        { query: '?limit=200' },
         { query: '?limit=200&action=client.created' },
+        { query: '?limit=200&userId=operator&action=person.changed' },
       ],
       'GET /v1/sessions': [page],
       'GET /v1/vendor/:vendorId/refusals': [

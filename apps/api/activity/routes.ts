@@ -3,7 +3,7 @@ import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '#shared/acc
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Manager } from '../http/manager.ts'
-import { cursorOf, nextCursor, pageParameters } from '../http/page.ts'
+import { cursorOf, cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { actor, actorOf, instant } from '../http/schemas.ts'
 
@@ -25,7 +25,7 @@ const action = z
   .meta({ id: 'ActivityAction' })
 
 const ActivityQuery = z.strictObject({
-  ...pageParameters(z.tuple([z.iso.datetime(), z.int().positive()])),
+  ...pageParameters(z.tuple([cursorTime, z.int().positive()])),
   userId: z
     .string()
     .max(64, 'must be the id of a person, or operator')

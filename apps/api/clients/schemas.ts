@@ -3,7 +3,7 @@ import { CLIENT_NAME_MAX_CHARACTERS, QUIET_DAYS_MAX } from '#shared/oauth/client
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
-import { nextCursor, pageParameters } from '../http/page.ts'
+import { cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant, refusalCause } from '../http/schemas.ts'
 import { publicKey } from './public-key.ts'
 import { POSTPONED } from './quiet-days.ts'
@@ -219,11 +219,7 @@ export const ClientRotation = z
   })
   .meta({ id: 'ClientRotation' })
 
-const position = z.tuple([
-  // Postgres has no year 0.
-  z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000')),
-  z.string().regex(CLIENT_ID_PATTERN),
-])
+const position = z.tuple([cursorTime, z.string().regex(CLIENT_ID_PATTERN)])
 
 export const ClientQuery = z.strictObject({
   ...pageParameters(position),

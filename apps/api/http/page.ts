@@ -4,6 +4,9 @@ const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 200
 const CURSOR_LIMIT_CHARACTERS = 500
 
+/** A time in a cursor, in microseconds. Postgres has no year 0. */
+export const cursorTime = z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000'))
+
 /** The query parameters of a list. `position` is the content of its cursor: where the previous page ended. */
 export const pageParameters = <T extends z.ZodType>(position: T) => ({
   limit: z

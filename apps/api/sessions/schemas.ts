@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
 import { personName } from '../http/input.ts'
-import { nextCursor, pageParameters } from '../http/page.ts'
+import { cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { instant, vendorId } from '../http/schemas.ts'
 
 const EMAIL_MAX_CHARACTERS = 254
@@ -88,12 +88,7 @@ export const CreatedSession = z
   .meta({ id: 'CreatedSession' })
 
 export const SessionQuery = z.strictObject(
-  pageParameters(
-    z.tuple([
-      z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000')),
-      z.string().regex(/^sid_[0-9a-f]{32}$/),
-    ]),
-  ),
+  pageParameters(z.tuple([cursorTime, z.string().regex(/^sid_[0-9a-f]{32}$/)])),
 )
 
 const ListedSession = z
