@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { record } from '#shared/accounts/activity.ts'
 import { endAccountWithoutCompany, lockMembers } from '#shared/accounts/people.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { forgetRefusals } from '#shared/usage/refusals.ts'
 import type { OperatorCommand, OperatorContext } from './commands.ts'
@@ -134,7 +134,7 @@ async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]
       `select distinct id from activity a join companies c using (vendor_id),
          unnest(array[a.user_id, a.subject]) as id
        where entry_id > ? and entry_id <= ? and c.erased_at is null and c.vendor_id <> ? and id = any(?)`,
-      [...step, vendorId, userIds] as never,
+      bindings([...step, vendorId, userIds]),
     )
     for (const { id } of rows) found.add(id)
   }
@@ -150,7 +150,7 @@ async function erasePeopleWithoutCompany(
   const { rows } = await db.raw(
     `select array(select user_id from users u where user_id = any(?) and name <> 'Erased person'
        and not exists (select from memberships m where m.user_id = u.user_id)) as people`,
-    [userIds] as never,
+    bindings([userIds]),
   )
   const people: string[] = rows[0].people
   for (const userId of people) await db.transaction((transaction) => erase(transaction, userId))

@@ -1,5 +1,5 @@
 import { findMemberByEmail } from '#shared/accounts/people.ts'
-import type { Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import { OperatorError } from './operator.ts'
 import { readAddress } from './people.ts'
 
@@ -98,7 +98,7 @@ async function entriesOf(
            'action', action, 'subject', subject, 'detail', detail) order by entry_id), '[]') as entries
        from activity where entry_id > ? and entry_id <= ? and vendor_id is not distinct from coalesce(?, vendor_id)
          and (user_id = any(?) or subject = any(?) or detail->>'email' = ?)`,
-      [...step, vendorId, about, about, email] as never,
+      bindings([...step, vendorId, about, about, email]),
     )
     for (const entry of rows[0].entries) found.push(entry)
   }
@@ -151,7 +151,7 @@ export async function exportPerson(db: Queryable, { ids, invitations, entries }:
   const { rows: accounts } = await db.raw(
     `select user_id as "userId", email, name, created_at as "createdAt" from users where user_id = any(?)
      order by created_at`,
-    [ids] as never,
+    bindings([ids]),
   )
   for (const account of accounts)
     for (const [what, sql] of Object.entries(OF_ACCOUNT))

@@ -1,7 +1,7 @@
 import { type Operator, record } from '#shared/accounts/activity.ts'
 import { unusableHash } from '#shared/accounts/passwords.ts'
 import { lockMembers } from '#shared/accounts/people.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import type { Subject } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { exportPerson, findPerson, type Person, ROWS_A_STEP } from './person-records.ts'
@@ -90,7 +90,7 @@ async function holdMemberships(
     const { rows } = await transaction.raw(
       `select user_id as "userId", vendor_id as "vendorId", role from memberships where user_id = any(?)
        order by vendor_id`,
-      [ids] as never,
+      bindings([ids]),
     )
     return rows
   }

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 
 export const ACTIVITY_ACTIONS = [
   'client.created',
@@ -246,7 +246,7 @@ export async function listEntries(
      from public.activity a
      where a.entry_id > ? and a.at >= ? and (?::bigint[] is null or a.entry_id = any(?::bigint[]))
      order by a.entry_id limit ?`,
-    [after, since, ids, ids, limit] as never,
+    bindings([after, since, ids, ids, limit]),
   )
   return rows
 }

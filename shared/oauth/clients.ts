@@ -1,5 +1,5 @@
 import type { JWK } from 'jose'
-import type { Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { ClientStatus } from './client-credentials.ts'
 import type { Scope } from './scopes.ts'
 
@@ -264,7 +264,7 @@ export async function markFoundSecrets(
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId", name, source
      from mark_found_secrets(?::bytea[], ?::text[])`,
-    [secrets.map(({ secretHash }) => secretHash), secrets.map(({ source }) => source)] as never,
+    bindings([secrets.map(({ secretHash }) => secretHash), secrets.map(({ source }) => source)]),
   )
   return rows
 }

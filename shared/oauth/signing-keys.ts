@@ -117,7 +117,6 @@ export async function ensureSigningKeys(
   })
 }
 
-/** Lets only one transaction at a time change the sequence of keys. */
 export async function lockSigningKeys(transaction: Queryable): Promise<void> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
 }

@@ -7,7 +7,6 @@ import { VERSION } from './version.ts'
 /** Upper bounds in seconds: most answers take milliseconds, none more than the 10 s of a callback test. */
 const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** What a process counts. Each part adds its own metrics to the registry. */
 export type Metrics = ReturnType<typeof createMetrics>
 
 /** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
@@ -61,7 +60,6 @@ export function createMetrics({ service, ofProcess = false }: { service: string;
   }
 }
 
-/** What /readyz answers, for alerts. */
 export function measureReadiness(
   { gauge }: Metrics,
   health: () => Promise<{ waitingFor: string[]; degraded: string[] }>,

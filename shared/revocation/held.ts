@@ -1,4 +1,4 @@
-import type { Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { Broken, fromPostgres } from './broken.ts'
@@ -45,7 +45,7 @@ export async function lostAmong(db: Queryable, entries: readonly Entry[]): Promi
        when 'client' then exists (select from oauth_clients where client_id = id and status = 'Revoked')
        when 'key' then exists (select from revoked_signing_keys where kid = id)
        else exists (select from revoked_tokens where jti = id) end`,
-    [entries.map(({ kind }) => kind), entries.map(({ id }) => id)] as never,
+    bindings([entries.map(({ kind }) => kind), entries.map(({ id }) => id)]),
   )
   return rows
 }
@@ -59,7 +59,7 @@ export async function insertLostTokens(db: Queryable, jtis: readonly string[]): 
     `insert into revoked_tokens (jti, expires_at)
      select jti, now() + make_interval(secs => ?) from unnest(?::text[]) as lost (jti)
      on conflict (jti) do nothing returning jti`,
-    [TOKEN_MAX_MS / 1_000, jtis] as never,
+    bindings([TOKEN_MAX_MS / 1_000, jtis]),
   )
   return rows.map(({ jti }: { jti: string }) => jti)
 }

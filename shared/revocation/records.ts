@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { Entry, Standing, Subject } from './subject.ts'
 import { PRODUCTION_TIMINGS } from './timings.ts'
 
@@ -48,11 +48,11 @@ export async function readStandings(db: Queryable, subjects: readonly Subject[])
      left join revoked_tokens t on t.jti = asked.jti
      left join revoked_signing_keys k on k.kid = asked.kid
      order by asked.place`,
-    [
+    bindings([
       subjects.map(({ clientId }) => clientId ?? null),
       subjects.map(({ jti }) => jti ?? null),
       subjects.map(({ kid }) => kid ?? null),
-    ] as never,
+    ]),
   )
   assertPrimary(rows[0])
   return rows.map(({ revoked }: { revoked: Entry['kind'] | null }) => (revoked ? { revoked } : 'live'))

@@ -7,6 +7,9 @@ export type Database = Knex
 /** A database or a transaction of it: what a query needs. */
 export type Queryable = Knex | Knex.Transaction
 
+/** Returns the bindings of a statement. pg takes lists that knex's types lack: read-only ones, and those with null. */
+export const bindings = (values: readonly unknown[]) => values as Knex.RawBinding[]
+
 const INT8 = 20
 const DATE = 1082
 const CONNECT_TIMEOUT_MS = 2_000
