@@ -113,7 +113,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   const addresses = [...new Set([...before.keys(), ...after.keys()])]
   if (addresses.length === 0) return null
   return (
-    <table className="table max-w-[840px]">
+    <table className="table max-w-[840px] max-phone:[&_:is(th,td)]:pe-2">
       <caption className="py-2 text-start text-ink-2">Last token at each address, in 100 days</caption>
       <thead>
         <tr>
@@ -125,7 +125,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
       <tbody>
         {addresses.map((address) => (
           <tr key={address}>
-            <th scope="row" className="wrap min-w-[16ch]">
+            <th scope="row" className="wrap min-[380px]:min-w-[15ch]">
               <code>{address}</code>
             </th>
             <UsedAt at={before.get(address)} />
