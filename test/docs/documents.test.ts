@@ -53,6 +53,18 @@ describe('the documents', () => {
     }
   }
 
+  it('walk through files that have each name that the walk gives them', () => {
+    const walk = read('apps/README.md')
+    const steps = walk.split('\n').filter((line) => /^\d+\. /.test(line))
+    assert.equal(steps.length, 19)
+    for (const step of steps) {
+      const files = [...step.matchAll(/\]\(([^)]+)\)/g)].map(([, file = '']) => join('apps', file))
+      const names = [...step.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+      const texts = files.map(read).join('\n')
+      for (const name of names) assert.match(texts, new RegExp(`\\b${name}\\b`), `${name} in ${files}`)
+    }
+  })
+
   it('name only scripts that package.json has', () => {
     const { scripts } = JSON.parse(read('package.json'))
     for (const document of documents) {
