@@ -39,7 +39,7 @@ export interface HousekeepingDependencies {
 /**
  * What any process does beside the requests: stores usage and revokes armed clients each minute, and removes what has
  * expired. It may run in every process at once, and a failure only means that it is done later.
- * @returns a function that stops it once the work in progress is done.
+ * Returns a function that stops it once the work in progress is done.
  */
 export function startHousekeeping({
   db,

@@ -37,7 +37,7 @@ export interface MigrateOptions {
  * Migrates the database to the newest schema. Each migration is one transaction, so this is safe to repeat, to run in
  * several places at once, and to run after it was killed. Services may keep running: it delays them by at most about
  * 300 ms at a time, and each migration waits up to ten minutes for the lock on a table.
- * @returns the names of the migrations that it ran.
+ * Returns the names of the migrations that it ran.
  */
 export async function migrate({
   ownerUrl,

@@ -33,7 +33,7 @@ export interface SigningKeys {
   known(kid: string): SigningKey | undefined
   /**
    * The key; if it is not known yet, it is fetched, unless that was done too often lately. Never rejects.
-   * @returns `unknown` when a set lacks it whose fetch began in the last 10 s: a key is published long before it signs.
+   * Returns `unknown` when a set lacks it whose fetch began in the last 10 s: a key is published long before it signs.
    * `undecided` when no fetch worked in that time.
    */
   find(kid: string): Promise<SigningKey | 'unknown' | 'undecided'>
@@ -74,7 +74,7 @@ export function createSigningKeys({
   const usable = () => loadedAt_ms !== undefined && clock.now() - loadedAt_ms < STALE_BOUND_MS
   const known = (kid: string) => (usable() ? keys.get(kid)?.key : undefined)
 
-  /** One fetch at a time. @returns whether it brought a usable set. */
+  /** One fetch at a time. Returns whether it brought a usable set. */
   function refresh(): Promise<boolean> {
     running ??= load().finally(() => {
       running = undefined

@@ -38,7 +38,7 @@ export async function replaceInvitation(
   )
 }
 
-/** @returns undefined if it never existed, was used or withdrawn, or is too old, or the company is erased. */
+/** Returns undefined if it never existed, was used or withdrawn, or is too old, or the company is erased. */
 export async function findInvitation(
   db: Queryable,
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
@@ -65,13 +65,13 @@ export async function listInvitations(
   return rows
 }
 
-/** @returns whether it existed: of several uses at once, only one gets true. */
+/** Returns whether it existed: of several uses at once, only one gets true. */
 export async function useInvitation(transaction: Queryable, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await transaction.raw('delete from invitations where token_hash = ?', [tokenHash])
   return rowCount === 1
 }
 
-/** @returns the invitation that ended; undefined when there was none. */
+/** Returns the invitation that ended; undefined when there was none. */
 export async function withdrawInvitation(
   transaction: Queryable,
   { vendorId, userId }: { vendorId: string; userId: string },
@@ -91,7 +91,7 @@ export async function withdrawInvitationTo(
   await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
 }
 
-/** Removes at most `limit` expired ones. @returns how many. */
+/** Removes at most `limit` expired ones. Returns how many. */
 export async function deleteExpiredInvitations(
   db: Queryable,
   { now, limit }: { now: Date; limit: number },

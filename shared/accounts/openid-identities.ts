@@ -19,7 +19,7 @@ export async function findUserByIdentity(
   return rows[0]
 }
 
-/** @returns false when the user already has another identity at this provider. */
+/** Returns false when the user already has another identity at this provider. */
 export async function addIdentity(
   transaction: Queryable,
   { issuer, subject, userId }: OpenidIdentity & { userId: string },

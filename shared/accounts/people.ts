@@ -241,7 +241,7 @@ export async function listMembers(db: Queryable, vendorId: string): Promise<Memb
   return rows
 }
 
-/** A person of a company. @returns undefined when the company has no such person. */
+/** A person of a company. Returns undefined when the company has no such person. */
 export async function findMember(
   db: Queryable,
   { vendorId, userId }: { vendorId: string; userId: string },

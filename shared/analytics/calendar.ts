@@ -41,7 +41,7 @@ const zoneDay = (start: Temporal.ZonedDateTime, next: Temporal.ZonedDateTime): Z
 
 const DAYS_REMEMBERED = 5_000
 
-/** @returns a function that finds the date of a moment and remembers the days it met: events come by the thousand. */
+/** Returns a function that finds the date of a moment and remembers the days it met: events come by the thousand. */
 export function createDateOf(timezone: string): (at_ms: number) => string {
   /** By UTC day, which overlaps up to three days of the zone. */
   const met = new Map<number, ZoneDay[]>()

@@ -73,7 +73,7 @@ export interface ReportedDay extends DayFigures {
   lastEventAt: Date
 }
 
-/** Stores missing days; existing ones stay as they are. @returns how many it stored. */
+/** Stores missing days; existing ones stay as they are. Returns how many it stored. */
 export async function insertMissingDays(
   db: Queryable,
   vendorId: string,
@@ -91,7 +91,7 @@ export async function insertMissingDays(
   return rowCount
 }
 
-/** @returns the newest day that is stored, or undefined. */
+/** Returns the newest day that is stored, or undefined. */
 export async function newestStoredDate(db: Queryable, vendorId: string): Promise<string | undefined> {
   const { rows } = await db.raw(
     'select date from analytics_daily where vendor_id = ? order by date desc limit 1',

@@ -27,7 +27,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u
 
 /**
  * Fractions of a millisecond are dropped.
- * @returns Unix time in ms, or NaN for text that is not a time, for a date that does not exist, or before 1970.
+ * Returns Unix time in ms, or NaN for text that is not a time, for a date that does not exist, or before 1970.
  */
 function instant_ms(text: string): number {
   const [, date, clock = '', sign, hours, minutes] = TIME.exec(text) ?? []
@@ -148,7 +148,7 @@ export interface EventFault {
   detail: string
 }
 
-/** Judges one event as it was sent. Never throws. @returns the event, or its first two faults. */
+/** Judges one event as it was sent. Never throws. Returns the event, or its first two faults. */
 export function judgeEvent(
   sent: unknown,
   { now_ms, ageMax_ms, currency: expected, dateOf }: EventRules,

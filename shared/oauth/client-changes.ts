@@ -41,7 +41,7 @@ class NoSuchClient extends Error {}
  * @param client.revokedBy null: the service.
  * @param client.because returns why the service does it, for the entry. Called in the transaction of the revocation, it
  * throws if that must not happen after all.
- * @returns undefined when the company has no such client.
+ * Returns undefined when the company has no such client.
  */
 export async function revokeClient(
   revocation: Revocation,
@@ -82,7 +82,7 @@ export async function revokeClient(
 
 /**
  * Renames a client and adds the activity entry. Call it in a transaction.
- * @returns undefined when the company has no such client.
+ * Returns undefined when the company has no such client.
  */
 export async function renameClient(
   transaction: Queryable,

@@ -58,7 +58,7 @@ export async function insertClient(db: Queryable, client: NewClient): Promise<vo
 
 /**
  * Turns an Active client to Revoked. `revoked_at` is the database's own time.
- * @returns false when it was Revoked already, or the company has no such client.
+ * Returns false when it was Revoked already, or the company has no such client.
  */
 export async function markClientRevoked(
   db: Queryable,
@@ -117,7 +117,7 @@ export async function holdClient(
   return rows[0]?.status
 }
 
-/** @returns the previous name; undefined when the company has no such client. */
+/** Returns the previous name; undefined when the company has no such client. */
 export async function setClientName(
   transaction: Queryable,
   { vendorId, clientId, name }: { vendorId: string; clientId: string; name: string },
@@ -189,7 +189,7 @@ const CLIENT_RECORD = `
         and a.action = 'client.revoked' order by a.entry_id limit 1) entry on true
     left join users armer on armer.user_id = entry."armedBy"`
 
-/** @returns undefined when the company has no such client, whoever else may have it. */
+/** Returns undefined when the company has no such client, whoever else may have it. */
 export async function findClient(
   db: Queryable,
   { vendorId, clientId }: { vendorId: string; clientId: string },
@@ -255,7 +255,7 @@ export interface FoundClient {
 
 /**
  * Marks the Active clients that have these secrets, once: a client keeps the time and the source of its first report.
- * @returns those that were not marked before.
+ * Returns those that were not marked before.
  */
 export async function markFoundSecrets(
   db: Queryable,

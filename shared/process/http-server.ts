@@ -42,7 +42,7 @@ export function createHttpServer(
   return server
 }
 
-/** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
+/** Returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
 export async function listen(server: Server, at: { host: string; port: number }): Promise<number> {
   server.listen(at)
   await once(server, 'listening')

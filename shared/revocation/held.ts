@@ -52,7 +52,7 @@ export async function lostAmong(db: Queryable, entries: readonly Entry[]): Promi
 
 /**
  * Stores revocations of tokens again, for as long as one can be valid.
- * @returns the `jti` of those that were not there.
+ * Returns the `jti` of those that were not there.
  */
 export async function insertLostTokens(db: Queryable, jtis: readonly string[]): Promise<string[]> {
   const { rows } = await db.raw(
@@ -101,6 +101,6 @@ export async function judgePromoted({
   return 'promoted'
 }
 
-/** @returns the ids of the entries of this kind. */
+/** Returns the ids of the entries of this kind. */
 export const idsOf = (kind: Entry['kind'], entries: readonly Entry[]): string[] =>
   entries.filter((entry) => entry.kind === kind).map(({ id }) => id)

@@ -12,7 +12,7 @@ export async function insertRevokedSigningKey(db: Queryable, kid: string): Promi
   )
 }
 
-/** @returns how many revocations of tokens that expired over an hour ago it removed, at most PURGE_BATCH. */
+/** Returns how many revocations of tokens that expired over an hour ago it removed, at most PURGE_BATCH. */
 export async function purgeExpiredTokens(db: Queryable): Promise<number> {
   const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
   return rows[0].purged
@@ -24,7 +24,7 @@ export interface NamedServer {
   since: string | null
 }
 
-/** Names another server. @returns the new naming, committed; undefined when `old` had been replaced meanwhile. */
+/** Names another server. Returns the new naming, committed; undefined when `old` had been replaced meanwhile. */
 export async function replaceNamedServer(
   db: Queryable,
   old: NamedServer,

@@ -26,7 +26,7 @@ export interface LastSeen {
 
 const SEEN = /^(\d{1,15}) (\d{1,20}\/\d{1,10}\/\d{1,10}) (\S{0,100})$/
 
-/** @returns undefined when Redis remembers nothing. */
+/** Returns undefined when Redis remembers nothing. */
 export function parseSeen(text: string): LastSeen | undefined {
   const [, confirmedAt_ms, of = '', id = ''] = SEEN.exec(text) ?? []
   return confirmedAt_ms === undefined ? undefined : { of, confirmedAt_ms: Number(confirmedAt_ms), id }

@@ -24,7 +24,7 @@ export async function markSchema(db: Queryable, newest: number, serves = SCHEMA_
   await db.raw(`comment on table companies is 'integration schema ${newest}, serves ${serves}'`)
 }
 
-/** @returns the number of the newest migration that a whole run has ended with; undefined if none has. */
+/** Returns the number of the newest migration that a whole run has ended with; undefined if none has. */
 export async function readSchema(db: Queryable): Promise<{ newest: number; serves: number } | undefined> {
   const { rows } = await db.raw(`select obj_description(to_regclass('companies'), 'pg_class') as mark`)
   const [, newest, serves] = MARK.exec(rows[0]?.mark ?? '') ?? []

@@ -11,7 +11,7 @@ export interface PreparedQuery {
 /**
  * Runs a named prepared statement on a connection of the pool, without knex's query builder, which would cost more
  * than the query itself.
- * @returns the rows, each an array of its columns.
+ * Returns the rows, each an array of its columns.
  */
 export async function queryPrepared<Row extends unknown[]>(
   db: Database,

@@ -62,7 +62,7 @@ export interface BegunTest {
 
 /**
  * Marks the company's callback as being tested, for 15 s at most, in one statement for all processes.
- * @returns undefined if no callback is saved, or if a test of it is running.
+ * Returns undefined if no callback is saved, or if a test of it is running.
  */
 export async function beginTest(db: Queryable, vendorId: string): Promise<BegunTest | undefined> {
   const { rows } = await db.raw(

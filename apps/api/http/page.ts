@@ -52,7 +52,7 @@ function decoded(cursor: string): unknown {
 
 /**
  * Cuts rows read with `limit + 1` to one page.
- * @returns the page, and the cursor of the next one or null on the last page.
+ * Returns the page, and the cursor of the next one or null on the last page.
  */
 export function page<T>(
   rows: readonly T[],

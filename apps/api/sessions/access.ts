@@ -46,7 +46,7 @@ export function createSessionAccess({
   sessionIdle_ms: idle_ms,
   limits,
 }: SessionAccessDependencies): SessionAccess {
-  /** @returns undefined for anything that cannot be a session token. */
+  /** Returns undefined for anything that cannot be a session token. */
   function presentedToken(ctx: ApiContext): string | undefined {
     const bearer = bearerOf(ctx.req)
     if (bearer.kind === 'token') return TOKEN.test(bearer.token) ? bearer.token : undefined

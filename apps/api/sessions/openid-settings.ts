@@ -137,7 +137,7 @@ type Values = z.infer<z.ZodObject<typeof openidShape>>
 /** The OpenID provider for signing in, and what its claims mean here. */
 export type OpenidSettings = NonNullable<ReturnType<typeof openidSettings>>
 
-/** @returns undefined when no provider is configured. */
+/** Returns undefined when no provider is configured. */
 export function openidSettings(values: Values) {
   const {
     OPENID_ISSUER: issuer,

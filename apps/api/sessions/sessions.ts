@@ -65,7 +65,7 @@ export async function startSession(transaction: Queryable, session: SessionStart
   return rows[0].sessionId
 }
 
-/** @returns the live session and its user, or undefined. */
+/** Returns the live session and its user, or undefined. */
 export async function findSession(
   db: Queryable,
   { tokenHash, now, idle_ms }: { tokenHash: Buffer; now: Date; idle_ms: number },
