@@ -2,18 +2,15 @@ import { deleteExpiredInvitations } from '#shared/accounts/invitations.ts'
 import { deleteOldPlaces } from '#shared/accounts/sign-in-places.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import type { Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { revokeArmed } from './clients/armed-revocations.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
-import { deleteOldUsage, drainUsage } from './clients/usage.ts'
+import { deleteOldUsage } from './clients/usage.ts'
 import { revokeFoundClients } from './found-secrets/revoke-found.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
 
-const USAGE_EVERY_MS = 60_000
 const REVOKE_FOUND_EVERY_MS = 2_000
 const ARMED_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 600_000
@@ -25,11 +22,9 @@ const PURGE_USAGE_ROWS = 200_000
 
 export interface HousekeepingDependencies {
   db: Database
-  redis: Redis
   revocation: Revocation
   clock: Clock
   log: Log
-  metrics: Metrics
   /** How long events are kept; daily figures are kept permanently. */
   eventRetention_days: number
   /** Revokes clients whose secret was found. Without it they are only marked. */
@@ -37,30 +32,21 @@ export interface HousekeepingDependencies {
 }
 
 /**
- * What any process does beside the requests: stores usage and revokes armed clients each minute, and removes what has
- * expired. It may run in every process at once, and a failure only means that it is done later.
+ * What any process does beside the requests: revokes armed clients each minute, and removes what has expired. It may run
+ * in every process at once, and a failure only means that it is done later.
  * Returns a function that stops it once the work in progress is done.
  */
 export function startHousekeeping({
   db,
-  redis,
   revocation,
   clock,
   log,
-  metrics: { counter },
   eventRetention_days,
   revokesFound,
 }: HousekeepingDependencies): () => Promise<void> {
   const now = () => clock.now()
   let ending = false
-  const help = 'Counts of client usage in Redis that could not be read and were dropped'
-  const unreadable = counter('integration_unreadable_usage_total', help)
-  const skipped = (fields: number) => {
-    unreadable.inc(fields)
-    log.warn({ event: 'usage.unreadable', fields }, 'usage in Redis that cannot be read was dropped')
-  }
   const endings = [
-    repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db, skipped })),
     repeat(ARMED_EVERY_MS, 'revoking armed clients', async () => {
       const clientIds = await revokeArmed({ db, clock, revocation, ending: () => ending })
       if (clientIds.length > 0)

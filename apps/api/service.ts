@@ -25,7 +25,6 @@ import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
-const FLUSH_EVERY_MS = 1_000
 const DECISIONS_POOL_SIZE = 3
 
 export interface ServiceOptions {
@@ -66,7 +65,7 @@ export function createService({
   measureRedis(metrics, connections.watches, revocation)
   const endMeasuring = measureStoreWaits(metrics, [pools.decisions, pools.integrators])
   const roundMarked = measureRoundAge(metrics)
-  const usage = createClientUsage({ redis, clock })
+  const usage = createClientUsage({ redis, db: pools.workspace, clock, log })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const callbacks = callbacksOf({ config, clock, outside, metrics })
 
@@ -88,12 +87,12 @@ export function createService({
     metrics,
   })
   let endHousekeeping = async () => {}
-  let flushing: NodeJS.Timeout | undefined
 
   return {
     handle: app.callback(),
     async start() {
       await checkDatabaseUrl(pools.decisions, 'integration_api')
+      await usage.start()
       // They have only begun to connect; a first round without Redis would be reported as a failure, and the first
       // requests counted by this process alone.
       const each = [redis, revocationRedis]
@@ -109,15 +108,12 @@ export function createService({
       })
       endHousekeeping = startHousekeeping({
         db: pools.workspace,
-        redis,
         revocation,
         clock,
         log,
-        metrics,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
         ...(config.FOUND_SECRETS === 'revoke' && { revokesFound: revocation }),
       })
-      flushing = setInterval(usage.flush, FLUSH_EVERY_MS).unref()
       await signingKeys.start()
     },
     drain() {
@@ -125,8 +121,7 @@ export function createService({
     },
     async stop() {
       await callbacks.sender.close()
-      clearInterval(flushing)
-      await usage.flush()
+      await usage.stop()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       connections.close()

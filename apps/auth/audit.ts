@@ -23,6 +23,7 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
       issued.inc()
+      usage.issued(token.clientId, token.scope, context.clientAddress)
       log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context: RequestContext, token: Pick<TokenIssued, 'clientId' | 'jti'>): void {

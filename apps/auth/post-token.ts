@@ -1,5 +1,4 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { answerUncached } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
@@ -15,14 +14,13 @@ const FIELDS = new Set(['grant_type', 'scope', 'resource', ...CREDENTIAL_FIELDS]
 export function createPostToken(
   parts: ClientEndpoint & {
     grantOf: (key: TokenKey) => Grant
-    usage: ClientUsage
     clock: Clock
     clockWatch: ClockWatch
     /** The identifier of the API (RFC 8707), which every token is for. */
     resource: string
   },
 ): Handler {
-  const { authenticate, limit, grantOf, audit, usage, clock, clockWatch, resource: audience } = parts
+  const { authenticate, limit, grantOf, audit, clock, clockWatch, resource: audience } = parts
   // Scheme and host are the same in any case, and so are no path and `/` (RFC 3986 §6.2). One spelling is judged.
   const audienceHref = new URL(audience).href
   return async (exchange) => {
@@ -48,7 +46,6 @@ export function createPostToken(
 
     const { clientId, vendorId, expiresAt } = record
     const { token, jti } = await grant.issue(granted, record, scope, clock.now())
-    usage.issued(clientId, scope, exchange.context.clientAddress)
     audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
     return answerUncached({
       access_token: token,

@@ -58,7 +58,6 @@ export function createAuthService(
   function tick(): void {
     keys.poll()
     clockWatch.poll()
-    void usage.flush()
   }
   return {
     routes,
@@ -66,6 +65,7 @@ export function createAuthService(
     async start() {
       await checkDatabaseUrl(db, 'integration_auth')
       await keys.start()
+      await usage.start()
       // What oidc-provider refuses must end the start, not a request.
       grantOf(keys.signer() as TokenKey)
       await clockWatch.check()
@@ -77,7 +77,7 @@ export function createAuthService(
     },
     async stop() {
       clearInterval(ticking)
-      await usage.flush()
+      await usage.stop()
       connections.close()
       await db.destroy()
     },
@@ -95,7 +95,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   const { redis, revocationRedis } = connections
   const revocation = createRevocation({ redis: revocationRedis, db, ticked: connections.ticked })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
-  const usage = createClientUsage({ redis, clock })
+  const usage = createClientUsage({ redis, db, clock, log })
   measurePools(metrics, { main: db })
   measureRedis(metrics, connections.watches, revocation)
   const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })

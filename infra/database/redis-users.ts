@@ -19,13 +19,12 @@ const COMMON = [
 ]
 
 export const REDIS_USER_RULES = {
-  auth: [...COMMON, '(%W~revoked:token:* %W~assertion:* +set)', '(~usage:* +eval +hincrby +hset)'].join(' '),
+  auth: [...COMMON, '(%W~revoked:token:* %W~assertion:* +set)'].join(' '),
   api: [
     ...COMMON,
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
     '+scan',
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
-    '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +get +mget +zrange)',
     '(%R~requests:* +lrange)',
   ].join(' '),

@@ -22,10 +22,6 @@ export const redisKeys = {
   rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
   /** Present: this assertion was used. Lives until it has expired by every process's clock. */
   usedAssertion: (id: string) => `assertion:${id}`,
-  /** Hash of client usage that is not yet stored in Postgres; pending-usage.ts has its fields. Lives until drained. */
-  usagePending: 'usage:pending',
-  /** The same hash, renamed while it is being stored. */
-  usageDraining: 'usage:draining',
   /** A refused request of a company's client, in JSON. Lives for a day. */
   refusal: (vendorId: string, requestId: string) => `refusals:record:${vendorId}:${requestId}`,
   /** Sorted set: the positions of a client's refused requests, or of a company's. Lives for a day after the last one. */

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
-import { REFUSAL_KINDS, type RefusalRecord, refusalPosition } from './client-usage.ts'
+import { REFUSAL_KINDS, refusalPosition } from './client-usage.ts'
 
 /** When a request was refused, in milliseconds since the Unix epoch, and its id. */
 export type Position = [at_ms: number, requestId: string]
 
-const Stored: z.ZodType<RefusalRecord> = z.object({
+/** What client-usage.ts stores. `at_ms` is in milliseconds since the Unix epoch. */
+const Stored = z.object({
   at_ms: z.number(),
   clientId: z.string(),
   requestId: z.string(),
@@ -17,6 +18,7 @@ const Stored: z.ZodType<RefusalRecord> = z.object({
   about: z.string().optional(),
   address: z.string().optional(),
 })
+export type RefusalRecord = z.infer<typeof Stored>
 
 /**
  * Returns the positions of the refused requests of a client, or of all clients of a company, in the last 24 hours,

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClientUsage } from '#shared/usage/client-usage.ts'
-import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { runAdmin } from '../support/admin.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { anotherUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { everything, holding } from '../support/everything.ts'
 import { staysAfterCompany } from '../support/kept.ts'
@@ -119,9 +118,8 @@ describe('admin company erase', () => {
       ['client_usage', 'select client_id, now(), now()'],
       ['client_usage_hourly', 'select client_id, now(), 1'],
       ['client_usage_by_minute', 'select client_id, now(), 1, 0'],
-      ['client_usage_daily', 'select client_id, now(), now(), now(), 0'],
       ['client_scope_usage', `select client_id, 'boost:read', now()`],
-      ['client_address_usage', `select client_id, '192.0.2.1', 1, now()`],
+      ['client_address_usage', `select client_id, now(), '192.0.2.1', 1, now()`],
       ['client_rotation', 'select client_id, 7, now(), (select min(user_id) from users)'],
     ] as const)
       await api.db.raw(`insert into ${table} ${columns} from oauth_clients`)
@@ -281,17 +279,20 @@ describe('admin company erase', () => {
 
   it('drops what is counted of its clients later', async () => {
     const writer = await connectedRedis(api.redis.url('auth'))
-    const drainer = await connectedRedis(api.redis.url('api'))
     const [first] = clients
     assert.ok(first)
     const whereAddress = async () => holding(await everything(api.db, api.redis), '192.0.2.7')
-    const usage = createClientUsage({ redis: writer, clock: api.clock })
-    usage.issued(first.clientId, 'analytics:read', '192.0.2.7')
+    const other = await api.createClient({ vendorId: neighbour })
+    const usage = anotherUsage(writer, api.db, api.clock)
+    for (const { clientId } of [first, other]) usage.issued(clientId, 'analytics:read', '192.0.2.7')
     await usage.flush()
-    assert.deepEqual(await whereAddress(), ['usage:pending'])
-    await drainUsage({ redis: drainer, db: api.db, skipped: () => {} })
-    assert.deepEqual(await whereAddress(), [])
-    for (const redis of [writer, drainer]) redis.disconnect()
+    const { rows } = await api.db.raw(
+      `select client_id from client_address_usage where address = '192.0.2.7'`,
+    )
+    assert.deepEqual(rows, [{ client_id: other.clientId }])
+    assert.deepEqual(await whereAddress(), ['client_address_usage'])
+    await api.db('client_address_usage').where({ client_id: other.clientId }).delete()
+    writer.disconnect()
   })
 
   it('gives its id to no one, and takes neither a member nor a client', async () => {

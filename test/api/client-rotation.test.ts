@@ -3,10 +3,9 @@ import type { Redis } from 'ioredis'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
-import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { type ApiResponse, type Person, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
+import { anotherUsage } from '../support/client-usage.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
 
@@ -56,10 +55,9 @@ describe('the rotation of a client', () => {
   })
 
   const use = async (clientId: string, address = '192.0.2.1') => {
-    const counter = createClientUsage({ redis: authRedis, clock: api.clock })
+    const counter = anotherUsage(authRedis, db, api.clock)
     counter.issued(clientId, 'analytics:read', address)
     await counter.flush()
-    await drainUsage({ redis, db })
   }
   const call = async (
     method: string,
@@ -158,7 +156,7 @@ describe('the rotation of a client', () => {
     it('counts what was refused since it was revoked, from where, and when last', async () => {
       await replace()
       await call('POST', `oauth-clients/${old}/revoke`)
-      const counter = createClientUsage({ redis: authRedis, clock: api.clock })
+      const counter = anotherUsage(authRedis, db, api.clock)
       for (const [requestId, reason, address] of [
         ['a', 'revoked_client', '192.0.2.1'],
         ['b', 'revoked_client', '192.0.2.1'],

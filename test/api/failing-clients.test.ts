@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { type AnsweredRequest, createClientUsage } from '#shared/usage/client-usage.ts'
-import { drainUsage } from '../../apps/api/clients/usage.ts'
+import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { anotherUsage } from '../support/client-usage.ts'
 import { connectedRedis } from '../support/redis.ts'
 
 const MINUTE_MS = 60_000
@@ -40,7 +40,7 @@ describe('clients whose requests are only refused', () => {
     await api.stop()
   })
 
-  const usageNow = () => createClientUsage({ redis, clock: api.clock })
+  const usageNow = () => anotherUsage(redis, db, api.clock)
 
   /** As the authorization server does it. */
   async function refused(part: Partial<AnsweredRequest> = {}, times = 1): Promise<void> {
@@ -57,17 +57,11 @@ describe('clients whose requests are only refused', () => {
       })
     await usage.flush()
   }
-  /** As the authorization server and housekeeping do it. */
+  /** As the authorization server does it. */
   async function issued(address = OWN): Promise<void> {
     const usage = usageNow()
     usage.issued(clientId, 'analytics:read', address)
     await usage.flush()
-    await drained()
-  }
-  async function drained(): Promise<void> {
-    const stored = await connectedRedis(api.redis.url('api'))
-    await drainUsage({ redis: stored, db })
-    stored.disconnect()
   }
   const read = async (path = `/${clientId}`) => {
     const token = await api.createSession(owner.userId)
@@ -157,7 +151,6 @@ describe('clients whose requests are only refused', () => {
     const first_ms = api.clock.now()
     for (let day = 0; day < 3; day += 1) {
       await refused()
-      await drained()
       api.clock.advance(23 * HOUR_MS)
     }
     assert.equal((await failing()).since, new Date(first_ms - (first_ms % HOUR_MS)).toISOString())

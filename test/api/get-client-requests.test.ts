@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { type AnsweredRequest, createClientUsage } from '#shared/usage/client-usage.ts'
+import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { anotherUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
@@ -55,7 +56,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   const overRate = { status: 429, code: 'temporarily_unavailable', reason: 'rate_of_client' }
   /** As a process of the authorization server does it, in one flush. */
   async function answered(...requests: Partial<AnsweredRequest>[]): Promise<void> {
-    const usage = createClientUsage({ redis, clock: api.clock })
+    const usage = anotherUsage(redis, api.db, api.clock)
     for (const one of requests)
       usage.answered({ clientId, vendorId, requestId: crypto.randomUUID(), ...granted, ...one })
     await usage.flush()

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createClientUsage } from '#shared/usage/client-usage.ts'
-import { deleteOldUsage, drainUsage } from '../../apps/api/clients/usage.ts'
+import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { anotherUsage } from '../support/client-usage.ts'
 import { assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
-import { asAdmin } from '../support/revocation.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -22,15 +21,13 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   let api: TestApi
   let db: Database
   let redis: Redis
-  let authRedis: Redis
   let vendorId: string
   let userId: string
   let clientId: string
   before(async () => {
     api = await startApi()
     db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
-    redis = await connectedRedis(api.redis.url('api'))
-    authRedis = await connectedRedis(api.redis.url('auth'))
+    redis = await connectedRedis(api.redis.url('auth'))
   })
   beforeEach(async () => {
     api.clock.set('2026-11-20T10:30:30Z')
@@ -40,7 +37,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   })
   after(async () => {
     redis.disconnect()
-    authRedis.disconnect()
     await db.destroy()
     await api.stop()
   })
@@ -50,8 +46,15 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
       token: await api.createSession(userId),
     })
   const issue = async (scope: string, address: string, times = 1) => {
-    const counter = createClientUsage({ redis: authRedis, clock: api.clock })
+    const counter = anotherUsage(redis, db, api.clock)
     for (let n = 0; n < times; n += 1) counter.issued(clientId, scope, address)
+    await counter.flush()
+  }
+  const refuse = async (times: number) => {
+    const counter = anotherUsage(redis, db, api.clock)
+    const request = { clientId, vendorId, proven: true, route: 'POST /v1/oauth/token', status: 400 }
+    const refusal = { address: '192.0.2.1', code: 'invalid_scope', reason: 'invalid_scope' }
+    for (let n = 0; n < times; n += 1) counter.answered({ ...request, ...refusal, requestId: `refused-${n}` })
     await counter.flush()
   }
   const busy = (counts: Counts[]) => counts.filter(({ tokens, refused }) => tokens + refused > 0)
@@ -72,120 +75,57 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     assert.deepEqual(json.addresses, [])
   })
 
-  it('shows what happened as soon as it is in Redis, and the same when it is stored', async () => {
+  it('shows what happened as soon as it is stored', async () => {
     await issue('analytics:read', '192.0.2.1', 3)
     api.clock.advance(MINUTE_MS)
     await issue('analytics:read boost:read', '2001:db8::1', 2)
-    await redis.hincrby('usage:pending', `${clientId}|r|${Math.floor(api.clock.now() / MINUTE_MS)}`, 4)
-    const pending = (await usage()).json
-    await drainUsage({ redis, db })
-    const stored = (await usage()).json
-    for (const { hours, minutes, scopes, addresses } of [pending, stored]) {
-      assert.deepEqual(busy(hours), [{ hour: '2026-11-20T10:00:00.000Z', tokens: 5, refused: 4 }])
-      assert.deepEqual(busy(minutes), [
-        { minute: '2026-11-20T10:30:00.000Z', tokens: 3, refused: 0 },
-        { minute: '2026-11-20T10:31:00.000Z', tokens: 2, refused: 4 },
-      ])
-      assert.deepEqual(scopes, [
-        { scope: 'analytics:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
-        { scope: 'boost:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
-      ])
-      assert.deepEqual(addresses, [
-        { address: '2001:db8::1', tokens: 2, lastSeenAt: '2026-11-20T10:31:30.000Z' },
-        { address: '192.0.2.1', tokens: 3, lastSeenAt: '2026-11-20T10:30:30.000Z' },
-      ])
-    }
+    await refuse(4)
+    const { hours, minutes, scopes, addresses } = (await usage()).json
+    assert.deepEqual(busy(hours), [{ hour: '2026-11-20T10:00:00.000Z', tokens: 5, refused: 4 }])
+    assert.deepEqual(busy(minutes), [
+      { minute: '2026-11-20T10:30:00.000Z', tokens: 3, refused: 0 },
+      { minute: '2026-11-20T10:31:00.000Z', tokens: 2, refused: 4 },
+    ])
+    assert.deepEqual(scopes, [
+      { scope: 'analytics:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
+      { scope: 'boost:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
+    ])
+    assert.deepEqual(addresses, [
+      { address: '2001:db8::1', tokens: 2, lastSeenAt: '2026-11-20T10:31:30.000Z' },
+      { address: '192.0.2.1', tokens: 3, lastSeenAt: '2026-11-20T10:30:30.000Z' },
+    ])
   })
 
   it('adds what comes later to what is stored', async () => {
-    await issue('analytics:read', '192.0.2.1')
-    await drainUsage({ redis, db })
-    await issue('analytics:read', '192.0.2.1')
-    await drainUsage({ redis, db })
-    await issue('analytics:read', '192.0.2.1')
+    for (const _ of [1, 2, 3]) await issue('analytics:read', '192.0.2.1')
     const { hours, addresses } = (await usage()).json
     assert.equal(busy(hours)[0]?.tokens, 3)
     assert.equal(addresses[0].tokens, 3)
   })
 
-  it('shows what is being stored together with what has come since', async () => {
-    await issue('analytics:read', '192.0.2.1', 2)
-    await asAdmin(api.redis, (admin) => admin.rename('usage:pending', 'usage:draining'))
-    await issue('analytics:read', '192.0.2.1')
-    const { hours, minutes, addresses } = (await usage()).json
+  it('counts the tokens of an address in the last 14 days, however long it has been in use', async () => {
+    await issue('analytics:read', '192.0.2.1', 8)
+    for (let day = 0; day < 15; day += 1) {
+      api.clock.advance(24 * HOUR_MS)
+      await issue('analytics:read', '192.0.2.1')
+    }
+    const { hours, addresses } = (await usage()).json
+    const tokens = busy(hours).reduce((sum, one) => sum + one.tokens, 0)
     assert.deepEqual(
-      [busy(hours), busy(minutes), addresses].map(([one, ...more]) => [one.tokens, more.length]),
-      [
-        [3, 0],
-        [3, 0],
-        [3, 0],
-      ],
+      [tokens, addresses],
+      [14, [{ address: '192.0.2.1', tokens: 14, lastSeenAt: '2026-12-05T10:30:30.000Z' }]],
     )
-    await drainUsage({ redis, db })
-    await drainUsage({ redis, db })
   })
 
   it('stores an address that is longer than any should be, cut', async () => {
     await issue('analytics:read', `fe80::1%${'z'.repeat(100)}`)
-    await drainUsage({ redis, db })
     assert.equal((await usage()).json.addresses[0].address.length, 60)
-  })
-
-  it('skips and counts what it cannot read in Redis, and stores the rest', async () => {
-    await issue('analytics:read', '192.0.2.1')
-    const broken: [field: string, value: string][] = [
-      ['', '1'],
-      ['no bars', '1'],
-      ['\0|last', '1'],
-      [clientId, '1'],
-      [`${clientId}|`, '1'],
-      [`${clientId}|last`, 'not a number'],
-      [`${clientId}|last`, '99999999999999999999'],
-      [`${clientId}|7|more`, '1'],
-      [`${clientId}|99999999999`, '1'],
-      [`${clientId}|m|1.5`, '1'],
-      [`${clientId}|m|999999999999`, '1'],
-      [`${clientId}|r|-1`, '1'],
-      [`${clientId}|r|29700000`, '-1'],
-      [`${clientId}|s|a\0b`, '1'],
-      [`${clientId}|s|analytics:read`, '1e400'],
-      [`${clientId}|a|192.0.2.9`, 'NaN'],
-      [`${clientId}|l|192.0.2.9`, ''],
-      [`${clientId}|x|1`, '1'],
-    ]
-    const skipped: number[] = []
-    for (const [field, value] of broken) {
-      await issue('analytics:read', '192.0.2.1')
-      await redis.hincrby('usage:pending', `${clientId}|a|192.0.2.1`, 0)
-      await asAdmin(api.redis, (admin) => admin.hset('usage:pending', field, value))
-      const { status, json } = await usage()
-      assert.equal(status, 200, JSON.stringify([field, value]))
-      assert.deepEqual(
-        json.addresses.map(({ address }: { address: string }) => address),
-        ['192.0.2.1'],
-      )
-      const list = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, {
-        token: await api.createSession(userId),
-      })
-      assert.equal(list.status, 200, JSON.stringify([field, value]))
-      await drainUsage({ redis, db, skipped: (fields) => skipped.push(fields) })
-    }
-    assert.deepEqual(
-      skipped,
-      broken.map(() => 1),
-    )
-    const { hours } = (await usage()).json
-    assert.deepEqual(
-      busy(hours).map(({ tokens }) => tokens),
-      [1 + broken.length],
-    )
   })
 
   it('shows the 20 latest addresses', async () => {
     for (let host = 1; host <= 30; host += 1) {
       api.clock.advance(1_000)
       await issue('analytics:read', `192.0.2.${host}`)
-      if (host % 10 === 0) await drainUsage({ redis, db })
     }
     const { addresses } = (await usage()).json
     assert.equal(addresses.length, 20)
@@ -193,12 +133,17 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     assert.equal(addresses[19].address, '192.0.2.11')
   })
 
-  it('keeps the 200 latest addresses', async () => {
+  it('keeps the 200 latest addresses of a day', async () => {
     for (let host = 1; host <= 210; host += 1) {
       api.clock.advance(1_000)
       await issue('analytics:read', `198.51.100.${host}`)
     }
-    await drainUsage({ redis, db })
+    const { clientId: other } = await api.createClient({ vendorId })
+    await api.db.raw('update client_address_usage set client_id = ? where client_id = ? and address = ?', [
+      ...[other, clientId, '198.51.100.1'],
+    ])
+    await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })
+    assert.equal((await api.db('client_address_usage').where({ client_id: other })).length, 1)
     const { rows } = await api.db.raw(
       'select address from client_address_usage where client_id = ? order by last_seen_at',
       [clientId],
@@ -209,7 +154,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
 
   it('forgets hours and addresses after 14 days and minutes after an hour, and removes addresses after 100 days', async () => {
     await issue('analytics:read', '192.0.2.1')
-    await drainUsage({ redis, db })
     api.clock.advance(HOUR_MS)
     assert.deepEqual(busy((await usage()).json.minutes), [])
     assert.equal(busy((await usage()).json.hours).length, 1)
@@ -221,14 +165,15 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     api.clock.advance(24 * HOUR_MS)
     const left = async (table: string) =>
       (await api.db.raw(`select from ${table} where client_id = ?`, [clientId])).rows.length
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })
+    await deleteOldUsage(db, { now: api.clock.now(), limit: 1_000 })
     for (const table of ['client_usage_hourly', 'client_usage_by_minute'])
       assert.equal(await left(table), 0, table)
     api.clock.advance(84 * 24 * HOUR_MS)
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })
+    await deleteOldUsage(db, { now: api.clock.now(), limit: 1_000 })
     assert.equal(await left('client_address_usage'), 1)
-    api.clock.advance(24 * HOUR_MS)
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })
+    // To the end of that day, by UTC.
+    api.clock.advance(48 * HOUR_MS)
+    await deleteOldUsage(db, { now: api.clock.now(), limit: 1_000 })
     assert.equal(await left('client_address_usage'), 0)
   })
 
@@ -243,7 +188,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
 
   it('answers what Postgres knows when Redis is gone', async () => {
     await issue('analytics:read', '192.0.2.1')
-    await drainUsage({ redis, db })
     await api.redis.stop('SIGKILL')
     assert.equal(busy((await usage()).json.hours)[0]?.tokens, 1)
     await api.redis.start()

@@ -3,9 +3,10 @@ import { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { type AnsweredRequest, createClientUsage, refusalPosition } from '#shared/usage/client-usage.ts'
+import { type AnsweredRequest, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
+import { anotherUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
@@ -126,7 +127,7 @@ describe('the refused requests of clients', () => {
     })
   /** As the authorization server does it. */
   async function note(...refused: Partial<AnsweredRequest>[]): Promise<void> {
-    const refusals = createClientUsage({ redis, clock: api.clock })
+    const refusals = anotherUsage(redis, api.db, api.clock)
     for (const one of refused) {
       refusals.answered({
         clientId,

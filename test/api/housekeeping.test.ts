@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { pino } from 'pino'
-import { createMetrics } from '#shared/process/metrics.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
+import { missingSince } from '#shared/usage/missing-uses.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
 import { startHousekeeping } from '../../apps/api/housekeeping.ts'
@@ -83,6 +83,21 @@ describe('what has expired', () => {
     }
     assert.equal(await deleteOldUsage(db, { now: api.clock.now(), limit: 100 }), 2)
   })
+
+  it('removes all vanished processes but the last, and none that may be running', async () => {
+    const writer = (ago_h: number) =>
+      api.db.raw(
+        `insert into usage_writers (writer, batch, flushed_at, lost_at)
+         values (gen_random_uuid(), ?, clock_timestamp() - make_interval(hours => ?), null)`,
+        [ago_h, ago_h],
+      )
+    await api.db('usage_writers').delete()
+    for (const ago_h of [0, 23, 25, 26, 900]) await writer(ago_h)
+    const before = await missingSince(db)
+    await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })
+    assert.deepEqual((await api.db('usage_writers').orderBy('batch').pluck('batch')).map(Number), [0, 23, 25])
+    assert.deepEqual(await missingSince(db), before)
+  })
 })
 
 describe('the work beside the requests', () => {
@@ -106,11 +121,9 @@ describe('the work beside the requests', () => {
     try {
       const end = startHousekeeping({
         db,
-        redis,
         revocation,
         clock: api.clock,
         log: pino({ level: 'silent' }),
-        metrics: createMetrics({ service: 'test' }),
         eventRetention_days: 400,
         revokesFound: { ...revocation, revoke },
       })

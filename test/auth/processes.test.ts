@@ -144,6 +144,25 @@ describe('processes of the authorization server', () => {
     }
   })
 
+  it('store every use before they end, and leave it known that one may be missing if they are killed', async () => {
+    const { rows } = await auth.db.raw('select writer from usage_writers')
+    const known = rows.map(({ writer }: { writer: string }) => writer)
+    const writers = () => auth.db('usage_writers').whereNotIn('writer', known).pluck('writer')
+    const stored = async () =>
+      (await auth.db('client_usage_hourly').where({ client_id: client.clientId }))[0]?.tokens
+    const ended = await start()
+    assert.equal((await writers()).length, 1)
+    assert.equal((await tokenFrom(ended, client)).status, 200)
+    ended.process.kill('SIGTERM')
+    await ended.exit
+    assert.deepEqual([await stored(), await writers()], ['1', []])
+    const killed = await start()
+    assert.equal((await tokenFrom(killed, client)).status, 200)
+    killed.process.kill('SIGKILL')
+    await killed.exit
+    assert.equal((await writers()).length, 1)
+  })
+
   it('share a port when PROCESSES says so, replace one that dies, and end together with their parent', async () => {
     const child = await start({ PROCESSES: '2' })
     const ready = () => child.lines.filter(({ msg }) => msg === 'ready').length

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import type { RefusalRecord } from '#shared/usage/client-usage.ts'
+import type { RefusalRecord } from '#shared/usage/refusals.ts'
 import {
   assertionFields,
   assertionOf,

@@ -1,81 +1,88 @@
 import { strict as assert } from 'node:assert'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
+import { pino } from 'pino'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createClientUsage } from '#shared/usage/client-usage.ts'
-import { drainUsage } from '../../apps/api/clients/usage.ts'
+import { missingSince } from '#shared/usage/missing-uses.ts'
+import { createUsageCounts } from '#shared/usage/usage-counts.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
 import { connectedRedis } from '../support/redis.ts'
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('the usage of clients', () => {
   let auth: TestAuth
   let db: Database
-  let redis: Redis
-  let authRedis: Redis
-  let admin: Redis
+  let proxy: TcpProxy
   let client: TestClient
 
   before(async () => {
     auth = await startAuth()
-    db = createPostgres({ url: auth.database.apiUrl, poolSize: 4, applicationName: 'test' })
-    redis = await connectedRedis(auth.redis.url('api'))
-    authRedis = await connectedRedis(auth.redis.url('auth'))
-    admin = new Redis(auth.redis.url('admin'))
-    admin.on('error', () => {})
+    const url = new URL(auth.database.authUrl)
+    proxy = await createTcpProxy(Number(url.port))
+    url.port = String(proxy.port)
+    db = createPostgres({ url: url.href, poolSize: 8, applicationName: 'test' })
   })
   after(async () => {
-    redis.disconnect()
-    authRedis.disconnect()
-    admin.disconnect()
     await db.destroy()
+    await proxy.close()
     await auth.stop()
   })
   beforeEach(async () => {
-    await admin.del('usage:pending', 'usage:draining')
     client = await auth.createClient()
+    await auth.db.raw('delete from usage_writers')
   })
+  afterEach(() => proxy.heal())
 
-  const counter = () => createClientUsage({ redis: authRedis, clock: auth.clock })
-  async function stored({ clientId }: TestClient): Promise<{ last: Date | undefined; tokens: number }> {
-    const last = await auth.db.raw('select last_used_at from client_usage where client_id = ?', [clientId])
-    const hours = await auth.db.raw(
+  const counter = (lines: string[] = []) =>
+    createUsageCounts({
+      db,
+      clock: auth.clock,
+      log: pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) }),
+    })
+  const token = (clientId: string, address = '192.0.2.1') => ({ clientId, scope: 'analytics:read', address })
+  const tokensOf = async ({ clientId }: Pick<TestClient, 'clientId'>): Promise<number> => {
+    const { rows } = await auth.db.raw(
       'select coalesce(sum(tokens), 0)::int as tokens from client_usage_hourly where client_id = ?',
       [clientId],
     )
-    return { last: last.rows[0]?.last_used_at, tokens: hours.rows[0].tokens }
+    return rows[0].tokens
   }
+  const lastUseOf = async ({ clientId }: TestClient): Promise<Date | undefined> =>
+    (await auth.db('client_usage').where({ client_id: clientId }).first())?.last_used_at
+  const isMissing = async () => (await missingSince(auth.db)) !== undefined
 
-  it('reaches Redis within seconds of a token', async () => {
+  it('is stored within seconds of a token', async () => {
     await auth.token(client)
     await auth.token(client)
     await auth.token(client, { scope: 'refused' })
-    await assertSoon(async () => {
-      const hash = await admin.hgetall('usage:pending')
-      const hour = Math.floor(auth.clock.now() / HOUR_MS)
-      assert.deepEqual(hash, {
-        [`${client.clientId}|${hour}`]: '2',
-        [`${client.clientId}|m|${Math.floor(auth.clock.now() / 60_000)}`]: '2',
-        [`${client.clientId}|r|${Math.floor(auth.clock.now() / 60_000)}`]: '1',
-        [`${client.clientId}|a|127.0.0.1`]: '2',
-        [`${client.clientId}|last`]: String(auth.clock.now()),
-        [`${client.clientId}|l|127.0.0.1`]: String(auth.clock.now()),
-        [`${client.clientId}|s|analytics:read`]: String(auth.clock.now()),
-      })
-    })
+    const answered_ms = performance.now()
+    await eventually(async () => (await tokensOf(client)) === 2)
+    // An idle machine takes at most 1.5.
+    assert.ok(performance.now() - answered_ms < 5_000, `${performance.now() - answered_ms} ms`)
+    const stored = async (table: string, column: string) => {
+      const { rows } = await auth.db.raw(`select * from ${table} where client_id = ?`, [client.clientId])
+      return rows.map((row: Record<string, unknown>) => row[column])
+    }
+    const now = new Date(auth.clock.now())
+    assert.deepEqual(await stored('client_usage', 'first_used_at'), [now])
+    assert.deepEqual(await stored('client_usage_by_minute', 'tokens'), ['2'])
+    assert.deepEqual(await stored('client_usage_by_minute', 'refused'), ['1'])
+    assert.deepEqual(await stored('client_usage_hourly', 'refused'), ['1'])
+    assert.deepEqual(await stored('client_scope_usage', 'scope'), ['analytics:read'])
+    assert.deepEqual(await stored('client_address_usage', 'address'), ['127.0.0.1'])
   })
 
-  it('moves usage to Postgres, by hour, and adds it up', async () => {
+  it('is added up by hour', async () => {
     const usage = counter()
     const start_ms = auth.clock.now()
-    for (const _ of [1, 2, 3]) usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
+    for (const _ of [1, 2, 3]) usage.count(token(client.clientId))
     await usage.flush()
-    assert.equal(await drainUsage({ redis, db }), 1)
     auth.clock.advance(HOUR_MS)
-    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.count(token(client.clientId))
     await usage.flush()
-    assert.equal(await drainUsage({ redis, db }), 1)
-    assert.deepEqual(await stored(client), { last: new Date(start_ms + HOUR_MS), tokens: 4 })
+    assert.deepEqual(await lastUseOf(client), new Date(start_ms + HOUR_MS))
     const { rows } = await auth.db.raw(
       'select hour, tokens::int from client_usage_hourly where client_id = ? order by hour',
       [client.clientId],
@@ -85,141 +92,146 @@ describe('the usage of clients', () => {
       [3, 1],
     )
     for (const { hour } of rows) assert.equal(hour.getTime() % HOUR_MS, 0)
-    assert.equal(await admin.exists('usage:pending', 'usage:draining'), 0)
   })
 
   it('never moves a last use back in time', async () => {
     const usage = counter()
-    const late = auth.clock.now()
-    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
+    const late_ms = auth.clock.now()
+    usage.count(token(client.clientId))
     await usage.flush()
-    await drainUsage({ redis, db })
     auth.clock.advance(-60_000)
-    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.count(token(client.clientId))
     await usage.flush()
-    await drainUsage({ redis, db })
-    assert.equal((await stored(client)).last?.getTime(), late)
-    auth.clock.set(late)
+    assert.equal((await lastUseOf(client))?.getTime(), late_ms)
+    auth.clock.set(late_ms)
   })
 
-  it('stores usage once when several processes drain at the same time', async () => {
-    const usage = counter()
-    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
-    await usage.flush()
-    const drained = await Promise.all([1, 2, 3, 4].map(() => drainUsage({ redis, db })))
-    assert.equal(
-      drained.reduce((sum, n) => sum + n),
-      1,
-    )
-    assert.equal((await stored(client)).tokens, 1)
-  })
-
-  it('stores what a crash left with the next drain, and later usage with the one after', async () => {
-    const usage = counter()
-    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
-    await usage.flush()
-    await admin.rename('usage:pending', 'usage:draining')
-    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
-    await usage.flush()
-    await drainUsage({ redis, db })
-    assert.equal((await stored(client)).tokens, 1)
-    await drainUsage({ redis, db })
-    assert.equal((await stored(client)).tokens, 2)
-  })
-
-  it('names at most 20 addresses of a client in one flush, and counts every token', async () => {
-    const usage = counter()
-    for (let host = 1; host <= 25; host += 1)
-      usage.issued(client.clientId, 'analytics:read', `192.0.2.${host}`)
-    await usage.flush()
-    const fields = await admin.hgetall('usage:pending')
-    const addresses = Object.keys(fields).filter((field) => field.startsWith(`${client.clientId}|a|`))
-    assert.equal(addresses.length, 20)
-    const hour = Math.floor(auth.clock.now() / HOUR_MS)
-    assert.equal(fields[`${client.clientId}|${hour}`], '25')
-  })
-
-  it('counts usage of each client, however many there are in one flush', async () => {
-    const usage = counter()
-    const clientOf = (n: number) => `cli_${String(n).padStart(22, '0')}`
-    for (let n = 0; n < 1_201; n += 1) usage.issued(clientOf(n), 'analytics:read', '192.0.2.1')
-    await usage.flush()
-    const hour = Math.floor(auth.clock.now() / HOUR_MS)
-    const fields = Array.from({ length: 1_201 }, (_, n) => `${clientOf(n)}|${hour}`)
-    assert.ok((await admin.hmget('usage:pending', ...fields)).every((count) => count === '1'))
-  })
-
-  it('reaches Redis with its times, even while it is drained', async () => {
-    const usage = counter()
-    const client = (n: number) => `cli_${String(n).padStart(22, '0')}`
-    let flushing = true
-    const drained: string[][] = []
-    async function drain() {
-      do {
-        const [, fields] = (await admin
-          .multi()
-          .rename('usage:pending', 'usage:draining')
-          .hkeys('usage:draining')
-          .del('usage:draining')
-          .exec()) as [unknown, [Error | null, string[]], unknown]
-        drained.push(fields[1])
-      } while (flushing)
+  it('is counted exactly by four processes that store the same clients at once', async () => {
+    const clients = await Promise.all(Array.from({ length: 40 }, () => auth.createClient()))
+    const processes = [1, 2, 3, 4].map(() => counter())
+    for (let round = 0; round < 10; round += 1) {
+      // In different orders, since each process takes the requests as they come.
+      for (const [index, usage] of processes.entries())
+        for (const [n] of clients.entries()) {
+          const { clientId } = clients[(n * 7 + index * 13) % clients.length] as TestClient
+          usage.count(token(clientId, `192.0.2.${n % 3}`))
+          usage.count({ clientId })
+        }
+      await Promise.all(processes.map((usage) => usage.flush()))
     }
-    const draining = drain()
-    for (let flush = 0; flush < 5; flush += 1) {
-      for (let n = 0; n < 200; n += 1)
-        for (let address = 0; address < 20; address += 1)
-          usage.issued(client(n), 'analytics:read', `192.0.2.${address}`)
+    await eventually(async () => {
+      await Promise.all(processes.map((usage) => usage.flush()))
+      return (await tokensOf(clients[0] as TestClient)) >= 40
+    })
+    assert.deepEqual(new Set(await Promise.all(clients.map(tokensOf))), new Set([40]))
+  })
+
+  it('is stored in as many batches as it takes', async () => {
+    const usage = counter()
+    for (let n = 0; n < 2_345; n += 1) usage.count(token(client.clientId))
+    await usage.flush()
+    assert.equal(await tokensOf(client), 2_345)
+  })
+
+  it('skips a client that Postgres does not know', async () => {
+    const usage = counter()
+    usage.count(token('cli_0000000000000000000000'))
+    usage.count(token(client.clientId))
+    await usage.flush()
+    assert.equal(await tokensOf(client), 1)
+  })
+
+  it('loses nothing while Redis takes no more', async () => {
+    const admin: Redis = await connectedRedis(auth.redis.url('admin'))
+    await admin.config('SET', 'maxmemory', '1')
+    try {
+      assert.equal((await auth.token(client)).status, 200)
+      await eventually(async () => (await tokensOf(client)) === 1)
+      assert.deepEqual(await lastUseOf(client), new Date(auth.clock.now()))
+    } finally {
+      await admin.config('SET', 'maxmemory', '0')
+      admin.disconnect()
+    }
+  })
+
+  it('waits while Postgres is away, and is stored once it is back', async () => {
+    const lines: string[] = []
+    const usage = counter(lines)
+    await usage.start()
+    proxy.cut()
+    for (const _ of [1, 2, 3]) {
+      usage.count(token(client.clientId))
       await usage.flush()
     }
-    flushing = false
-    await draining
-    await drain()
-    const torn = drained.flatMap((fields) => {
-      const times = new Set(fields.filter((field) => field.includes('|l|')))
-      return fields.filter((field) => field.includes('|a|') && !times.has(field.replace('|a|', '|l|')))
-    })
-    assert.deepEqual(torn, [])
-    // Not how many: on a busy machine a flush may time out.
-    assert.ok(drained.flat().some((field) => field.includes('|a|')))
-  })
-
-  it('drops the usage of a client that Postgres does not know', async () => {
-    const usage = counter()
-    usage.issued('cli_0000000000000000000000', 'analytics:read', '192.0.2.1')
-    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
+    assert.equal(await tokensOf(client), 0)
+    proxy.heal()
     await usage.flush()
-    await drainUsage({ redis, db })
-    assert.equal((await stored(client)).tokens, 1)
-    assert.equal(await admin.exists('usage:draining'), 0)
+    assert.equal(await tokensOf(client), 3)
+    assert.equal(await isMissing(), false)
+    assert.deepEqual(lines, [])
   })
 
-  it('keeps usage while Redis is down, and disturbs no request', async () => {
-    await auth.redis.stop('SIGTERM')
-    assert.equal((await auth.token(client)).status, 200)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
-    await auth.redis.start()
-    await assertSoon(async () => {
-      assert.ok(await admin.hexists('usage:pending', `${client.clientId}|last`))
+  it('counts a batch once whose answer was lost', async () => {
+    const usage = counter()
+    await usage.start()
+    const blocked = await auth.db.transaction()
+    await blocked.raw('select from usage_writers for update')
+    usage.count(token(client.clientId))
+    const flushed = usage.flush()
+    await eventually(async () => {
+      const { rows } = await auth.db.raw(`select from pg_locks where not granted`)
+      return rows.length > 0
     })
+    proxy.cut()
+    await flushed
+    await blocked.commit()
+    // The server does what it was asked, and finds nobody to answer.
+    await eventually(async () => (await tokensOf(client)) === 1)
+    proxy.heal()
+    usage.count(token(client.clientId))
+    await usage.flush()
+    assert.equal(await tokensOf(client), 2)
+    assert.equal(await isMissing(), false)
   })
 
-  it('flushes usage when the server closes', async () => {
-    const other = await startAuth({ beside: auth })
-    await other.token(client)
-    await other.stop()
-    assert.ok(await admin.hexists('usage:pending', `${client.clientId}|last`))
+  it('drops what is too much while Postgres is away, and notes when it last did', async () => {
+    const lines: string[] = []
+    const usage = counter(lines)
+    await usage.start()
+    proxy.cut()
+    for (let n = 0; n < 100_003; n += 1) usage.count(token(client.clientId))
+    await usage.flush()
+    assert.equal(await isMissing(), false)
+    proxy.heal()
+    const { rows } = await auth.db.raw('select clock_timestamp() as now')
+    await usage.flush()
+    assert.equal(await tokensOf(client), 100_000)
+    assert.ok(((await missingSince(auth.db)) ?? 0) >= rows[0].now)
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).event),
+      ['usage.lost'],
+    )
+    await usage.stop()
+    assert.ok(await isMissing(), 'the end of the process has hidden the loss')
+  })
+
+  it('leaves no trace of a process that has ended with everything stored', async () => {
+    const usage = counter()
+    await usage.start()
+    usage.count(token(client.clientId))
+    await usage.stop()
+    assert.equal(await tokensOf(client), 1)
+    assert.deepEqual(await auth.db('usage_writers'), [])
+  })
+
+  it('says of a process that ends without Postgres that uses may be missing', async () => {
+    const usage = counter()
+    await usage.start()
+    usage.count(token(client.clientId))
+    proxy.cut()
+    await usage.stop()
+    assert.equal((await auth.db('usage_writers')).length, 1)
+    await auth.db.raw(`update usage_writers set flushed_at = flushed_at - interval '61 seconds'`)
+    assert.ok(await isMissing())
   })
 })
-
-async function assertSoon(check: () => Promise<void>): Promise<void> {
-  const deadline = Date.now() + 60_000
-  for (;;) {
-    try {
-      return await check()
-    } catch (error) {
-      if (Date.now() > deadline) throw error
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  }
-}

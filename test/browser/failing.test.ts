@@ -122,8 +122,8 @@ async function usedUntilYesterday(clientId: string): Promise<void> {
   )
   for (const address of ['127.0.0.1', '::1'])
     await db.raw(
-      `insert into client_address_usage (client_id, address, tokens, last_seen_at)
-       values (?, ?, 40, now() - interval '26 hours')`,
+      `insert into client_address_usage (client_id, day, address, tokens, last_seen_at)
+       values (?, now() - interval '26 hours', ?, 40, now() - interval '26 hours')`,
       [clientId, address],
     )
   await db.destroy()

@@ -96,8 +96,6 @@ describe('the Redis users of the services', () => {
     'get revocation:nonce:n',
     'set revoked:client:c 1 PX 1',
     'set revoked:key:k 1 PX 1',
-    'del usage:pending',
-    'renamenx usage:pending usage:draining',
     'scan 0',
   ]
   it('allows only the resource API to mark a server, revoke clients and keys, and list entries', async () => {
@@ -117,7 +115,6 @@ describe('the Redis users of the services', () => {
     'set rate:x 1 px 1000 nx',
     'incrby rate:x 5',
     'pttl rate:x',
-    'hincrby usage:pending f 1',
   ]
   it('allows the authorization server alone to remember an assertion, and to read none', async () => {
     const remember = ['set assertion:x y px 1000 nx']

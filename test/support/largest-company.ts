@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Knex } from 'knex'
 import { PEOPLE_MAX } from '#shared/accounts/people.ts'
 import { newClientId, newUserId } from '#shared/oauth/new-ids.ts'
-import { createClientUsage } from '#shared/usage/client-usage.ts'
+import { anotherUsage } from './client-usage.ts'
 
 export const DAYS = 366
 const ACTIVE = 100
@@ -49,7 +49,7 @@ export async function fillLargestCompany(
   await addTheirs(db, vendorId, userId, now)
   await db.raw('analyze')
   // The clients' newest are those of the Active ones, as the revoked ones stopped some time ago.
-  const requestId = await addRefusals(redis, vendorId, [...revokedIds, ...clientIds], now_ms)
+  const requestId = await addRefusals({ db, redis }, vendorId, [...revokedIds, ...clientIds], now_ms)
   return { vendorId, clientIds, requestId }
 }
 
@@ -76,7 +76,8 @@ async function addUsage(db: Knex, vendorId: string, now: Date): Promise<void> {
   )
   await ofEach(
     `insert into client_address_usage
-     select client_id, '2001:db8::' || n, 5, ? from oauth_clients, generate_series(1, ?::int) as n`,
+     select client_id, ?, '2001:db8::' || n, 5, ? from oauth_clients, generate_series(1, ?::int) as n`,
+    now,
     now,
     ADDRESSES,
   )
@@ -137,13 +138,13 @@ async function addTheirs(db: Knex, vendorId: string, userId: string, now: Date):
 }
 
 async function addRefusals(
-  redis: Redis,
+  { db, redis }: { db: Knex; redis: Redis },
   vendorId: string,
   clientIds: readonly string[],
   now_ms: number,
 ): Promise<string> {
   let at_ms = now_ms - clientIds.length
-  const usage = createClientUsage({ redis, clock: { now: () => at_ms } })
+  const usage = anotherUsage(redis, db, { now: () => at_ms })
   const refused = {
     vendorId,
     route: 'GET /v1/analytics/{vendorId}/daily',

@@ -6,7 +6,7 @@ import { actorOf, revokerOf } from '../http/schemas.ts'
 import { type Failing, readFailing } from './failing.ts'
 import type { OAuthClient } from './schemas.ts'
 import { type ClientUsage, lastDayOf, readUsage } from './usage.ts'
-import { DAYS_LISTED, type UsageStores } from './usage-windows.ts'
+import { DAYS_SHOWN, type UsageStores } from './usage-windows.ts'
 
 /**
  * A client as the API returns it.
@@ -30,7 +30,7 @@ export function clientAnswer(
     createdAt,
     revokedAt,
   } = record
-  const tokensByDay = used?.tokensByDay ?? Array<number>(DAYS_LISTED).fill(0)
+  const tokensByDay = used?.tokensByDay ?? Array<number>(DAYS_SHOWN).fill(0)
   return {
     clientId,
     name,

@@ -86,7 +86,7 @@ async function readPast(
 ): Promise<Map<string, Past>> {
   const { rows } = await db.raw(
     `select u."clientId",
-       array(select address from client_address_usage a where a.client_id = u."clientId") as addresses,
+       array(select distinct address from client_address_usage a where a.client_id = u."clientId") as addresses,
        (select extract(epoch from min(hour)) from client_usage_hourly h
         where h.client_id = u."clientId" and h.refused > 0 and h.hour > to_timestamp(u.after_ms / 1000))
          as "firstHour_s"

@@ -1,12 +1,11 @@
 import { findClient } from '#shared/oauth/clients.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantOf, instantOrNull, knownClientId, noSuchClient } from './client-answer.ts'
+import { knownClientId, noSuchClient } from './client-answer.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClientUsage } from './schemas.ts'
 import { readUsageOf } from './usage-history.ts'
-import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN } from './usage-windows.ts'
 
-export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+export const getUsage = ({ manager: by, ...stores }: ClientDependencies): Route =>
   route({
     method: 'get',
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId/usage',
@@ -18,18 +17,20 @@ export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies):
     answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
     problems: ['not_found'],
     async handle({ vendorId, params }) {
-      const client = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
+      const client = await findClient(stores.db, { vendorId, clientId: knownClientId(params.clientId) })
       if (!client) throw noSuchClient()
-      const { hours, minutes, scopes, addresses } = await readUsageOf({ db, redis, clock }, client.clientId)
-      const shownFrom_ms = clock.now() - ADDRESS_AGE_MAX_MS
+      const { hours, minutes, scopes, addresses } = await readUsageOf(stores, client.clientId)
       return {
-        hours: hours.map(({ at_ms, ...counts }) => ({ hour: instantOf(at_ms), ...counts })),
-        minutes: minutes.map(({ at_ms, ...counts }) => ({ minute: instantOf(at_ms), ...counts })),
-        scopes: client.scopes.map((scope) => ({ scope, lastUsedAt: instantOrNull(scopes.get(scope)) })),
-        addresses: addresses
-          .filter(({ seenAt_ms }) => seenAt_ms > shownFrom_ms)
-          .slice(0, ADDRESSES_SHOWN)
-          .map(({ address, tokens, seenAt_ms }) => ({ address, tokens, lastSeenAt: instantOf(seenAt_ms) })),
+        hours: hours.map(({ at, ...counts }) => ({ hour: at.toISOString(), ...counts })),
+        minutes: minutes.map(({ at, ...counts }) => ({ minute: at.toISOString(), ...counts })),
+        scopes: client.scopes.map((scope) => ({
+          scope,
+          lastUsedAt: scopes.get(scope)?.toISOString() ?? null,
+        })),
+        addresses: addresses.map(({ lastSeenAt, ...address }) => ({
+          ...address,
+          lastSeenAt: lastSeenAt.toISOString(),
+        })),
       }
     },
   })

@@ -14,8 +14,8 @@ export interface ClientUses {
 /** @throws if Postgres does not answer. */
 export async function readUses(db: Queryable, clientId: string): Promise<ClientUses> {
   const addresses = await db.raw(
-    `select address, last_seen_at as "lastUsedAt" from client_address_usage
-     where client_id = ? order by last_seen_at desc, address`,
+    `select address, max(last_seen_at) as "lastUsedAt" from client_address_usage
+     where client_id = ? group by address order by "lastUsedAt" desc, address limit 200`,
     [clientId],
   )
   const { rows } = await db.raw(

@@ -9,12 +9,7 @@ export const DAY_MS = 24 * HOUR_MS
 export const HOURS_SHOWN = 14 * 24
 export const MINUTES_SHOWN = 60
 export const ADDRESSES_SHOWN = 20
-export const ADDRESS_AGE_MAX_MS = 14 * DAY_MS
-/** How long the days and the addresses of use are kept: what they say of a client's rhythm needs months. */
-export const RHYTHM_MS = 100 * DAY_MS
-/** Only the latest addresses are kept. With more than these, it is not known who uses a client. */
-export const ADDRESSES_KEPT = 200
-export const DAYS_LISTED = HOURS_SHOWN / 24
+export const DAYS_SHOWN = HOURS_SHOWN / 24
 
 export interface UsageStores {
   redis: Redis

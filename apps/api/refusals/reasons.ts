@@ -1,5 +1,5 @@
 import type { ClientRecord } from '#shared/oauth/clients.ts'
-import type { RefusalRecord } from '#shared/usage/client-usage.ts'
+import type { RefusalRecord } from '#shared/usage/refusals.ts'
 import { revokerOf } from '../http/schemas.ts'
 
 /** Why a request was refused and what to do about it, for a person in the client's company. */

@@ -141,20 +141,21 @@ create table client_rotation (
   armed_by   text not null references users
 );
 
+-- Written by record_usage alone, most rows many times each, so there is room beside them.
 create table client_usage (
   client_id       text primary key references oauth_clients,
   first_used_at   timestamptz not null,
   last_used_at    timestamptz not null check (last_used_at >= first_used_at),
   -- the longest time between two tokens, in seconds; null: it got one
   longest_quiet_s integer check (longest_quiet_s >= 0)
-);
+) with (fillfactor = 70);
 create table client_usage_hourly (
   client_id text not null references oauth_clients,
   hour      timestamptz not null,
   tokens    bigint not null check (tokens >= 0),
   refused   bigint not null default 0 check (refused >= 0),
   primary key (client_id, hour)
-);
+) with (fillfactor = 70);
 create index client_usage_hourly_by_hour on client_usage_hourly (hour);
 create table client_usage_by_minute (
   client_id text not null references oauth_clients,
@@ -162,35 +163,24 @@ create table client_usage_by_minute (
   tokens    bigint not null check (tokens >= 0),
   refused   bigint not null check (refused >= 0),
   primary key (client_id, minute)
-);
+) with (fillfactor = 80);
 create index client_usage_by_minute_by_minute on client_usage_by_minute (minute);
--- When a client got tokens on a day (UTC), to the minute; the hourly counts end after two weeks.
-create table client_usage_daily (
-  client_id     text not null references oauth_clients,
-  day           date not null,
-  first_used_at timestamptz not null,
-  last_used_at  timestamptz not null check (last_used_at >= first_used_at),
-  -- the longest time without a token that ended on this day, in seconds; it may have begun days before
-  longest_gap_s integer not null check (longest_gap_s >= 0),
-  primary key (client_id, day)
-);
-create index client_usage_daily_by_day on client_usage_daily (day);
 create table client_scope_usage (
   client_id    text not null references oauth_clients,
-  scope        text not null check (char_length(scope) <= 60),
+  scope        text not null,
   last_used_at timestamptz not null,
   primary key (client_id, scope)
-);
+) with (fillfactor = 70);
+-- Tokens by address and day (UTC)
 create table client_address_usage (
-  client_id     text not null references oauth_clients,
-  address       text not null check (char_length(address) <= 60),
-  tokens        bigint not null check (tokens >= 0),
-  last_seen_at  timestamptz not null,
-  first_seen_at timestamptz,
-  longest_gap_s integer not null default 0 check (longest_gap_s >= 0),
-  primary key (client_id, address)
-);
-create index client_address_usage_by_time on client_address_usage (last_seen_at);
+  client_id    text not null references oauth_clients,
+  day          date not null,
+  address      text not null check (char_length(address) <= 60),
+  tokens       bigint not null check (tokens >= 0),
+  last_seen_at timestamptz not null,
+  primary key (client_id, day, address)
+) with (fillfactor = 70);
+create index client_address_usage_by_day on client_address_usage (day);
 -- One row a process that counts uses. It removes its row when it ends with everything stored.
 create table usage_writers (
   writer     uuid primary key,
@@ -199,7 +189,68 @@ create table usage_writers (
   flushed_at timestamptz not null default clock_timestamp(),
   -- when it last had to drop uses
   lost_at    timestamptz
-);
+) with (fillfactor = 70);
+
+-- Adds the uses that a process counted (shared/usage/usage-counts.ts): each a token with its scopes, or a refused request
+-- without any. A process that got no answer sends its batch again, so one that is here already adds nothing. Whatever is
+-- sent, it only adds: unknown clients, those of erased companies and scopes that a client does not have are skipped. All
+-- callers lock rows in one order.
+create function record_usage(writer_id uuid, batch_number bigint, uses jsonb, any_lost boolean, ends boolean)
+returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if jsonb_array_length(uses) > 1000 or pg_column_size(uses) > 1000000 then
+    raise exception 'a batch of usage is too large' using errcode = 'program_limit_exceeded';
+  end if;
+  insert into public.usage_writers as w (writer, batch, lost_at)
+    values (writer_id, 0, case when any_lost then clock_timestamp() end)
+    on conflict (writer) do update
+    set flushed_at = excluded.flushed_at, lost_at = coalesce(excluded.lost_at, w.lost_at);
+  update public.usage_writers set batch = batch_number where writer = writer_id and batch < batch_number;
+  if not found then return; end if;
+  if ends then delete from public.usage_writers where writer = writer_id and lost_at is null; end if;
+  if jsonb_array_length(uses) = 0 then return; end if;
+
+  with uses as materialized (
+    select c.client_id, c.scopes as own_scopes, to_timestamp(u.at_ms / 1000) as at, u.scope, left(u.address, 60) as address
+    from jsonb_to_recordset(uses) as u ("clientId" text, at_ms double precision, scope text, address text)
+      join public.oauth_clients c on c.client_id = u."clientId"
+      join public.companies o on o.vendor_id = c.vendor_id and o.erased_at is null
+  ), counts as materialized (
+    select client_id, date_trunc('minute', at, 'UTC') as minute, count(scope) as tokens,
+      count(*) - count(scope) as refused, min(at) filter (where scope is not null) as first_at,
+      max(at) filter (where scope is not null) as last_at
+    from uses group by 1, 2
+  ), by_minute as (
+    insert into public.client_usage_by_minute as m (client_id, minute, tokens, refused)
+    select client_id, minute, tokens, refused from counts order by 1, 2
+    on conflict (client_id, minute) do update
+    set tokens = m.tokens + excluded.tokens, refused = m.refused + excluded.refused
+  ), by_hour as (
+    insert into public.client_usage_hourly as h (client_id, hour, tokens, refused)
+    select client_id, date_trunc('hour', minute, 'UTC'), sum(tokens), sum(refused) from counts group by 1, 2 order by 1, 2
+    on conflict (client_id, hour) do update
+    set tokens = h.tokens + excluded.tokens, refused = h.refused + excluded.refused
+  ), by_scope as (
+    insert into public.client_scope_usage as s (client_id, scope, last_used_at)
+    select client_id, one, max(at) from uses, string_to_table(scope, ' ') as one
+    where one = any(own_scopes) group by 1, 2 order by 1, 2
+    on conflict (client_id, scope) do update set last_used_at = greatest(s.last_used_at, excluded.last_used_at)
+  ), by_address as (
+    insert into public.client_address_usage as a (client_id, day, address, tokens, last_seen_at)
+    select client_id, (at at time zone 'UTC')::date, address, count(*), max(at) from uses
+    where scope is not null group by 1, 2, 3 order by 1, 2, 3
+    on conflict (client_id, day, address) do update
+    set tokens = a.tokens + excluded.tokens, last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at)
+  )
+  insert into public.client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s)
+  select client_id, min(first_at), max(last_at), case when sum(tokens) > 1 then 0 end
+  from counts where tokens > 0 group by 1 order by 1
+  on conflict (client_id) do update
+  set first_used_at = least(l.first_used_at, excluded.first_used_at),
+    last_used_at = greatest(l.last_used_at, excluded.last_used_at),
+    longest_quiet_s = greatest(l.longest_quiet_s, 0,
+      extract(epoch from excluded.first_used_at - l.last_used_at)::integer);
+end $$;
 
 -- One destination a company. It is replaced, never removed.
 create table callback_destinations (

@@ -12,7 +12,7 @@ grant select, insert (jti, client_id, expires_at) on revoked_tokens to integrati
 grant select on revoked_signing_keys, revocation_trust to integration_auth;
 grant select (lowered_at) on restore_fences to integration_auth;
 grant select (service_id, secret_hash, revoked_at) on services to integration_auth;
-grant execute on function rotate_signing_key to integration_auth;
+grant execute on function rotate_signing_key, record_usage to integration_auth;
 
 -- No key, and no secret's hash. The activity is append-only: there is no grant to change or remove an entry, to say when
 -- it was, or to write or read an operator's name. Only the owner of the table can lower a fence.
@@ -28,10 +28,12 @@ grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, e
     created_by, revoked_at, revoked_by, secret_found_at, secret_found_source),
   insert, update (name, status, revoked_by) on oauth_clients to integration_api;
 grant execute on function mark_found_secrets to integration_api;
-grant select, insert, update, delete on client_creation_keys, client_rotation, client_usage_hourly,
-  client_usage_by_minute, client_usage_daily, client_address_usage to integration_api;
-grant select on usage_writers to integration_api;
-grant select, insert, update on client_usage, client_scope_usage, callback_destinations to integration_api;
+grant select, insert, update, delete on client_creation_keys, client_rotation to integration_api;
+grant select, insert, update on callback_destinations to integration_api;
+grant execute on function record_usage to integration_api;
+grant select on client_usage, client_scope_usage to integration_api;
+grant select, delete on client_usage_hourly, client_usage_by_minute, client_address_usage, usage_writers
+  to integration_api;
 
 grant select, insert (jti, expires_at) on revoked_tokens to integration_api;
 grant execute on function purge_expired_revoked_tokens to integration_api;

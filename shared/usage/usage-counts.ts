@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+
+const USES_A_BATCH = 1_000
+/** Uses that wait while Postgres cannot be written, about 30 MB. Later ones are dropped. */
+const WAITING_MAX = 100_000
+/** How often an idle process reports. missing-uses.ts has the time after which it counts as gone. */
+const REPORT_EVERY_MS = 15_000
+
+/** A token with its scopes, as granted, or a refused request without any. */
+type Use = { clientId: string; at_ms: number; scope?: string; address?: string }
+
+/**
+ * Counts tokens and refused requests in Postgres, each once: a batch whose answer was lost is sent again with its number,
+ * by which Postgres knows it. It notes there what had to be dropped, and an end without a stop shows (missing-uses.ts).
+ */
+export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clock; log: Log }) {
+  const writer = randomUUID()
+  const waiting: Use[] = []
+  let batch: Use[] = []
+  let number = 0
+  let isLossy = false
+  let storedAt_ms = Number.NEGATIVE_INFINITY
+  let storing: Promise<void> | undefined
+
+  /** Counts a token, or a refused request. Takes no time and cannot fail. */
+  function count(use: Omit<Use, 'at_ms'>): void {
+    if (waiting.length < WAITING_MAX) waiting.push({ ...use, at_ms: clock.now() })
+    else if (!isLossy) {
+      isLossy = true
+      log.warn({ event: 'usage.lost' }, 'uses of clients are dropped: too many wait for Postgres')
+    }
+  }
+
+  async function record({ ends = false } = {}): Promise<void> {
+    const wasLossy = isLossy
+    isLossy = false
+    const values = [writer, number, JSON.stringify(batch), wasLossy, ends]
+    await db.raw('select record_usage(?, ?, ?, ?, ?)', values).catch((error) => {
+      isLossy ||= wasLossy
+      throw error
+    })
+    batch = []
+    storedAt_ms = performance.now()
+  }
+
+  async function store(): Promise<void> {
+    for (;;) {
+      if (batch.length === 0) {
+        batch = waiting.splice(0, USES_A_BATCH)
+        number += 1
+      }
+      const isDue = performance.now() - storedAt_ms > REPORT_EVERY_MS
+      if (batch.length === 0 && !isLossy && !isDue) break
+      await record()
+    }
+  }
+
+  /** Stores what waits. Never rejects: what Postgres does not take now waits for the next time. */
+  function flush(): Promise<void> {
+    storing ??= store()
+      .catch(() => {})
+      .finally(() => {
+        storing = undefined
+      })
+    return storing
+  }
+
+  async function stop(): Promise<void> {
+    // One may be under way without the latest uses.
+    await flush()
+    await flush()
+    if (waiting.length + batch.length > 0) return
+    number += 1
+    await record({ ends: true }).catch(() => {})
+  }
+
+  return { count, start: store, flush, stop }
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import knex, { type Knex } from 'knex'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createClient, type TestClient } from '../support/auth.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+const AT_MS = Date.parse('2026-11-20T10:30:30Z')
+const TABLES = [
+  'client_usage',
+  'client_usage_hourly',
+  'client_usage_by_minute',
+  'client_scope_usage',
+  'client_address_usage',
+]
+
+/** What whoever has the authorization server's role can do with usage: nothing but add to it. */
+describe('record_usage', () => {
+  let database: TestDatabase
+  let owner: Knex
+  let db: Database
+  let client: TestClient
+  let other: TestClient
+  before(async () => {
+    database = await createTestDatabase()
+    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 2 } })
+    db = createPostgres({ url: database.authUrl, poolSize: 1, applicationName: 'test' })
+  })
+  beforeEach(async () => {
+    client = await createClient(owner, {})
+    other = await createClient(owner, {})
+  })
+  after(async () => {
+    await db.destroy()
+    await owner.destroy()
+    await database.drop()
+  })
+
+  const record = (uses: unknown, { writer = randomUUID() as string, batch = 1 } = {}) =>
+    db.raw('select record_usage(?, ?, ?, false, false)', [writer, batch, JSON.stringify(uses)])
+  const token = (part: object = {}) => ({
+    clientId: client.clientId,
+    at_ms: AT_MS,
+    scope: 'analytics:read',
+    address: '192.0.2.1',
+    ...part,
+  })
+  const everything = async (): Promise<Record<string, unknown[]>> => {
+    const rows = await Promise.all(TABLES.map((table) => owner(table).orderByRaw('1, 2')))
+    return Object.fromEntries(TABLES.map((table, index) => [table, rows[index] as unknown[]]))
+  }
+
+  it('adds a batch once, however often it is sent', async () => {
+    const writer = randomUUID()
+    await record([token()], { writer })
+    const once = await everything()
+    await record([token()], { writer })
+    await record([token()], { writer, batch: 0 })
+    assert.deepEqual(await everything(), once)
+    await record([token()], { writer, batch: 2 })
+    const { rows } = await owner.raw('select tokens::int from client_usage_hourly where client_id = ?', [
+      client.clientId,
+    ])
+    assert.deepEqual(rows, [{ tokens: 2 }])
+  })
+
+  it('counts hours and days by UTC, in whatever time zone the session is', async () => {
+    await db.transaction(async (transaction) => {
+      await transaction.raw(`set local time zone 'Asia/Kolkata'`)
+      const uses = [token({ at_ms: Date.parse('2026-11-20T20:45:10Z') })]
+      await transaction.raw('select record_usage(?, 1, ?, false, false)', [
+        randomUUID(),
+        JSON.stringify(uses),
+      ])
+    })
+    const of = { client_id: client.clientId }
+    const [{ hour }] = await owner('client_usage_hourly').where(of)
+    assert.deepEqual(hour, new Date('2026-11-20T20:00:00Z'))
+    const { rows } = await owner.raw('select day::text from client_address_usage where client_id = ?', [
+      client.clientId,
+    ])
+    assert.deepEqual(rows, [{ day: '2026-11-20' }])
+  })
+
+  it('keeps the longest time between two tokens', async () => {
+    const uses = [0, 3_600_000, 3_700_000].map((after_ms) => token({ at_ms: AT_MS + after_ms }))
+    for (const [index, use] of uses.entries()) {
+      await record([use])
+      const [{ longest_quiet_s }] = await owner('client_usage').where({ client_id: client.clientId })
+      assert.equal(longest_quiet_s, index === 0 ? null : 3_600)
+    }
+  })
+
+  it('skips unknown clients, those of an erased company, and scopes that a client does not have', async () => {
+    const before = await everything()
+    await owner('companies').where({ vendor_id: other.vendorId }).update({ erased_at: new Date() })
+    await record([
+      token({ clientId: other.clientId }),
+      token({ clientId: `cli_${'0'.repeat(22)}` }),
+      token({ clientId: `' or true --` }),
+      { at_ms: AT_MS },
+    ])
+    assert.deepEqual(await everything(), before)
+    await record([token({ scope: 'boost:write analytics:read  x' })])
+    const scopes = await owner('client_scope_usage').where({ client_id: client.clientId }).pluck('scope')
+    assert.deepEqual(scopes, ['analytics:read'])
+  })
+
+  const refused: [what: string, uses: () => unknown][] = [
+    ['more uses than a batch holds', () => Array.from({ length: 1_001 }, () => token())],
+    ['more text than a batch holds', () => [token({ scope: 'x'.repeat(1_000_001) })]],
+    ['a token without an address', () => [token(), token({ address: null })]],
+    ['a time that there is not', () => [token(), token({ at_ms: 1e300 })]],
+    ['a time that is none', () => [token(), token({ at_ms: 'now' })]],
+    ['no time', () => [token(), { clientId: client.clientId }]],
+    ['no list', () => token()],
+    ['a list of something else', () => [1, 'x', null]],
+  ]
+  for (const [what, uses] of refused)
+    it(`refuses ${what}, and adds nothing of the batch`, async () => {
+      const [before, writers] = [await everything(), await owner('usage_writers')]
+      await assert.rejects(record(uses()))
+      assert.deepEqual(await everything(), before)
+      assert.deepEqual(await owner('usage_writers'), writers)
+    })
+
+  it('is all that the authorization server may do with usage', async () => {
+    for (const table of [...TABLES, 'usage_writers'])
+      for (const sql of [
+        `select 1 from ${table}`,
+        `insert into ${table} select * from ${table}`,
+        `update ${table} set ${table === 'usage_writers' ? 'batch = 0' : "client_id = 'x'"}`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ])
+        await assert.rejects(db.raw(sql), { code: '42501' }, sql)
+  })
+
+  it('writes to the real tables, whatever the caller has put in their place', async () => {
+    await db
+      .transaction(async (transaction) => {
+        await transaction.raw('create temp table client_usage_hourly (stolen text) on commit drop')
+        await transaction.raw('set local search_path = pg_temp, public')
+        const values = [randomUUID(), JSON.stringify([token()])]
+        await transaction.raw('select public.record_usage(?, 1, ?, false, false)', values)
+      })
+      .catch((error) => assert.match(error.message, /permission denied to create temporary tables/))
+    await record([token()])
+    assert.ok((await owner('client_usage_hourly').where({ client_id: client.clientId })).length === 1)
+  })
+
+  it('hides no other process’s loss', async () => {
+    const writer = randomUUID()
+    await db.raw(`select record_usage(?, 1, '[]', true, false)`, [writer])
+    for (const [batch, ends] of [
+      [2, false],
+      [3, true],
+    ])
+      await db.raw(`select record_usage(?, ?, '[]', false, ?)`, [writer, batch, ends] as never)
+    assert.ok((await owner('usage_writers').where({ writer }).first())?.lost_at)
+  })
+})
