@@ -6,7 +6,7 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import { createUsageCounts } from './usage-counts.ts'
 
 /* Tokens and refusals are counted in Postgres; the latest requests, and why any was refused, are kept in Redis. */
-const FLUSH_EVERY_MS = 1_500
+const FLUSH_EVERY_MS = 2_000
 /** No script may hold Redis up for long. */
 const LOGS_A_SCRIPT = 25
 

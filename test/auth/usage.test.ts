@@ -59,7 +59,7 @@ describe('the usage of clients', () => {
     await auth.token(client, { scope: 'refused' })
     const answered_ms = performance.now()
     await eventually(async () => (await tokensOf(client)) === 2)
-    // An idle machine takes at most 1.5.
+    // An idle machine takes at most two.
     assert.ok(performance.now() - answered_ms < 5_000, `${performance.now() - answered_ms} ms`)
     const stored = async (table: string, column: string) => {
       const { rows } = await auth.db.raw(`select * from ${table} where client_id = ?`, [client.clientId])
