@@ -266,10 +266,16 @@ describe('POST /v1/found-secrets', () => {
       return limited.request('POST', PATH, { body: [{ token: 'noise', url: 'x'.repeat(left) }], headers })
     }
     const answers = [await send(32), await send(24), await send(8), await send(1)]
+    // Its length is not said, so it counts as the longest.
+    headers['x-forwarded-for'] = '192.0.2.8'
+    const body = new Blob([JSON.stringify({ secrets: ['noise'] })]).stream()
+    const chunked = { 'content-type': 'application/json', ...headers }
+    await fetch(limited.url + PATH, { method: 'POST', body, headers: chunked, duplex: 'half' } as RequestInit)
+    answers.push(await send(1))
     await limited.stop()
     assert.deepEqual(
       answers.map(({ status }) => status),
-      [202, 202, 202, 429],
+      [202, 202, 202, 429, 429],
     )
     assertProblem(await report([{ token: 'noise', url: 'x'.repeat(65_536) }]), 'payload_too_large')
   })
