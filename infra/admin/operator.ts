@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Operator as Actor } from '#shared/accounts/activity.ts'
@@ -9,6 +8,7 @@ import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { AUDIT_FILE } from '../local/data-dir.ts'
 import { type RunningStack, readRunning } from '../local/running.ts'
+import { osUser } from '../local/trail.ts'
 
 /** An operator's command failed. `message` is a sentence that says why. */
 export class OperatorError extends Error {}
@@ -19,7 +19,7 @@ export interface OperatorStores {
   redisUrl: string | undefined
   /** The Redis for everything but revocations, which may be the same. */
   usageRedisUrl?: string | undefined
-  /** Reads the key from where it is set, or runs its command. Resolves with undefined if there is none. */
+  /** Reads the key from where it is set. Resolves with undefined if there is none. */
   keyEncryptionKey(): Promise<Buffer[] | undefined>
   /** The audit trail of the local stack. */
   auditFile?: string
@@ -106,15 +106,6 @@ async function localStack(dataDir: string): Promise<RunningStack> {
   const running = await readRunning(dataDir)
   if (running) return running
   throw new OperatorError(`No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL.`)
-}
-
-/** The operating system user, who may have only a number in a container. */
-export function osUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `uid ${process.getuid?.()}`
-  }
 }
 
 /** What an operator's command works with. */

@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
+import { createTrail } from '../local/trail.ts'
 import { ANALYTICS } from './analytics-import.ts'
 import { AUDIT } from './audit-commands.ts'
 import { CLIENTS } from './clients.ts'
@@ -23,7 +24,6 @@ import { COMPANIES, MEMBERS, PASSWORDS } from './people-commands.ts'
 import { PERSONS } from './persons.ts'
 import { RESTORE } from './restore-commands.ts'
 import { SERVICES } from './services.ts'
-import { createTrail } from './trail.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64

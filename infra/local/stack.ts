@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createTrail } from '../admin/trail.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
 import { AUDIT_FILE, type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
@@ -24,6 +23,7 @@ import {
   type Store,
   type StoreOptions,
 } from './stores.ts'
+import { createTrail } from './trail.ts'
 import { builtWorkspace } from './workspace-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,7 +1,6 @@
-import { hostname } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { VERSION } from '#shared/process/version.ts'
-import { appendLine } from '../local/service-output.ts'
-import { osUser } from './operator.ts'
+import { appendLine } from './service-output.ts'
 
 const INFO = 30
 
@@ -25,3 +24,12 @@ export const createTrail =
     })
     if (auditFile === undefined || !appendLine(auditFile, line)) stderr.write(`${line}\n`)
   }
+
+/** The operating system user, who may have only a number in a container. */
+export function osUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
+  }
+}
