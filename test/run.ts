@@ -3,13 +3,16 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { serviceEnvironment } from '../infra/service-environment.ts'
+import { selectFiles, testParts } from './support/test-parts.ts'
 import { createTestRun } from './support/test-run.ts'
 
 /*
  * The tests, three parts at a time. Those that need at most Postgres and Redis are one part, of which several files run
  * at once; those of the local stack are another; those of the screens are two, each with a browser of its own.
  *
+ *   PATH …        only these files, and the files below these folders
  *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the largest
  *                 company, code samples in other languages, and what other programs say of our files
  *   --no-browser  not the screens
@@ -19,32 +22,18 @@ import { createTestRun } from './support/test-run.ts'
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
-const WITH_SCREENS = !process.argv.includes('--no-browser')
-const EVERYTHING = process.argv.includes('--all')
+const { values: options, positionals: paths } = parseArgs({
+  options: { all: { type: 'boolean', default: false }, 'no-browser': { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+const withScreens = !options['no-browser']
 /**
  * Most files of the first part wait, for the protocol's real times or for processes. Under `--all` some of those times
  * have limits, and what starts beside them takes both cores.
  */
-const FILES_AT_ONCE = EVERYTHING && WITH_SCREENS ? 3 : 4
-const SCREEN_PARTS = 2
+const FILES_AT_ONCE = options.all && withScreens ? 3 : 6
 /** A part that hangs. Each takes up to 10 minutes by itself, and 20 beside another run on two cores. */
 const DEADLINE_MS = 60 * 60_000
-
-/** The longest files and folders: started first, they end among the others. */
-const FIRST = [
-  'process/largest-company',
-  'deploy/release',
-  'faults/',
-  'revocation/model',
-  'revocation/faults',
-  'auth/processes',
-  'hostile-input/',
-  'revocation/',
-  'process/',
-  'admin/trail',
-  'auth/',
-  'api/',
-]
 
 interface Result {
   passed: number
@@ -53,39 +42,29 @@ interface Result {
   report: string
 }
 
-const files = globSync('test/**/*.test.ts', { cwd: ROOT })
-  .filter((file) => EVERYTHING || !file.endsWith('.all.test.ts'))
-  .sort()
-const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))
-const local = below('local/')
-/** How a page loads is measured on the data of a new installation, before other files have added to it. */
-const browser = [...new Set([...below('browser/loading'), ...below('browser/')])]
-const first = FIRST.flatMap(below)
-const others = files.filter((file) => ![...local, ...browser].includes(file))
-
-const parts: Record<string, string[]> = {
-  stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...new Set([...first, ...others])],
-}
-if (WITH_SCREENS)
-  for (let part = 0; part < SCREEN_PARTS; part++)
-    parts[`screens ${part + 1}`] = browser.filter((_, i) => i % SCREEN_PARTS === part)
-// Last, since it is the shortest: the end of the stores' part, which waits a lot, would leave the cores idle.
-parts['local stack'] = local
+const found = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
+const { stores, screens, local } = testParts(selectFiles(found, paths, options.all))
+const parts: [name: string, args: string[], files: string[]][] = [
+  ['stores', ['--parallel', '--jobs', String(FILES_AT_ONCE)], stores],
+  ...(withScreens ? screens : []).map((files, i): (typeof parts)[number] => [`screens ${i + 1}`, [], files]),
+  // Last, since it is the shortest: the end of the stores' part, which waits a lot, would leave the cores idle.
+  ['local stack', [], local],
+]
 
 const testRun = createTestRun()
 
 /** Runs mocha as a process of its own. One that ends without totals, or badly without a failed test, is a failure. */
-function run(name: string, args: string[]): Promise<Result> {
+function run([name, args, files]: (typeof parts)[number]): Promise<Result> {
   const totals = testRun.at(name)
   const reporter = ['--reporter', 'test/support/mocha-reporter.ts', '--reporter-option', `totals=${totals}`]
   const color = process.stdout.isTTY ? ['--color'] : []
   // What ends is reported at once, on standard error; the failures are kept for the end.
-  const child = spawn(process.execPath, [MOCHA, ...color, ...reporter, ...args], {
+  const child = spawn(process.execPath, [MOCHA, ...color, ...reporter, ...args, ...files], {
     cwd: ROOT,
     env: {
       ...process.env,
       ...serviceEnvironment(),
-      ...(EVERYTHING && { TEST_ALL: '1' }),
+      ...(options.all && { TEST_ALL: '1' }),
       ...testRun.env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -126,12 +105,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 const started = performance.now()
 /** Each spends much of its time waiting, so that three keep two cores busy. */
 const PARTS_AT_ONCE = 3
-const waiting = Object.entries(parts)
+const waiting = parts.filter(([, , files]) => files.length > 0)
 
 async function runWaiting(): Promise<Result[]> {
   const results: Result[] = []
-  for (let next = waiting.shift(); next && !interrupted; next = waiting.shift())
-    results.push(await run(...next))
+  for (let next = waiting.shift(); next && !interrupted; next = waiting.shift()) results.push(await run(next))
   return results
 }
 
@@ -144,4 +122,5 @@ for (const { failed, report } of results) if (failed > 0) process.stdout.write(r
 const took_s = Math.round((performance.now() - started) / 1_000)
 console.log(`\n${sum('passed')} passed, ${sum('failed')} failed (${took_s} s)`)
 if (process.env.TEST_TOTALS) writeFileSync(process.env.TEST_TOTALS, `${sum('passed')} ${sum('failed')}\n`)
-process.exitCode = sum('failed') > 0 ? 1 : 0
+// A run of nothing has proven nothing.
+process.exitCode = sum('failed') > 0 || sum('passed') === 0 ? 1 : 0

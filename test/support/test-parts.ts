@@ -1,0 +1,73 @@
+import { statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SCREEN_PARTS = 2
+
+/** The longest files and folders of the stores' part: started first, they end among the others. */
+const FIRST = [
+  'process/largest-company',
+  'deploy/release',
+  'faults/',
+  'revocation/model',
+  'revocation/faults',
+  'auth/processes',
+  'hostile-input/',
+  'revocation/',
+  'process/',
+  'admin/trail',
+  'auth/',
+  'api/',
+]
+
+/**
+ * Returns the files with these paths, or below them, and all if none is named. A folder stands for its files named
+ * `*.all.test.ts` only if `all` is set.
+ * @throws Error naming the paths that stand for no file.
+ */
+export function selectFiles(files: readonly string[], paths: readonly string[], all: boolean): string[] {
+  const names = paths.map((path) => relative(ROOT, path))
+  const isOfTier = (file: string) => all || !file.endsWith('.all.test.ts')
+  const selects = (name: string, file: string) =>
+    file === name || (isOfTier(file) && file.startsWith(`${name}/`))
+  const unknown = names.filter((name) => !files.some((file) => selects(name, file)))
+  if (unknown.length > 0) throw new Error(`no test file: ${unknown.join(', ')}`)
+  return files.filter((file) =>
+    names.length > 0 ? names.some((name) => selects(name, file)) : isOfTier(file),
+  )
+}
+
+export interface TestParts {
+  /** These need at most Postgres and Redis: several run at once. */
+  stores: string[]
+  /** Each list has a stack and a browser of its own. */
+  screens: string[][]
+  local: string[]
+}
+
+/** Returns each file in the part that runs it, in the order in which they start. */
+export function testParts(files: readonly string[]): TestParts {
+  const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))
+  const local = below('local/')
+  const browser = below('browser/')
+  const stores = files.filter((file) => !local.includes(file) && !browser.includes(file))
+  const first = FIRST.flatMap(below).filter((file) => stores.includes(file))
+  return { stores: [...new Set([...first, ...stores])], screens: evenly(browser), local }
+}
+
+/** The largest file first, each to the part that has the least so far: what a file takes grows with its size. */
+function evenly(browser: readonly string[]): string[][] {
+  const sizes = new Map(browser.map((file) => [file, statSync(join(ROOT, file)).size]))
+  const sizeOf = (file: string) => sizes.get(file) as number
+  const parts = Array.from({ length: SCREEN_PARTS }, () => ({ size: 0, files: [] as string[] }))
+  for (const file of [...browser].sort((a, b) => sizeOf(b) - sizeOf(a))) {
+    const least = parts.reduce((a, b) => (b.size < a.size ? b : a))
+    least.files.push(file)
+    least.size += sizeOf(file)
+  }
+  return parts.map(({ files }) => files.sort(byLoadingFirst))
+}
+
+/** How a page loads is measured on the data of a new installation, before other files have added to it. */
+const byLoadingFirst = (a: string, b: string) =>
+  Number(b.includes('/loading.')) - Number(a.includes('/loading.')) || a.localeCompare(b)
