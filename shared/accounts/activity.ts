@@ -9,6 +9,7 @@ export const ACTIVITY_ACTIONS = [
   'client.secret_found',
   'client.revocation_armed',
   'client.revocation_disarmed',
+  'workload_issuer.keys_replaced',
   'callback.saved',
   'company.created',
   'person.added',

@@ -26,6 +26,7 @@ export async function createClient(
     ...(replaces !== undefined && { replaces }),
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
     ...('keyThumbprint' in authenticatesBy && { keyThumbprint: authenticatesBy.keyThumbprint }),
+    ...('workload' in authenticatesBy && { workload: authenticatesBy.workload }),
   }
   await record(transaction, { vendorId, by: createdBy }, 'client.created', clientId, detail)
 }

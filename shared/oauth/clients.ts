@@ -8,7 +8,7 @@ export interface NewClient {
   vendorId: string
   name: string
   scopes: readonly Scope[]
-  authenticatesBy: NewSecret | NewKey
+  authenticatesBy: NewSecret | NewKey | NewWorkload
   /** From then on it gets no tokens. */
   expiresAt?: Date | undefined
   /** The client that this one replaces. */
@@ -32,13 +32,23 @@ export interface NewKey {
   keyThumbprint: string
 }
 
+/** Whose tokens a client sends in place of a secret, and the claims that name it in them, each with exactly this text. */
+export interface Workload {
+  issuer: string
+  claims: Readonly<Record<string, string>>
+}
+
+export interface NewWorkload {
+  workload: Workload
+}
+
 export async function insertClient(db: Queryable, client: NewClient): Promise<void> {
-  const by: Partial<NewSecret & NewKey> = client.authenticatesBy
+  const by: Partial<NewSecret & NewKey & NewWorkload> = client.authenticatesBy
   await db.raw(
     `insert into oauth_clients
-       (client_id, vendor_id, name, scopes, secret_hash, secret_hint, public_key, key_thumbprint, expires_at,
-        replaces, created_at, created_by)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (client_id, vendor_id, name, scopes, secret_hash, secret_hint, public_key, key_thumbprint,
+        workload_issuer, workload_claims, expires_at, replaces, created_at, created_by)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       client.clientId,
       client.vendorId,
@@ -48,6 +58,8 @@ export async function insertClient(db: Queryable, client: NewClient): Promise<vo
       by.secretHint ?? null,
       by.publicKey ? JSON.stringify(by.publicKey) : null,
       by.keyThumbprint ?? null,
+      by.workload?.issuer ?? null,
+      by.workload ? JSON.stringify(by.workload.claims) : null,
       client.expiresAt ?? null,
       client.replaces ?? null,
       client.createdAt,
@@ -139,10 +151,12 @@ export interface ClientRecord {
   clientId: string
   name: string
   scopes: Scope[]
-  /** null: created before hints were kept, or the client has a key. */
+  /** null: created before hints were kept, or the client has no secret. */
   secretHint: string | null
-  /** RFC 7638. null: the client has a secret. */
+  /** RFC 7638. null: the client has no key. */
   keyThumbprint: string | null
+  /** null: the client has a secret or a key. */
+  workload: Workload | null
   /** From then on it gets no tokens. null: never. */
   expiresAt: Date | null
   status: ClientStatus
@@ -172,7 +186,8 @@ export interface ClientRecord {
 
 const CLIENT_RECORD = `
   select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint",
-    c.key_thumbprint as "keyThumbprint", c.expires_at as "expiresAt", c.status, c.replaces,
+    c.key_thumbprint as "keyThumbprint", case when c.workload_issuer is not null then
+      jsonb_build_object('issuer', c.workload_issuer, 'claims', c.workload_claims) end as workload, c.expires_at as "expiresAt", c.status, c.replaces,
     c.secret_found_at as "secretFoundAt", c.secret_found_source as "secretFoundSource",
     (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
      order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",

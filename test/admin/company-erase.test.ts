@@ -53,7 +53,13 @@ describe('admin company erase', () => {
     await api.db('companies').where({ vendor_id: erased }).update({ erased_at: new Date() })
     await api.db('memberships').insert({ vendor_id: neighbour, user_id: shared.userId, role: 'owner' })
     // More than are revoked at once.
-    const newClient = () => auth.createClient({ vendorId: VENDOR, ...SCOPES })
+    const workload = {
+      issuer: 'https://git.inimitable.example',
+      claims: { sub: 'project:inimitable' },
+      keys: [{ kty: 'EC' }],
+    }
+    const newClient = (_: unknown, i: number) =>
+      auth.createClient({ vendorId: VENDOR, ...SCOPES, ...(i === 10 && { workload }) })
     clients = await Promise.all(Array.from({ length: 11 }, newClient))
     await auth.createClient({ vendorId: neighbour, ...SCOPES })
     await leaveTraces()

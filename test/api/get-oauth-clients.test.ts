@@ -38,6 +38,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         secretHint: null,
         authMethod: 'client_secret',
         keyThumbprint: null,
+        workload: null,
         expiresAt: null,
         status: 'Active',
         secretFoundAt: null,

@@ -42,6 +42,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       secretHint: clientSecret.slice(-4),
       authMethod: 'client_secret',
       keyThumbprint: null,
+      workload: null,
       secretFoundAt: null,
       secretFoundSource: null,
       expiresAt: null,

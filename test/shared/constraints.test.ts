@@ -13,6 +13,7 @@ const OTHERS = `cli_${'d'.repeat(22)}`
 const REPLACED = `cli_${'e'.repeat(22)}`
 const REPLACING = `cli_${'f'.repeat(22)}`
 const KEYED = `cli_${'g'.repeat(22)}`
+const WORKLOAD = `cli_${'h'.repeat(22)}`
 const THUMBPRINT = `repeat('x', 43)`
 const SECRET_HASH = `decode(repeat('00', 32), 'hex')`
 const client = (columns: string, values: string, clientId = `cli_${'c'.repeat(22)}`) =>
@@ -21,6 +22,22 @@ const client = (columns: string, values: string, clientId = `cli_${'c'.repeat(22
 const keyed = (key: string, thumbprint: string, clientId = `cli_${'c'.repeat(22)}`) =>
   `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint)
    values ('${clientId}', 'ven_a', 'n', '{}', ${key}, ${thumbprint})`
+const workload = (issuer: string, claims: string, clientId = `cli_${'c'.repeat(22)}`) =>
+  `insert into oauth_clients (client_id, vendor_id, name, scopes, workload_issuer, workload_claims)
+   values ('${clientId}', 'ven_a', 'n', '{}', ${issuer}, ${claims})`
+const claims = (text: string) => workload(`'https://i.example'`, text)
+const issuer = (changes: Record<string, string>) => {
+  const columns = {
+    vendor_id: `'ven_a'`,
+    issuer: `'https://j.example'`,
+    keys_from: `'issuer'`,
+    keys: `'[{"kty":"EC"}]'`,
+    keys_as_of: 'now()',
+    attempted_at: 'now()',
+    ...changes,
+  }
+  return `insert into workload_issuers (${Object.keys(columns)}) values (${Object.values(columns)})`
+}
 const found = (source: string) =>
   client('scopes, secret_found_at, secret_found_source', `'{}', now(), ${source}`)
 const day = (column: string, value: string) =>
@@ -138,6 +155,96 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     `update oauth_clients set public_key = '{"kty":"OKP"}' where client_id = '${KEYED}'`,
     CHECK,
   ],
+  ['a workload without an issuer', workload('null', `'{"sub":"a"}'`), CHECK],
+  ['a workload without claims', workload(`'https://i.example'`, 'null'), CHECK],
+  [
+    'a workload that also has a secret',
+    client('scopes, workload_issuer, workload_claims', `'{}', 'https://i.example', '{"sub":"a"}'`),
+    CHECK,
+  ],
+  [
+    'a workload that also has a key',
+    `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint, workload_issuer, workload_claims)
+     values ('cli_${'c'.repeat(22)}', 'ven_a', 'n', '{}', '{}', ${THUMBPRINT}, 'https://i.example', '{"sub":"a"}')`,
+    CHECK,
+  ],
+  ...[
+    'http://i.example',
+    'https://',
+    'https://i.example\\?a',
+    'https://i.example#a',
+    'https://i.example/ä',
+  ].map((text): [string, string, string] => [
+    `the issuer ${text}`,
+    workload(`'${text}'`, `'{"sub":"a"}'`),
+    CHECK,
+  ]),
+  ['an issuer of 513 characters', workload(`'https://' || repeat('i', 505)`, `'{"sub":"a"}'`), CHECK],
+  ...[
+    '[]',
+    '"sub"',
+    'null',
+    '{}',
+    '{"sub":1}',
+    '{"sub":null}',
+    '{"sub":["a"]}',
+    '{"sub":{"a":"b"}}',
+    '{"sub":""}',
+    '{"":"a"}',
+    '{"s b":"a"}',
+    '{"iss":"a"}',
+    '{"sub":"a","aud":"a"}',
+    '{"sub":"a","exp":"1"}',
+    '{"sub":"a","iat":"1"}',
+    '{"sub":"a","nbf":"1"}',
+    '{"sub":"a","jti":"1"}',
+    '{"sub":"a\\nb"}',
+    `{"sub":"${'a'.repeat(256)}"}`,
+    `{"${'a'.repeat(65)}":"a"}`,
+    JSON.stringify(Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`c${i}`, 'a']))),
+  ].map((json): [string, string, string] => [`the claims ${json.slice(0, 40)}`, claims(`'${json}'`), CHECK]),
+  [
+    'a client with another issuer',
+    `update oauth_clients set workload_issuer = 'https://j.example' where client_id = '${WORKLOAD}'`,
+    CHECK,
+  ],
+  [
+    'a client with other claims',
+    `update oauth_clients set workload_claims = '{"sub":"b"}' where client_id = '${WORKLOAD}'`,
+    CHECK,
+  ],
+  [
+    'an Active client whose workload is erased',
+    `update oauth_clients set workload_issuer = 'https://erased.invalid', workload_claims = '{"sub":"erased"}'
+     where client_id = '${WORKLOAD}'`,
+    CHECK,
+  ],
+  [
+    'a Revoked client with another workload',
+    `update oauth_clients set status = 'Revoked', workload_claims = '{"sub":"b"}' where client_id = '${WORKLOAD}'`,
+    CHECK,
+  ],
+  [
+    'a client that becomes a workload',
+    `update oauth_clients set secret_hash = null, workload_issuer = 'https://erased.invalid', workload_claims = '{"sub":"erased"}'
+     where client_id = '${REVOKED}'`,
+    CHECK,
+  ],
+  ['an issuer a second time', issuer({ issuer: `'https://i.example'` }), UNIQUE],
+  ['an issuer of no company', issuer({ vendor_id: `'ven_x'` }), REFERENCE],
+  ['an issuer without TLS', issuer({ issuer: `'http://j.example'` }), CHECK],
+  ['an issuer with a query', issuer({ issuer: `'https://j.example\\?a'` }), CHECK],
+  ['keys of a stranger', issuer({ keys_from: `'stranger'` }), CHECK],
+  ['an issuer without keys', issuer({ keys: `'[]'` }), CHECK],
+  ['keys that are no list', issuer({ keys: `'{}'` }), CHECK],
+  ['an issuer’s private key', issuer({ keys: `'[{"kty":"EC"},{"kty":"EC","d":"x"}]'` }), CHECK],
+  ['an issuer’s shared key', issuer({ keys: `'[{"kty":"oct","k":"x"}]'` }), CHECK],
+  [
+    'an issuer of 21 keys',
+    issuer({ keys: `(select jsonb_agg('{"kty":"EC"}'::jsonb) from generate_series(1, 21))` }),
+    CHECK,
+  ],
+  ['a failure in a stranger’s words', issuer({ failure: `'It did not answer.'` }), CHECK],
   [
     'a client that expires later',
     `update oauth_clients set expires_at = now() + interval '1 day' where client_id = '${KEYED}'`,
@@ -258,6 +365,8 @@ describe('the database, whoever asks', () => {
         values ('${OTHERS}', 'ven_b', 'n', '{}', ${SECRET_HASH});
       ${client('scopes, replaces', `'{}', '${REPLACED}'`, REPLACING)};
       ${keyed(`'{"kty":"EC"}'`, THUMBPRINT, KEYED)};
+      ${workload(`'https://i.example'`, `'{"sub":"a"}'`, WORKLOAD)};
+      ${issuer({ issuer: `'https://i.example'` })};
       ${invitation({ token_hash: SECRET_HASH, user_id: `'usr_i'`, email: `'i@a.example'` })};
       insert into restore_fences (reason) values ('one');
       update oauth_clients set status = 'Revoked' where client_id = '${REVOKED}';

@@ -5,10 +5,11 @@ import { calculateJwkThumbprint, type JWK } from 'jose'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import { insertCompany } from '#shared/accounts/people.ts'
-import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
+import { insertClient, markClientRevoked, type Workload } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientId, newClientSecret, newVendorId } from '#shared/oauth/new-ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
+import { type IssuerKeys, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
@@ -46,9 +47,11 @@ export interface TestClient {
   scopes: Scope[]
 }
 
-/** What a test wants of a new client; with a `publicKey` the client has no secret. */
+/** What a test wants of a new client; with a `publicKey` or a `workload` the client has no secret. */
 export interface WantedClient extends Partial<TestClient> {
   publicKey?: JWK
+  /** With the keys of its issuer, which the company may have already. */
+  workload?: Workload & Partial<IssuerKeys>
   expiresAt?: Date
 }
 
@@ -241,7 +244,7 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
 
 export async function createClient(
   db: Knex,
-  { publicKey, expiresAt, ...given }: WantedClient,
+  { publicKey, workload, expiresAt, ...given }: WantedClient,
 ): Promise<TestClient> {
   const client = {
     clientId: newClientId(),
@@ -252,6 +255,10 @@ export async function createClient(
   }
   const { vendorId } = client
   if (!given.vendorId) await insertCompany(db, { vendorId, name: 'Acme', timezone: 'UTC', currency: 'EUR' })
+  if (workload?.keys) {
+    const { issuer, keys, keysFrom = 'issuer', keysAsOf = new Date() } = workload
+    await saveIssuerKeys(db, { vendorId, issuer }, { keys, keysFrom, keysAsOf })
+  }
   await insertClient(db, {
     clientId: client.clientId,
     vendorId,
@@ -259,7 +266,9 @@ export async function createClient(
     scopes: client.scopes,
     authenticatesBy: publicKey
       ? { publicKey, keyThumbprint: await calculateJwkThumbprint(publicKey) }
-      : { secretHash: hashSecret(client.clientSecret) },
+      : workload
+        ? { workload: { issuer: workload.issuer, claims: workload.claims } }
+        : { secretHash: hashSecret(client.clientSecret) },
     expiresAt,
     createdBy: null,
     createdAt: new Date(expiresAt ? expiresAt.getTime() - DAY_MS : Date.now()),

@@ -48,9 +48,9 @@ const ActivityEntry = z
     at: instant,
     by: actor,
     action,
-    subject: z
-      .string()
-      .meta({ description: 'The id of the client, person or company, or the host of the callback.' }),
+    subject: z.string().meta({
+      description: 'The id of the client, person or company, the host of the callback, or an issuer.',
+    }),
     detail: z
       .record(z.string(), z.unknown())
       .meta({ description: 'Details of the change, with `before` and `after` values where they apply.' }),

@@ -36,8 +36,9 @@ export function clientAnswer(
     name,
     scopes,
     secretHint,
-    authMethod: keyThumbprint === null ? 'client_secret' : 'private_key_jwt',
+    authMethod: authMethodOf(record),
     keyThumbprint,
+    workload: record.workload,
     expiresAt: record.expiresAt?.toISOString() ?? null,
     status,
     secretFoundAt: record.secretFoundAt?.toISOString() ?? null,
@@ -53,6 +54,11 @@ export function clientAnswer(
     tokensByDay,
     failing: failing ?? null,
   }
+}
+
+function authMethodOf({ keyThumbprint, workload }: ClientRecord): z.infer<typeof OAuthClient>['authMethod'] {
+  if (workload) return 'workload_identity'
+  return keyThumbprint === null ? 'client_secret' : 'private_key_jwt'
 }
 
 /** Some clients of a company with their usage. */

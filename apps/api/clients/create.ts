@@ -7,6 +7,7 @@ import {
   findClient,
   holdReplaceable,
   type NewKey,
+  type NewWorkload,
 } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientId, newClientSecret, secretHint } from '#shared/oauth/new-ids.ts'
@@ -20,6 +21,7 @@ import {
   saveCreation,
   tryLockCreationKey,
 } from './creation-keys.ts'
+import { type IssuerKeysSent, saveIssuer } from './issuer-of-client.ts'
 import { DAY_MS } from './usage-windows.ts'
 
 export const ACTIVE_CLIENTS_MAX = 100
@@ -35,7 +37,9 @@ export interface Creation {
   /** The client that the new one replaces. */
   replaces: string | undefined
   /** undefined: the client gets a secret. */
-  key: NewKey | undefined
+  authenticatesBy: NewKey | NewWorkload | undefined
+  /** Of the workload's issuer. */
+  issuerKeys?: IssuerKeysSent | undefined
   /** undefined: never. */
   expiresAt: Date | undefined
   /** The value of the Idempotency-Key header. */
@@ -43,7 +47,7 @@ export interface Creation {
   at: Date
 }
 
-/** `clientSecret` is null if the client has a key, or if an earlier call created it. */
+/** `clientSecret` is null if the client has none, or if an earlier call created it. */
 export type Created = { client: ClientRecord; isNew: boolean; clientSecret: string | null }
 
 /**
@@ -69,7 +73,7 @@ export function createClient(db: Database, creation: Creation): Promise<Created>
 }
 
 async function insert(transaction: Knex.Transaction, creation: Creation): Promise<Created> {
-  const { vendorId, userId, name, scopes, replaces, key, expiresAt, at } = creation
+  const { vendorId, userId, name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt, at } = creation
   if (expiresAt) requireUsefulExpiry(expiresAt, at)
   if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
     throw new Problem(
@@ -87,6 +91,8 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
       ],
     })
   }
+  if (authenticatesBy && 'workload' in authenticatesBy)
+    await saveIssuer(transaction, { vendorId, issuer: authenticatesBy.workload.issuer, ...issuerKeys, at })
   const clientId = newClientId()
   const clientSecret = newClientSecret()
   await storeClient(transaction, {
@@ -94,14 +100,17 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
     vendorId,
     name,
     scopes,
-    authenticatesBy: key ?? { secretHash: hashSecret(clientSecret), secretHint: secretHint(clientSecret) },
+    authenticatesBy: authenticatesBy ?? {
+      secretHash: hashSecret(clientSecret),
+      secretHint: secretHint(clientSecret),
+    },
     expiresAt,
     replaces,
     createdBy: userId,
     createdAt: at,
   })
   const client = await existing(transaction, { vendorId, clientId })
-  return { client, isNew: true, clientSecret: key ? null : clientSecret }
+  return { client, isNew: true, clientSecret: authenticatesBy ? null : clientSecret }
 }
 
 /** Only of a new client, so that a repeat finds the first one though its end has come nearer. */
@@ -158,14 +167,18 @@ async function existing(
  * Two bodies that request the same client are the same request. The order of the scopes does not matter. What is left
  * out adds nothing, so that a repeat to a newer version of the service has the same hash.
  */
-const requestHash = ({ name, scopes, replaces, key, expiresAt }: Creation): Buffer =>
-  createHash('sha256')
-    .update(
-      JSON.stringify([
-        name,
-        [...scopes].sort(),
-        ...(replaces === undefined ? [] : [replaces]),
-        ...(key || expiresAt ? [{ key: key?.keyThumbprint, expiresAt }] : []),
-      ]),
-    )
-    .digest()
+function requestHash({ name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt }: Creation): Buffer {
+  const by: Partial<NewKey & NewWorkload> = authenticatesBy ?? {}
+  const workload = by.workload && [
+    by.workload.issuer,
+    Object.entries(by.workload.claims).sort(),
+    issuerKeys?.pasted,
+  ]
+  const requested = [
+    name,
+    [...scopes].sort(),
+    ...(replaces === undefined ? [] : [replaces]),
+    ...(authenticatesBy || expiresAt ? [{ key: by.keyThumbprint, expiresAt, workload }] : []),
+  ]
+  return createHash('sha256').update(JSON.stringify(requested)).digest()
+}

@@ -20,7 +20,7 @@ export const postClient = ({
     tag: 'Clients',
     summary: 'Create a client',
     description:
-      'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523). How it authenticates and when it expires never change. A company can have 100 active clients.',
+      'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523); nor with `workload`: it sends a token of its platform. How it authenticates and when it expires never change. A company can have 100 active clients.',
     by,
     body: OAuthClientInput,
     headers: CreationHeaders,
@@ -49,7 +49,8 @@ export const postClient = ({
         name: body.name,
         scopes: body.scopes,
         replaces: body.replaces,
-        key: body.publicKey,
+        authenticatesBy: body.publicKey ?? (body.workload && { workload: body.workload }),
+        issuerKeys: body.workload && { pasted: body.workload.keys },
         expiresAt: body.expiresAt,
         idempotencyKey: headers['Idempotency-Key'],
         at: new Date(clock.now()),

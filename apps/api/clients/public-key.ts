@@ -5,7 +5,7 @@ import type { NewKey } from '#shared/oauth/clients.ts'
 import { isSafeOnEd25519 } from './ed25519-point.ts'
 
 /** Members that only private and shared keys have (RFC 7518 §6.2.2, §6.3.2 and §6.4, RFC 8037 §2). */
-const SECRET_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
+export const SECRET_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
 
 const base64url = (pattern: RegExp, rule: string) =>
   z.string(rule).regex(pattern, { error: rule, abort: true })
@@ -35,7 +35,7 @@ function hasSmallFactor(n: bigint): boolean {
   return false
 }
 
-const EcPublicKey = z
+export const EcPublicKey = z
   .object({
     kty: z.literal('EC'),
     crv: z.literal('P-256', 'must be P-256'),
@@ -45,7 +45,7 @@ const EcPublicKey = z
   .refine(isImported, 'must be a point on P-256')
   .meta({ id: 'EcPublicKey', description: 'For ES256.' })
 
-const EdPublicKey = z
+export const EdPublicKey = z
   .object({
     kty: z.literal('OKP'),
     crv: z.literal('Ed25519', 'must be Ed25519'),
@@ -53,7 +53,7 @@ const EdPublicKey = z
   })
   .meta({ id: 'EdPublicKey', description: 'For Ed25519, also called EdDSA.' })
 
-const RsaPublicKey = z
+export const RsaPublicKey = z
   .object({ kty: z.literal('RSA'), n: modulus, e: exponent })
   .meta({ id: 'RsaPublicKey', description: 'For PS256 and RS256.' })
 
@@ -99,7 +99,7 @@ function refuseSecrets(sent: unknown, context: z.RefinementCtx): unknown {
   return sent
 }
 
-function isImported(key: JsonWebKey): boolean {
+export function isImported(key: JsonWebKey): boolean {
   try {
     createPublicKey({ key, format: 'jwk' })
     return true

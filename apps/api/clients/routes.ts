@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { getClient } from './get-client.ts'
 import { getClients } from './get-clients.ts'
+import { getIssuers } from './get-issuers.ts'
 import { getRequests } from './get-requests.ts'
 import { getRotation } from './get-rotation.ts'
 import { getUsage } from './get-usage.ts'
@@ -9,6 +10,7 @@ import { patchClient } from './patch-client.ts'
 import { patchRotation } from './patch-rotation.ts'
 import { postClient } from './post-client.ts'
 import { postRevoke } from './post-revoke.ts'
+import { putIssuer } from './put-issuer.ts'
 
 export const createClientRoutes = (deps: ClientDependencies): Route[] => [
   getClients(deps),
@@ -20,4 +22,6 @@ export const createClientRoutes = (deps: ClientDependencies): Route[] => [
   getRotation(deps),
   patchRotation(deps),
   postRevoke(deps),
+  getIssuers(deps),
+  putIssuer(deps),
 ]

@@ -5,8 +5,10 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
 import { cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant, refusalCause } from '../http/schemas.ts'
+import { pastedKeys } from './key-set.ts'
 import { publicKey } from './public-key.ts'
 import { POSTPONED } from './quiet-days.ts'
+import { workload, workloadIssuer } from './workload.ts'
 
 const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
 
@@ -43,6 +45,7 @@ export const OAuthClientInput = z
       description:
         'The public key of a client that authenticates with a private key, as a JWK or in PEM. Such a client has no secret. Of a JWK, only the members shown are kept; a private one is refused.',
     }),
+    workload: workload.optional(),
     expiresAt: z.iso
       .datetime({ offset: true, error: 'must be an RFC 3339 time' })
       .transform((text) => new Date(text))
@@ -52,6 +55,10 @@ export const OAuthClientInput = z
         format: 'date-time',
         description: 'RFC 3339 with Z or any offset; a day to two years ahead. Left out: it does not expire.',
       }),
+  })
+  .refine(({ publicKey, workload }) => !(publicKey && workload), {
+    path: ['workload'],
+    error: 'must be left out where there is a publicKey',
   })
   .meta({
     id: 'OAuthClientInput',
@@ -79,14 +86,18 @@ const client = {
   name: z.string(),
   scopes: z.array(scope),
   secretHint: z.string().nullable().meta({
-    description: "The secret's last four characters; null for clients that have a key.",
+    description: "The secret's last four characters; null for clients that have none.",
   }),
   authMethod: z
-    .enum(['client_secret', 'private_key_jwt'])
+    .enum(['client_secret', 'private_key_jwt', 'workload_identity'])
     .meta({ description: 'How it authenticates. This never changes.' }),
   keyThumbprint: z.string().nullable().meta({
-    description: 'The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret.',
+    description: 'The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have none.',
   }),
+  workload: z
+    .object({ issuer: z.string(), claims: z.record(z.string(), z.string()) })
+    .meta({ id: 'Workload', description: 'Whose tokens it sends, and the claims that name it in them.' })
+    .nullable(),
   expiresAt: instant
     .nullable()
     .meta({ description: 'From then on it gets no tokens. This never changes; null if it does not expire.' }),
@@ -114,7 +125,7 @@ export const CreatedOAuthClient = z
     ...client,
     clientSecret: z.string().nullable().meta({
       description:
-        'Returned only in this response; only its hash is kept. null if the client has a key, or the request is a repeat.',
+        'Returned only in this response; only its hash is kept. null if the client has none, or the request is a repeat.',
     }),
   })
   .meta({ id: 'CreatedOAuthClient' })
@@ -122,6 +133,29 @@ export const CreatedOAuthClient = z
 export const ClientPage = z
   .object({ clients: z.array(OAuthClient), nextCursor })
   .meta({ id: 'OAuthClientPage' })
+
+export const WorkloadIssuer = z
+  .object({
+    issuer: z.string(),
+    keysFrom: z
+      .enum(['issuer', 'pasted'])
+      .meta({ description: '`issuer`: fetched regularly. `pasted`: replaced only by a person.' }),
+    keysAsOf: instant.meta({ description: 'When the keys were last fetched or pasted.' }),
+    keyIds: z
+      .array(z.string())
+      .meta({ description: 'The `kid` of each key; the thumbprint (RFC 7638) of one without.' }),
+    failing: z.string().nullable().meta({
+      description:
+        'Why the keys could not be fetched for an hour or longer. After 24 hours they are not believed any more.',
+    }),
+  })
+  .meta({ id: 'WorkloadIssuer' })
+
+export const WorkloadIssuers = z.object({ issuers: z.array(WorkloadIssuer) }).meta({ id: 'WorkloadIssuers' })
+
+export const WorkloadIssuerKeys = z
+  .strictObject({ issuer: workloadIssuer, keys: pastedKeys })
+  .meta({ id: 'WorkloadIssuerKeys' })
 
 const count = z.int().min(0)
 

@@ -1,3 +1,14 @@
+-- The claims that a platform's token must have, each with exactly this text: 1 to 8, none of which the server judges itself.
+create function are_workload_claims(claims jsonb) returns boolean language sql immutable strict
+set search_path = pg_catalog, pg_temp as $$
+  select case when jsonb_typeof(claims) = 'object' then (
+    select count(*) between 1 and 8 and bool_and(
+      name ~ '^[A-Za-z0-9_.:/-]{1,64}$' and name not in ('iss', 'aud', 'exp', 'iat', 'nbf', 'jti')
+      and jsonb_typeof(value) = 'string' and char_length(value #>> '{}') between 1 and 255
+      and value #>> '{}' !~ '[[:cntrl:]]')
+    from jsonb_each(claims) as claim (name, value)) else false end
+$$;
+
 create table oauth_clients (
   client_id           text primary key check (client_id ~ '^cli_[A-Za-z0-9]{22}$'),
   vendor_id           text not null references companies,
@@ -6,7 +17,7 @@ create table oauth_clients (
     scopes <@ array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write']
     and array_position(scopes, null) is null
   ),
-  -- SHA-256. null: the client has a key.
+  -- SHA-256. null: the client has a key, or a workload.
   secret_hash         bytea check (octet_length(secret_hash) = 32),
   -- the secret's last four characters
   secret_hint         text check (secret_hint ~ '^[0-9A-Za-z]{4}$'),
@@ -17,6 +28,9 @@ create table oauth_clients (
   ),
   -- RFC 7638, SHA-256
   key_thumbprint      text check (key_thumbprint ~ '^[0-9A-Za-z_-]{43}$'),
+  -- Whose tokens the client sends in place of a secret (RFC 7523), and which claims name it in them
+  workload_issuer     text check (workload_issuer ~ '^https://[!-"$->@-~]+$' and char_length(workload_issuer) <= 512),
+  workload_claims     jsonb check (are_workload_claims(workload_claims)),
   -- From then on it gets no tokens. null: never
   expires_at          timestamptz check (isfinite(expires_at) and expires_at > created_at),
   -- the client that this one takes over from
@@ -38,8 +52,9 @@ create table oauth_clients (
   foreign key (vendor_id, replaces) references oauth_clients (vendor_id, client_id),
   check ((status = 'Revoked') = (revoked_at is not null)),
   check (revoked_by is null or revoked_at is not null),
-  constraint oauth_clients_one_way check ((secret_hash is null) <> (public_key is null)),
+  constraint oauth_clients_one_way check (num_nonnulls(secret_hash, public_key, workload_claims) = 1),
   constraint oauth_clients_key_named check ((public_key is null) = (key_thumbprint is null)),
+  constraint oauth_clients_workload_whole check ((workload_issuer is null) = (workload_claims is null)),
   constraint oauth_clients_hint_of_secret check (secret_hint is null or secret_hash is not null),
   constraint oauth_clients_found_secret check (secret_found_at is null or secret_hash is not null),
   constraint oauth_clients_found_source check (secret_found_source is null or secret_found_at is not null)
@@ -55,6 +70,8 @@ create index oauth_clients_by_replaced on oauth_clients (replaces, status, creat
   where replaces is not null;
 create unique index one_active_replacement on oauth_clients (replaces)
   where replaces is not null and status = 'Active';
+create index oauth_clients_by_workload_issuer on oauth_clients (vendor_id, workload_issuer)
+  where workload_issuer is not null and status = 'Active';
 create index oauth_clients_by_secret on oauth_clients (secret_hash) where secret_hash is not null;
 create trigger company_is_not_erased before insert on oauth_clients
   for each row execute function company_is_not_erased();
@@ -72,6 +89,12 @@ begin
      (old.client_id, old.vendor_id, old.scopes, old.secret_hash, old.secret_hint, old.replaces, old.created_at,
       old.created_by, old.public_key, old.key_thumbprint, old.expires_at) then
     raise exception 'client % can only be renamed or revoked', old.client_id using errcode = 'check_violation';
+  end if;
+  -- Of an erased company, only that it was a workload stays.
+  if (new.workload_issuer, new.workload_claims) is distinct from (old.workload_issuer, old.workload_claims)
+     and (old.workload_issuer is null or new.status <> 'Revoked'
+          or (new.workload_issuer, new.workload_claims) is distinct from ('https://erased.invalid', '{"sub": "erased"}'::jsonb)) then
+    raise exception 'client % keeps its workload', old.client_id using errcode = 'check_violation';
   end if;
   return new;
 end $$;
@@ -120,6 +143,25 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   from found where c.client_id = found.client_id
   returning c.client_id, c.vendor_id, c.name, c.secret_found_source
 $$;
+
+-- Who signs the tokens of a company's workloads: one row a company and issuer, so that no company gives another's issuer
+-- a key. The row of an issuer that no Active client trusts is not kept up.
+create table workload_issuers (
+  vendor_id    text not null references companies,
+  issuer       text not null check (issuer ~ '^https://[!-"$->@-~]+$' and char_length(issuer) <= 512),
+  -- pasted: by a person, since nobody else can reach the issuer
+  keys_from    text not null check (keys_from in ('issuer', 'pasted')),
+  -- public JWKs
+  keys         jsonb not null check (
+    jsonb_typeof(keys) = 'array' and jsonb_array_length(keys) between 1 and 20
+    and not jsonb_path_exists(keys, '$[*].d') and not jsonb_path_exists(keys, '$[*].k')
+  ),
+  keys_as_of   timestamptz not null,
+  -- when they were last asked for, and why in vain; null: they came
+  attempted_at timestamptz not null,
+  failure      text check (failure ~ '^[a-z0-9_]{1,40}$'),
+  primary key (vendor_id, issuer)
+);
 
 create table client_creation_keys (
   vendor_id       text not null references companies,

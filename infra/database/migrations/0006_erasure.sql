@@ -92,6 +92,7 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     ('invitations',            'vendor_id = $1'),
     ('client_creation_keys',   'vendor_id = $1'),
     ('callback_destinations',  'vendor_id = $1'),
+    ('workload_issuers',       'vendor_id = $1'),
     ('analytics_daily',        'vendor_id = $1'),
     ('analytics_revisions',    'vendor_id = $1'),
     ('analytics_event_ids',    'vendor_id = $1'),
@@ -109,7 +110,9 @@ create function erase_company_rows(vendor text, relation text, max_rows integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   erasure text := case relation when 'oauth_clients'
-    then 'update public.oauth_clients set name = ''Erased client'', secret_found_source = null'
+    then 'update public.oauth_clients set name = ''Erased client'', secret_found_source = null, '
+      'workload_issuer = case when workload_issuer is not null then ''https://erased.invalid'' end, '
+      'workload_claims = case when workload_issuer is not null then ''{"sub": "erased"}''::jsonb end'
     else format('delete from public.%I', relation) end;
   condition text := (select rows_of_company from public.company_tables() t where t.relation = $2);
   erased integer;

@@ -11,6 +11,7 @@ const BY_NAME: Record<string, unknown> = {
   email: 'owner@acme.example',
   entryId: '42',
   eventId: 'order-2026-11-20-0001',
+  issuer: 'https://token.actions.githubusercontent.com',
   name: 'Warehouse export',
   password: 'correct horse battery staple',
   replaces: 'cli_4f1D2c3B5a69q78796a5w4',

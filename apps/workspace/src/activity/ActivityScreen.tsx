@@ -201,6 +201,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'client.secret_found': 'marked the secret of the client {client} as found',
   'client.revocation_armed': 'armed the revocation of the client {client} after {days} without use',
   'client.revocation_disarmed': 'disarmed the revocation of the client {client}',
+  'workload_issuer.keys_replaced': 'replaced the keys of the issuer {subject}',
   'company.created': 'created the company',
   'person.added': 'added {person} as {role}',
   'person.invited': 'invited {person} as {role}',

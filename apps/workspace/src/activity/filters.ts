@@ -10,6 +10,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   'client.revocation_armed': 'Revocation armed',
   'client.revocation_disarmed': 'Revocation disarmed',
   'callback.saved': 'Callback URL saved',
+  'workload_issuer.keys_replaced': 'Issuer keys replaced',
   'client.secret_found': 'Client secret found',
   'company.created': 'Company created',
   'person.added': 'Person added',

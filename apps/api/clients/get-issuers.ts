@@ -1,0 +1,38 @@
+import type { z } from 'zod'
+import { listIssuers, type WorkloadIssuer } from '#shared/oauth/workload-issuers.ts'
+import { type Route, route } from '../http/route.ts'
+import type { ClientDependencies } from './dependencies.ts'
+import { type WorkloadIssuer as IssuerAnswer, WorkloadIssuers } from './schemas.ts'
+
+export const getIssuers = ({ db, clock, manager: by }: ClientDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/workload-issuers',
+    operationId: 'listWorkloadIssuers',
+    tag: 'Clients',
+    summary: "List the issuers of a company's workloads",
+    description: 'Those that an Active client trusts, with the ids of their public keys.',
+    by,
+    answers: { 200: { description: 'The issuers, by name.', schema: WorkloadIssuers } },
+    async handle({ vendorId }) {
+      const issuers = await listIssuers(db, vendorId)
+      return { issuers: issuers.map((issuer) => issuerAnswer(issuer, clock.now())) }
+    },
+  })
+
+/** Until then, a missed fetch is no reason to worry anyone: the keys are believed for a day. */
+const FAILING_AFTER_MS = 3_600_000
+
+export function issuerAnswer(
+  { issuer, keysFrom, keys, keysAsOf, failure }: WorkloadIssuer,
+  now_ms: number,
+): z.infer<typeof IssuerAnswer> {
+  const isOld = now_ms - keysAsOf.getTime() >= FAILING_AFTER_MS
+  return {
+    issuer,
+    keysFrom,
+    keysAsOf: keysAsOf.toISOString(),
+    keyIds: keys.flatMap(({ kid }) => kid ?? []),
+    failing: failure !== null && isOld ? `The keys cannot be fetched: ${failure}.` : null,
+  }
+}

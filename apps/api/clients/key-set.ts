@@ -1,0 +1,59 @@
+import type { JWK } from 'jose'
+import { z } from 'zod'
+import { EcPublicKey, EdPublicKey, isImported, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
+
+export const KEYS_MAX = 20
+const KEY_ID_MAX_CHARACTERS = 255
+
+const P384_COORDINATE = z.string().regex(/^[A-Za-z0-9_-]{64}$/)
+const Ec384PublicKey = z
+  .object({ kty: z.literal('EC'), crv: z.literal('P-384'), x: P384_COORDINATE, y: P384_COORDINATE })
+  .refine(isImported)
+const keyMaterial = z.union([EcPublicKey, Ec384PublicKey, EdPublicKey, RsaPublicKey])
+/** What else decides about a key. SPIFFE calls a key for signatures `jwt-svid`. */
+const attributes = z.object({
+  kid: z.string().min(1).max(KEY_ID_MAX_CHARACTERS).optional(),
+  alg: z.string().optional(),
+  use: z.enum(['sig', 'jwt-svid']).optional(),
+})
+
+/** Why a key set is refused, in words for the person who sent it or named its issuer. */
+export const KEY_SET_FAULTS = {
+  not_a_key_set: 'must be a JSON Web Key Set: an object with a list of keys',
+  too_many_keys: `must have at most ${KEYS_MAX} keys`,
+  private_key: 'must not have a private or shared key: only public keys belong there',
+  no_usable_key: 'must have a key for signatures: RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519',
+} as const
+
+export type KeySetFault = keyof typeof KEY_SET_FAULTS
+
+/** Returns the keys that may sign workloads' tokens, with nothing but what verifying takes. Others are left out. */
+export function keysOfSet(set: unknown): JWK[] | KeySetFault {
+  const keys = (set as { keys?: unknown } | null)?.keys
+  if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null))
+    return 'not_a_key_set'
+  if (keys.length > KEYS_MAX) return 'too_many_keys'
+  if (keys.some((key) => Object.keys(key).some((name) => SECRET_MEMBERS.has(name)))) return 'private_key'
+  const usable = keys.flatMap((key): JWK[] => {
+    const material = keyMaterial.safeParse(key)
+    const named = attributes.safeParse(key)
+    if (!material.success || !named.success) return []
+    const { kid, alg } = named.data
+    return [{ ...material.data, ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }) }]
+  })
+  return usable.length > 0 ? usable : 'no_usable_key'
+}
+
+/** A key set that a person pastes. */
+export const pastedKeys = z
+  .strictObject({ keys: z.array(z.record(z.string(), z.unknown())) })
+  .transform((set, context) => {
+    const keys = keysOfSet(set)
+    if (typeof keys !== 'string') return keys
+    context.addIssue({ code: 'custom', message: KEY_SET_FAULTS[keys] })
+    return z.NEVER
+  })
+  .meta({
+    id: 'JsonWebKeySet',
+    description: `At most ${KEYS_MAX} public keys (RFC 7517): RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519. Keys of other kinds are ignored; a private one is refused.`,
+  })

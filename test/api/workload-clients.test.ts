@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import type { JWK } from 'jose'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const ISSUER = 'https://kubernetes.default.svc.cluster.local'
+const SUBJECT = { sub: 'system:serviceaccount:prod:etl' }
+const GITHUB = 'https://token.actions.githubusercontent.com'
+const GITLAB = 'https://gitlab.com'
+
+const ec = (namedCurve: string) =>
+  generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' })
+const rsaOf = (modulusLength: number) =>
+  generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
+const rsa = rsaOf(2_048)
+const small = rsaOf(1_024)
+const ed = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+const keySet = (...keys: object[]) => ({ keys })
+const KEYS = keySet({ ...rsa, kid: 'k1', use: 'sig', alg: 'RS256' })
+
+describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+  })
+  after(() => api.stop())
+
+  const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
+  const create = (workload: unknown, more: object = {}, headers: Record<string, string> = {}) =>
+    api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+      token: owner.sessionToken,
+      body: { ...VALID, workload, ...more },
+      headers,
+    })
+  const issuers = async () => {
+    const answer = await api.request('GET', `/v1/vendor/${vendorId}/workload-issuers`, {
+      token: owner.sessionToken,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json.issuers
+  }
+  const put = (body: object, token = owner.sessionToken) =>
+    api.request('PUT', `/v1/vendor/${vendorId}/workload-issuers`, { token, body })
+  const storedKeys = async (): Promise<JWK[]> =>
+    (await api.db.raw('select keys from workload_issuers where vendor_id = ?', [vendorId])).rows[0].keys
+
+  it('creates a client without a secret, which has the workload in every answer', async () => {
+    const { status, json } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+    assert.equal(status, 201)
+    const expected = {
+      clientSecret: null,
+      secretHint: null,
+      keyThumbprint: null,
+      authMethod: 'workload_identity',
+      workload: { issuer: ISSUER, claims: SUBJECT },
+    }
+    assert.partialDeepStrictEqual(json, expected)
+    const { clientSecret: _, ...stored } = expected
+    for (const path of [`oauth-clients/${json.clientId}`, 'oauth-clients']) {
+      const answer = await api.request('GET', `/v1/vendor/${vendorId}/${path}`, { token: owner.sessionToken })
+      assert.partialDeepStrictEqual(answer.json.clients?.[0] ?? answer.json, stored)
+    }
+  })
+
+  it('records the workload in the activity', async () => {
+    const { json } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+    const { json: activity } = await api.request('GET', `/v1/vendor/${vendorId}/activity`, {
+      token: owner.sessionToken,
+    })
+    assert.partialDeepStrictEqual(activity.entries[0], {
+      action: 'client.created',
+      subject: json.clientId,
+      detail: { workload: { issuer: ISSUER, claims: SUBJECT } },
+    })
+  })
+
+  it('is the same request with its claims in another order, and another one with other claims or keys', async () => {
+    const headers = { 'Idempotency-Key': 'a' }
+    const claims = { sub: 'a', namespace: 'b' }
+    const first = await create({ issuer: ISSUER, claims, keys: KEYS }, {}, headers)
+    const repeat = await create(
+      { issuer: ISSUER, claims: { namespace: 'b', sub: 'a' }, keys: KEYS },
+      {},
+      headers,
+    )
+    assert.deepEqual([first.status, repeat.status], [201, 200])
+    assert.equal(repeat.json.clientId, first.json.clientId)
+    const others = [
+      { issuer: ISSUER, claims: { ...claims, sub: 'A' }, keys: KEYS },
+      { issuer: `${ISSUER}/`, claims, keys: KEYS },
+      { issuer: ISSUER, claims, keys: keySet(ed) },
+    ]
+    for (const other of others) assertProblem(await create(other, {}, headers), 'idempotency_key_reused')
+  })
+
+  const ISSUERS_REFUSED: Record<string, unknown> = {
+    'no TLS': 'http://issuer.example',
+    'no host': 'https://',
+    'a query': 'https://issuer.example?a',
+    'a fragment': 'https://issuer.example#a',
+    'a space': 'https://issuer.example/a b',
+    'a line end': 'https://issuer.example\n',
+    'a letter outside ASCII': 'https://issuer.example/ä',
+    '513 characters': `https://${'i'.repeat(505)}`,
+    'a number': 1,
+    null: null,
+  }
+  for (const [what, issuer] of Object.entries(ISSUERS_REFUSED))
+    it(`refuses an issuer with ${what}`, async () => {
+      assertInvalid(await create({ issuer, claims: SUBJECT, keys: KEYS }), '/workload/issuer')
+    })
+
+  const CLAIMS_REFUSED: Record<string, [claims: unknown, pointer?: string]> = {
+    'no claims': [{}],
+    'nine claims': [Object.fromEntries(Array.from({ length: 9 }, (_, i) => [i ? `c${i}` : 'sub', 'a']))],
+    'a list': [['sub']],
+    'a text': ['sub'],
+    'the issuer': [{ sub: 'a', iss: ISSUER }, '/workload/claims/iss'],
+    'the audience': [{ sub: 'a', aud: 'a' }, '/workload/claims/aud'],
+    'an end': [{ sub: 'a', exp: '1' }, '/workload/claims/exp'],
+    'a start': [{ sub: 'a', nbf: '1' }, '/workload/claims/nbf'],
+    'a time': [{ sub: 'a', iat: '1' }, '/workload/claims/iat'],
+    'an id': [{ sub: 'a', jti: '1' }, '/workload/claims/jti'],
+    'a name with a space': [{ sub: 'a', 'a b': 'c' }, '/workload/claims/a b'],
+    'a name of 65 characters': [{ sub: 'a', ['n'.repeat(65)]: 'c' }, `/workload/claims/${'n'.repeat(65)}`],
+    'an empty value': [{ sub: '' }, '/workload/claims/sub'],
+    'a value of 256 characters': [{ sub: 'a'.repeat(256) }, '/workload/claims/sub'],
+    'a line end': [{ sub: 'a\n' }, '/workload/claims/sub'],
+    'a character that turns the text around': [{ sub: 'a\u202Eb' }, '/workload/claims/sub'],
+    'a number': [{ sub: 'a', run: 1 }, '/workload/claims/run'],
+    'a list of values': [{ sub: ['a'] }, '/workload/claims/sub'],
+    null: [{ sub: null }, '/workload/claims/sub'],
+  }
+  for (const [what, [claims, pointer = '/workload/claims']] of Object.entries(CLAIMS_REFUSED))
+    it(`refuses claims with ${what}`, async () => {
+      assertInvalid(await create({ issuer: ISSUER, claims, keys: KEYS }), pointer)
+    })
+
+  const NAMING: [issuer: string, claims: Record<string, string>, missing?: RegExp][] = [
+    [ISSUER, { namespace: 'prod' }, /must name sub:/],
+    [GITHUB, { repository: 'acme/etl' }, /sub, or repository_id, and environment or ref or job_workflow_ref/],
+    [GITHUB, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref/],
+    [GITHUB, { ref: 'refs/heads/main' }, /sub, or repository_id/],
+    [`${GITHUB}/`, { repository_id: '20', ref: 'refs/heads/main' }, /must name sub:/],
+    [GITLAB, { project_id: '7' }, /sub, or ref_protected or environment/],
+    [GITLAB, { ref_protected: 'true' }, /sub, or project_id/],
+    [GITLAB, { repository_id: '20', ref: 'refs/heads/main' }, /sub, or project_id/],
+    [GITHUB, { sub: 'repo:acme@10/etl@20:ref:refs/heads/main' }],
+    [GITHUB, { repository_id: '20', environment: 'prod' }],
+    [GITHUB, { repository_id: '20', ref: 'refs/heads/main' }],
+    [GITHUB, { repository_id: '20', job_workflow_ref: 'acme/etl/.github/workflows/a.yml@refs/heads/main' }],
+    [GITLAB, { project_id: '7', ref_protected: 'true' }],
+    [GITLAB, { project_id: '7', environment: 'prod' }],
+  ]
+  for (const [issuer, claims, missing] of NAMING)
+    it(`${missing ? 'says what is missing in' : 'takes'} ${Object.keys(claims)} of ${issuer}`, async () => {
+      const answer = await create({ issuer, claims, keys: KEYS })
+      if (!missing) return assert.equal(answer.status, 201, answer.text)
+      assertInvalid(answer, '/workload/claims')
+      assert.match(answer.json.errors[0].detail, missing)
+    })
+
+  const KEYS_REFUSED: Record<string, [keys: unknown, detail: RegExp]> = {
+    'a private key': [keySet({ ...rsa, d: 'AQAB' }), /private or shared/],
+    'a private key among others': [keySet(rsa, { ...ec('P-256'), d: 'AQAB' }), /private or shared/],
+    'a shared key': [keySet(rsa, { kty: 'oct', k: 'c2VjcmV0' }), /private or shared/],
+    '21 keys': [keySet(...Array(21).fill(rsa)), /at most 20 keys/],
+    'no keys': [keySet(), /must have a key for signatures/],
+    'RSA of 1,024 bits': [keySet(small), /must have a key for signatures/],
+    'a curve that is not supported': [keySet(ec('secp521r1')), /must have a key for signatures/],
+    'a key for encryption': [keySet({ ...rsa, use: 'enc' }), /must have a key for signatures/],
+    'a point that is not on its curve': [
+      keySet({ ...ec('P-384'), x: 'A'.repeat(64) }),
+      /must have a key for signatures/,
+    ],
+  }
+  for (const [what, [keys, detail]] of Object.entries(KEYS_REFUSED))
+    it(`refuses ${what}`, async () => {
+      const answer = await create({ issuer: ISSUER, claims: SUBJECT, keys })
+      assertInvalid(answer, '/workload/keys')
+      assert.match(answer.json.errors[0].detail, detail)
+    })
+
+  it('keeps of each key only what verifying takes, and leaves out those that it cannot use', async () => {
+    const [p256, p384] = [ec('P-256'), ec('P-384')]
+    const certificate = { x5c: ['MII'], x5t: 'x', key_ops: ['verify'], n2: 'x' }
+    const sent = [
+      { ...rsa, kid: 'a', use: 'sig', alg: 'RS256', ...certificate },
+      { ...p256, kid: 'b', use: 'jwt-svid' },
+      p384,
+      { ...ed, kid: 'd', alg: 'EdDSA' },
+      { ...p256, use: 'x509-svid' },
+      { ...rsa, use: 'enc' },
+      ec('secp521r1'),
+      small,
+    ]
+    assert.equal((await create({ issuer: ISSUER, claims: SUBJECT, keys: keySet(...sent) })).status, 201)
+    assert.deepEqual(await storedKeys(), [
+      { ...rsa, kid: 'a', alg: 'RS256' },
+      { ...p256, kid: 'b' },
+      p384,
+      { ...ed, kid: 'd', alg: 'EdDSA' },
+    ])
+  })
+
+  it('refuses a workload beside a public key', async () => {
+    const answer = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS }, { publicKey: ec('P-256') })
+    assertInvalid(answer, '/workload')
+  })
+
+  it('does not replace the keys that other clients rely on', async () => {
+    await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+    const other = { issuer: ISSUER, claims: { sub: 'another' } }
+    assertInvalid(await create({ ...other, keys: keySet(ed) }), '/workload/keys')
+    assert.deepEqual(await storedKeys(), [{ ...rsa, kid: 'k1', alg: 'RS256' }])
+    assert.equal((await create(other)).status, 201, 'without keys')
+    assert.equal((await create({ ...other, keys: KEYS })).status, 201, 'with the same keys')
+  })
+
+  it('trusts at most 20 issuers at once', async () => {
+    const at = (n: number) => ({ issuer: `https://${n}.example`, claims: SUBJECT, keys: KEYS })
+    const created = await Promise.all(Array.from({ length: 21 }, (_, n) => create(at(n))))
+    assert.deepEqual(created.map(({ status }) => status).sort(), [...Array(20).fill(201), 422])
+    const refused = created.findIndex(({ status }) => status === 422)
+    assertInvalid(created[refused] as (typeof created)[0], '/workload/issuer')
+    const known = refused === 0 ? 1 : 0
+    assert.equal((await create(at(known))).status, 201, 'one that it trusts already')
+    const clients = created.filter(({ json }) => json.workload?.issuer === `https://${known}.example`)
+    assert.equal(clients.length, 1)
+  })
+
+  describe('and GET, PUT /v1/vendor/{vendor_id}/workload-issuers', () => {
+    it('lists the issuers that an Active client trusts', async () => {
+      const { json: client } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+      const expected = {
+        issuer: ISSUER,
+        keysFrom: 'pasted',
+        keysAsOf: new Date(api.clock.now()).toISOString(),
+        keyIds: ['k1'],
+        failing: null,
+      }
+      assert.deepEqual(await issuers(), [expected])
+      await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}/revoke`, {
+        token: owner.sessionToken,
+      })
+      assert.deepEqual(await issuers(), [])
+    })
+
+    it('replaces pasted keys, and says so in the activity', async () => {
+      await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+      api.clock.advance(60_000)
+      const answer = await put({ issuer: ISSUER, keys: keySet({ ...ed, kid: 'k2' }) })
+      assert.equal(answer.status, 200, answer.text)
+      assert.deepEqual([answer.json], await issuers())
+      assert.partialDeepStrictEqual(answer.json, {
+        keyIds: ['k2'],
+        keysAsOf: new Date(api.clock.now()).toISOString(),
+      })
+      assert.deepEqual(await storedKeys(), [{ ...ed, kid: 'k2' }])
+      const { json } = await api.request('GET', `/v1/vendor/${vendorId}/activity`, {
+        token: owner.sessionToken,
+      })
+      assert.partialDeepStrictEqual(json.entries[0], {
+        action: 'workload_issuer.keys_replaced',
+        subject: ISSUER,
+        by: { userId: owner.userId },
+        detail: { before: { keyIds: ['k1'] }, after: { keyIds: ['k2'] } },
+      })
+    })
+
+    it('refuses a private key, an issuer that no client trusts, and one whose keys are fetched', async () => {
+      await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+      assertInvalid(await put({ issuer: ISSUER, keys: keySet({ ...rsa, d: 'x' }) }), '/keys')
+      assertProblem(await put({ issuer: 'https://other.example', keys: KEYS }), 'not_found')
+      await api.db.raw(`update workload_issuers set keys_from = 'issuer' where vendor_id = ?`, [vendorId])
+      assertInvalid(await put({ issuer: ISSUER, keys: KEYS }), '/issuer')
+      assert.deepEqual(await storedKeys(), [{ ...rsa, kid: 'k1', alg: 'RS256' }])
+    })
+
+    it('changes nothing of another company', async () => {
+      await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
+      const other = await api.createCompany()
+      const stranger = await api.createPerson({ vendorId: other.vendorId })
+      assertProblem(await put({ issuer: ISSUER, keys: keySet(ed) }, stranger.sessionToken), 'forbidden')
+      const answer = await api.request('PUT', `/v1/vendor/${other.vendorId}/workload-issuers`, {
+        token: stranger.sessionToken,
+        body: { issuer: ISSUER, keys: keySet(ed) },
+      })
+      assertProblem(answer, 'not_found')
+      assert.deepEqual(await storedKeys(), [{ ...rsa, kid: 'k1', alg: 'RS256' }])
+    })
+  })
+})
