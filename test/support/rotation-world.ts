@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import knex, { type Knex } from 'knex'
 import { insertCompany, insertUser, saveMembership } from '#shared/accounts/people.ts'
 import { type ClientRecord, findClient, insertClient } from '#shared/oauth/clients.ts'
 import { newClientId, newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
-import { type Clock, systemClock } from '#shared/process/clock.ts'
+import { systemClock } from '#shared/process/clock.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
+import { createUsageCounts } from '#shared/usage/usage-counts.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
 import { armRevocation } from '../../apps/api/clients/arming.ts'
 import { rotationAnswer } from '../../apps/api/clients/rotation-answer.ts'
 import { createTestClock } from './clock.ts'
+import { silentLog } from './log.ts'
 import { connectedRedis } from './redis.ts'
 import { asAdmin, FAST } from './revocation.ts'
 import { createTestDatabase, createTestRedis } from './servers.ts'
@@ -37,6 +39,7 @@ const moveBack = (owner: Knex, table: keyof typeof TIMES, by_ms: number) =>
   )
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
+type Process = Stores['processes'][number]
 
 /** Two processes of the resource API, each with connections of its own. */
 export async function openStores() {
@@ -85,21 +88,22 @@ export async function createRotationWorld({ owner, processes, loseRedis }: Store
   let passed_ms = 0
   const now = () => Date.now() + passed_ms
 
-  async function startCounter() {
+  async function startCounter(index: 0 | 1) {
     const clock = createTestClock()
-    const usage = await standIn(owner, clock)
+    const usage = createUsageCounts({ db: (processes[index] as Process).db, clock, log: silentLog() })
+    await usage.start()
     let waiting: Use[] = []
     let storedAt_ms = now()
     const store = async () => {
       for (const use of waiting) {
         clock.set(use.at_ms - passed_ms)
-        usage.issued(clientId, 'analytics:read', '192.0.2.1')
+        usage.count({ clientId, scope: 'analytics:read', address: '192.0.2.1' })
         use.fate = 'stored'
       }
       waiting = []
       // A process stores something each few seconds.
       clock.set(Date.now())
-      usage.issued(replacement, 'analytics:read', '192.0.2.2')
+      usage.count({ clientId: replacement, scope: 'analytics:read', address: '192.0.2.2' })
       await usage.flush()
       storedAt_ms = now()
     }
@@ -117,7 +121,7 @@ export async function createRotationWorld({ owner, processes, loseRedis }: Store
       },
     }
   }
-  const counters = [await startCounter(), await startCounter()] as const
+  const counters = [await startCounter(0), await startCounter(1)] as const
 
   async function pass(minutes: number): Promise<void> {
     passed_ms += minutes * MINUTE_MS
@@ -150,7 +154,7 @@ export async function createRotationWorld({ owner, processes, loseRedis }: Store
     async kill(index: 0 | 1) {
       await counters[index].use()
       counters[index].kill()
-      Object.assign(counters[index], await startCounter())
+      Object.assign(counters[index], await startCounter(index))
     },
     /** Lets the days pass since the last counted use, but for half a minute. */
     async approachEnd() {
@@ -174,7 +178,7 @@ export async function createRotationWorld({ owner, processes, loseRedis }: Store
       await owner.raw('update restore_fences set lowered_at = clock_timestamp() where lowered_at is null')
     },
     async answer() {
-      const [process] = processes as [(typeof processes)[number]]
+      const [process] = processes as [Process]
       const old = (await findClient(process.db, { vendorId, clientId })) as ClientRecord
       return rotationAnswer(process, { vendorId, old })
     },
@@ -201,29 +205,4 @@ async function createPair(owner: Knex, quietDays: number) {
   const plan = { quietDays, armedAt: new Date(), armedBy: userId }
   await armRevocation(owner, { vendorId, clientId, name: 'A client' }, plan)
   return { vendorId, clientId, replacement }
-}
-
-async function standIn(owner: Knex, clock: Clock) {
-  const writer = randomUUID()
-  let uses: [string, Date][] = []
-  return {
-    issued(clientId: string, _scope: string, _address: string) {
-      uses.push([clientId, new Date(clock.now())])
-    },
-    async flush() {
-      for (const [clientId, at] of uses)
-        await owner.raw(
-          `insert into client_usage as u (client_id, first_used_at, last_used_at) values (?, ?, ?)
-           on conflict (client_id) do update set first_used_at = least(u.first_used_at, excluded.first_used_at),
-             last_used_at = greatest(u.last_used_at, excluded.last_used_at)`,
-          [clientId, at, at],
-        )
-      uses = []
-      await owner.raw(
-        `insert into usage_writers as w (writer, batch) values (?, 1)
-         on conflict (writer) do update set flushed_at = clock_timestamp()`,
-        [writer],
-      )
-    },
-  }
 }
