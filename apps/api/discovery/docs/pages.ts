@@ -22,7 +22,7 @@ const GROUPS: readonly TopicGroup[] = TOPIC_LIST.split(/^### /m)
   .slice(1)
   .map((group) => ({
     title: group.slice(0, group.indexOf('\n')),
-    topics: [...group.matchAll(/^- \[(.+)\]\((.+)\.md\): (.+)$/gm)].map(
+    topics: [...group.matchAll(/^- \[([^\]\n]+)\]\(([^)\n]+)\.md\): (.+)$/gm)].map(
       ([, title = '', slug = '', words = '']) => ({
         slug,
         title,
