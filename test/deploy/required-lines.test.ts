@@ -60,6 +60,12 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
     ["security_opt: ['no-new-privileges:true']", 'lets a container gain rights'],
     ['stop_grace_period: 30s', 'kills a service before it has drained'],
     ['internal: true', 'opens the stores to other networks'],
+    ['restart: unless-stopped', 'stays down after a reboot'],
+    ["logging: { options: { max-size: 50m, max-file: '5' } }", 'fills the disk with its log'],
+    [
+      'test: [CMD, pg_isready, -h, 127.0.0.1, -U, postgres, -d, integration]',
+      'migrates before Postgres is up',
+    ],
     ["ports: ['443:443']", 'is reached by nobody'],
   ],
   'pgbouncer.ini': [
@@ -102,8 +108,9 @@ describe('the files of a deployment', () => {
 
   it('hardens every container of compose.yaml that runs our code', () => {
     const compose = read('compose.yaml')
-    for (const name of ['auth', 'api', 'web'])
-      assert.match(compose, new RegExp(`<<: \\*hardened\\n +image: integration-${name}\\n`))
+    const ours = compose.match(/^.*\n +image: integration-.*$/gm) ?? []
+    assert.equal(ours.length, 5)
+    for (const each of ours) assert.match(each, /^ +<<: .*\*hardened\b/)
     assert.equal(compose.match(/^ {4}<<: \*(?:auth|api)$/gm)?.length, 4)
   })
 
