@@ -22,7 +22,8 @@ const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
 /** What must never leave a file, whatever else changes: each line, and what a proxy would do without it. */
 const REQUIRED: Record<string, [line: string, why: string][]> = {
   'nginx.conf': [
-    ['  proxy_next_upstream error;', 'repeat a POST that an instance may have carried out'],
+    ['  proxy_next_upstream error timeout;', 'fail with a host that is gone, or repeat a POST'],
+    ['  proxy_next_upstream_timeout 5s;', 'ask twice for an answer that takes half a minute'],
     ['  proxy_next_upstream_tries 2;', 'try every instance'],
     ['  "~^(?<path>[^?]*)" $path;', 'judge the path after it was decoded'],
     [`  "~*${AMBIGUOUS}" 1;`, 'pass on what a service reads as another path'],
@@ -40,7 +41,10 @@ const REQUIRED: Record<string, [line: string, why: string][]> = {
     ['  add_header Strict-Transport-Security "max-age=31536000" always;', 'let browsers come back by http'],
     ['    error_page 502 504 = @auth_unanswered;', 'answer OAuth clients in HTML'],
     ['  error_page 502 504 = @api_unanswered;', 'answer in HTML'],
-    ['  server auth-1:8081 max_fails=0;', 'leave out an instance for ten seconds after its restart'],
+    ...['auth-1:8081', 'auth-2:8081', 'api-1:8082', 'api-2:8082'].map((instance): [string, string] => [
+      `  server ${instance} max_fails=1 fail_timeout=3s;`,
+      'wait for an instance that is gone with every other request, or leave it out for long',
+    ]),
   ],
   'haproxy.cfg': [
     ['  retry-on conn-failure', 'repeat a POST that an instance may have carried out'],

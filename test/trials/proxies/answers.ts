@@ -14,24 +14,24 @@ type Check = [what: string, holds: boolean]
 const PROBED_MS = 5_000
 const CODE = 'c0de-of-a-sign-in'
 
-/** Stand-ins for two instances of each service, which remember what reached them. */
-async function startInstances() {
+/** Starts stand-ins for two instances of each service, one at each host. They remember what reached them. */
+export async function startInstances(hosts: string[]) {
   const reached: string[] = []
   let answer: RequestListener = (_request, response) => void response.end('here')
   const servers: Server[] = []
   const ports: number[] = []
-  for (let i = 0; i < 4; i += 1) {
+  for (const host of hosts) {
     const server = createServer((request, response) => {
       if (request.url === '/readyz') return void response.end('{}')
       reached.push(`${request.method} ${request.url}`)
       answer(request, response)
     })
     servers.push(server)
-    ports.push(await listen(server, { host: '127.0.0.1', port: 0 }))
+    ports.push(await listen(server, { host, port: 0 }))
   }
   return {
     reached,
-    at: ports.map((port) => `127.0.0.1:${port}`),
+    at: ports.map((port, i) => `${hosts[i]}:${port}`),
     answerWith(next: RequestListener) {
       answer = next
     },
@@ -53,7 +53,7 @@ async function pages(): Promise<string> {
 
 /** What the proxy answers itself, in front of stand-ins for the services. */
 export async function answersOfProxies(name: 'nginx' | 'haproxy'): Promise<Check[]> {
-  const instances = await startInstances()
+  const instances = await startInstances(Array(4).fill('127.0.0.1'))
   const [port, pagesPort] = (await freePorts(2)) as [number, number]
   const workspace = await pages()
   const installation = { auth: instances.at.slice(0, 2), api: instances.at.slice(2) }

@@ -25,11 +25,11 @@ function replaced(text: string, pattern: RegExp, by: string): string {
 
 /** Returns the shipped nginx.conf, with these addresses and without TLS. */
 export function nginxConfiguration({ auth, api, listen, workspace }: Installation): string {
-  const servers = (name: string, instances: string[]) =>
-    `upstream integration_${name} {\n${instances.map((instance) => `  server ${instance} max_fails=0;\n`).join('')}`
   let text = shipped('nginx.conf').replaceAll(/^ {2}ssl_.*\n/gm, '')
-  text = replaced(text, /upstream integration_auth \{\n(?: {2}server .*\n)+/, servers('auth', auth))
-  text = replaced(text, /upstream integration_api \{\n(?: {2}server .*\n)+/, servers('api', api))
+  for (const [i, instance] of [...auth, ...api].entries()) {
+    const name = i < auth.length ? `auth-${i + 1}` : `api-${i - auth.length + 1}`
+    text = replaced(text, new RegExp(`server ${name}:\\d+`), `server ${instance}`)
+  }
   return placed(text, { listen, workspace })
 }
 

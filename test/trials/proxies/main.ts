@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../../support/auth.ts'
 import { freePort, freePorts } from '../../support/ports.ts'
@@ -9,10 +12,10 @@ import { haproxyConfiguration, type Installation, nginxConfiguration } from './c
 import { startProxy } from './proxy.ts'
 
 /*
- * nginx and haproxy with the shipped configurations: what they answer themselves, then a rolling restart of two and two
- * instances while requests keep coming, of which none may be lost. Both have to be installed (apt-get install nginx
- * haproxy), so this is a command of its own and not part of `npm test`. `npm run test:proxies -- answers` leaves out the
- * restart.
+ * nginx and haproxy with the shipped configurations: what they answer themselves, then a host that vanishes under load,
+ * then a rolling restart of two and two instances while requests keep coming, of which none may be lost. Both have to be
+ * installed (apt-get install nginx haproxy), so this is a command of its own and not part of `npm test`. The host needs
+ * root, for a network namespace. `npm run test:proxies -- answers` leaves out the host and the restart.
  */
 const CALLERS = 6
 const PAUSE_MS = 100
@@ -144,9 +147,16 @@ async function rollBoth(): Promise<boolean> {
   }
 }
 
+async function hostGone(): Promise<boolean> {
+  const args = ['--net', process.execPath, join(import.meta.dirname, 'gone.ts')]
+  const [code] = await once(spawn('unshare', args, { stdio: 'inherit' }), 'exit')
+  return code === 0
+}
+
 for (const name of ['nginx', 'haproxy'] as const)
   for (const [what, holds] of await answersOfProxies(name)) {
     process.stdout.write(`${holds ? 'ok' : 'FAILED'}: ${name}: ${what}\n`)
     if (!holds) process.exitCode = 1
   }
-if (process.argv[2] !== 'answers' && !(await rollBoth())) process.exitCode = 1
+if (process.argv[2] !== 'answers')
+  for (const trial of [hostGone, rollBoth]) if (!(await trial())) process.exitCode = 1
