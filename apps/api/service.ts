@@ -10,7 +10,6 @@ import { addressLimits } from '#shared/stores/address-limits.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
@@ -24,7 +23,6 @@ import { countedSender, measureStoreWaits } from './metrics.ts'
 import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
 
 const NAME = 'integration-api'
-const REDIS_WAIT_MS = 1_000
 const DECISIONS_POOL_SIZE = 3
 
 export interface ServiceOptions {
@@ -95,8 +93,7 @@ export function createService({
       await usage.start()
       // They have only begun to connect; a first round without Redis would be reported as a failure, and the first
       // requests counted by this process alone.
-      const each = [redis, revocationRedis]
-      await Promise.all(each.map((one) => redisReady(one, REDIS_WAIT_MS).catch(() => {})))
+      await connections.ready()
       reconciling = startReconciling({
         redis: revocationRedis,
         db: pools.decisions,

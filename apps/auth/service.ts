@@ -64,6 +64,7 @@ export function createAuthService(
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
       await checkDatabaseUrl(db, 'integration_auth')
+      await connections.ready()
       await keys.start()
       await usage.start()
       // What oidc-provider refuses must end the start, not a request.

@@ -1,9 +1,13 @@
+import { ConfigError } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createRedis, type Redis } from './redis.ts'
+import { redisReady } from './redis-ready.ts'
 
 const PROBE_EVERY_MS = 2_000
 const REPEAT_EVERY_MS = 60_000
 const REASON_MAX_CHARACTERS = 200
+/** A service starts without Redis after this. */
+const READY_WITHIN_MS = 1_000
 
 export type RedisWatch = ReturnType<typeof watchRedis>
 
@@ -74,6 +78,21 @@ export function connectRedis(
     watches: all,
     /** Takes the outcome of each tick of the revocations' lease. */
     ticked: forRevocation.report,
+    /**
+     * Waits up to a second for the servers.
+     * @throws ConfigError if one belongs to Redis Cluster, which refuses scripts about the keys of several servers.
+     */
+    async ready(): Promise<void> {
+      await Promise.all(
+        all.map(async ({ redis }) => {
+          const info = await redisReady(redis, READY_WITHIN_MS)
+            .then(() => redis.info('server'))
+            .catch(() => '')
+          if (info.includes('redis_mode:cluster'))
+            throw new ConfigError('Redis Cluster is not supported: use a standalone server or Sentinel.')
+        }),
+      )
+    },
     /** Returns `redis` if one of them cannot be used. */
     degraded: (): string[] => (all.some(({ trouble }) => trouble() !== undefined) ? ['redis'] : []),
     close(): void {

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from '#shared/process/config.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { addressSubject, rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
+import { redisServer } from '../../infra/local/redis-binary.ts'
 import { keptLog, silentLog } from '../support/log.ts'
+import { freePort } from '../support/ports.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 describe('a connection to Redis', () => {
@@ -43,6 +48,49 @@ describe('a connection to Redis', () => {
       lines.map(({ event }) => event),
       ['redis.unusable'],
     )
+  })
+
+  it('refuses Redis Cluster in one sentence', async () => {
+    const port = await freePort()
+    const { command, env } = await redisServer()
+    const options = [
+      '--bind',
+      '127.0.0.1',
+      '--cluster-enabled',
+      'yes',
+      '--cluster-config-file',
+      `nodes-${port}`,
+    ]
+    const cluster = spawn(
+      command,
+      ['--port', `${port}`, '--dir', server.directory, '--save', '', ...options],
+      {
+        env: { ...process.env, ...env },
+        stdio: 'ignore',
+      },
+    )
+    const REDIS_URL = server.url('admin')
+    const REVOCATION_REDIS_URL = `redis://127.0.0.1:${port}`
+    const connections = connectRedis({ REDIS_URL, REVOCATION_REDIS_URL }, { name: 'test', log: silentLog() })
+    try {
+      await redisReady(connections.revocationRedis)
+      await assert.rejects(
+        connections.ready(),
+        new ConfigError('Redis Cluster is not supported: use a standalone server or Sentinel.'),
+      )
+    } finally {
+      connections.close()
+      cluster.kill('SIGKILL')
+      await once(cluster, 'exit')
+    }
+  })
+
+  it('does not wait long for a Redis that is away, nor refuse it', async () => {
+    const connections = connectRedis({ REDIS_URL: 'redis://127.0.0.1:1' }, { name: 'test', log: silentLog() })
+    const from_ms = performance.now()
+    await connections.ready()
+    assert.ok(performance.now() - from_ms < 3_000)
+    connections.close()
   })
 
   it('logs nothing of a command that fails because this process closed the connection', async () => {
