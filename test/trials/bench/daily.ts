@@ -5,9 +5,9 @@ import type { Bench, Measurement, Row } from './row.ts'
 import type { World } from './world.ts'
 
 const NAME = 'daily read, 30 days'
-const FASTIFY_GOAL: Goal = { least: 1.2, moonshot: 1.5 }
-const FASTIFY_P99_GOAL: Goal = { most: 1.5 }
-const EXPRESS_GOAL: Goal = { least: 2.5, moonshot: 4 }
+const FASTIFY_GOAL: Goal = { least: 1 }
+const FASTIFY_P99_GOAL: Goal = { most: 2 }
+const KOA_GOAL: Goal = { least: 0.4 }
 
 /** Another server of the daily read, in floors/. */
 interface Other {
@@ -15,7 +15,7 @@ interface Other {
   name: string
   /** What it does. */
   beside: string
-  goal?: Goal
+  goal: Goal
   p99Goal?: Goal
 }
 
@@ -29,33 +29,18 @@ const OTHERS: Other[] = [
     p99Goal: FASTIFY_P99_GOAL,
   },
   {
-    floor: 'express',
-    name: 'Express',
-    beside: 'Express with express-oauth2-jwt-bearer, no revocation',
-    goal: EXPRESS_GOAL,
-  },
-  {
-    floor: 'fastify-lean',
-    name: 'lean Fastify',
-    beside: 'lean Fastify with @fastify/jwt and one Redis lookup of revocation',
-  },
-  {
     floor: 'koa',
     name: 'bare Koa',
     beside: 'bare Koa, the same bytes after one Redis command and one Postgres statement a turn',
+    goal: KOA_GOAL,
   },
 ]
 
-export const dailyRows: Row[] = [
-  ...OTHERS.map(
-    (other): Row => ({
-      name: `daily read beside ${other.name}`,
-      part: 'speed',
-      measure: (bench) => measureBeside(bench, other),
-    }),
-  ),
-  { name: 'daily read, local gateway', part: 'speed', measure: measureGateway },
-]
+export const dailyRows: Row[] = OTHERS.map((other) => ({
+  name: `daily read beside ${other.name}`,
+  part: 'speed',
+  measure: (bench) => measureBeside(bench, other),
+}))
 
 async function measureBeside(
   bench: Bench,
@@ -76,37 +61,12 @@ async function measureBeside(
   }
   return {
     findings: [
-      { what: NAME, beside, ...(goal && { goal }), ...throughputRatio(ours, other) },
+      { what: NAME, beside, goal, ...throughputRatio(ours, other) },
       ...(p99Goal ? [{ ...p99, goal: p99Goal }] : []),
     ],
     loads: [figuresOf(ours), figuresOf(other)],
   }
 }
-
-/** What the gateway of the local stack adds, on the core of the API. */
-async function measureGateway(bench: Bench): Promise<Measurement> {
-  const { auth, api, ...world } = await bench.world()
-  const { requests } = await createReaders({ auth, api, ...world })
-  const gateway = await bench.servers.startFloor('gateway', {
-    BENCH_AUTH_URL: auth.url,
-    BENCH_API_URL: api.url,
-  })
-  const both = { ...gateway, pids: [...gateway.pids, ...api.pids] }
-  const [through, direct] = await measureInterleaved(bench, [
-    { name: `${NAME}, through the local gateway`, server: both, requests },
-    { name: NAME, server: api, requests },
-  ])
-  await gateway.stop()
-  return {
-    findings: [
-      { what: through.subject.name, beside: 'the same without it', ...throughputRatio(through, direct) },
-    ],
-    loads: [figuresOf(through), figuresOf(direct)],
-  }
-}
-
-export const startKoa = (bench: Bench, world: World, readers: Readers) =>
-  startFloor(bench, world, readers, 'koa')
 
 const startFloor = ({ servers }: Bench, { stores, issuer }: World, { answersFile }: Readers, floor: string) =>
   servers.startFloor(floor, {

@@ -1,8 +1,7 @@
-/** What a figure is to reach. A moonshot is what would be splendid. */
+/** What a figure is to reach. */
 export interface Goal {
   least?: number
   most?: number
-  moonshot?: number
 }
 
 export const meets = (
@@ -10,10 +9,4 @@ export const meets = (
   value: number,
 ) => value >= least && value <= most
 
-export function boundsText({ least, most }: Goal): string {
-  if (least !== undefined && most !== undefined) return `${least} to ${most}`
-  return least !== undefined ? `≥ ${least}` : `≤ ${most}`
-}
-
-export const goalText = (goal: Goal): string =>
-  goal.moonshot === undefined ? boundsText(goal) : `${boundsText(goal)}, moonshot ${goal.moonshot}`
+export const goalText = ({ least, most }: Goal): string => (least !== undefined ? `≥ ${least}` : `≤ ${most}`)

@@ -1,11 +1,13 @@
 import { createService } from '../../../infra/admin/services.ts'
 import { addClientsOfMany, requestToken, tokenRequest } from './fixtures.ts'
+import type { Goal } from './goals.ts'
 import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
 import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
 const TOKENS = 1_000
 const AT_ONCE = 50
+const GOAL: Goal = { least: 0.5 }
 
 export const introspectionRows: Row[] = [
   { name: 'introspection', part: 'speed', measure: besideTokenRequests },
@@ -39,7 +41,7 @@ async function besideTokenRequests(bench: Bench): Promise<Measurement> {
       requests: clients.map((one) => tokenRequest(one)),
     },
   ])
-  const finding = { what: asked.subject.name, beside: 'a token request' }
+  const finding = { what: asked.subject.name, beside: 'a token request', goal: GOAL }
   return {
     findings: [{ ...finding, ...throughputRatio(asked, issued) }],
     loads: [figuresOf(asked), figuresOf(issued)],

@@ -1,6 +1,5 @@
 import { moveTo } from './cores.ts'
 import { HELP, type Options, readOptions } from './options.ts'
-import { peerRow } from './peers.ts'
 import { planText } from './plans.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { type Business, businessText } from './quiet.ts'
@@ -20,7 +19,7 @@ interface Outcome {
 }
 
 async function main(): Promise<number> {
-  const options = await optionsOrExit()
+  const options = optionsOrExit()
   const rows = selected(options)
   if (options.help) return show(HELP)
   if (options.list) return show(`${rows.map(({ name }) => name).join('\n')}\n`)
@@ -29,7 +28,7 @@ async function main(): Promise<number> {
   const { results, failures } = await measureAll(rows, options)
   const measured = { ...machine(), rows: results }
   process.stdout.write(
-    `\n${measured.machine}. ${businessText(results)}\n\n${findingsTable(results)}\n\n${loadsTable(results)}\n`,
+    `\n${measured.machine}. ${businessText(results)}\n\n${findingsTable([measured])}\n\n${loadsTable(results)}\n`,
   )
   for (const { name, plans = [] } of results)
     for (const plan of plans) process.stdout.write(`\n${name}: ${planText(plan)}\n`)
@@ -39,16 +38,15 @@ async function main(): Promise<number> {
   return failures.length > 0 ? 1 : 0
 }
 
-async function optionsOrExit(): Promise<Options> {
+function optionsOrExit(): Options {
   try {
-    return await readOptions(process.argv.slice(2))
+    return readOptions(process.argv.slice(2))
   } catch (error) {
     process.exit(complain(`${(error as Error).message}\n\n${HELP}`, EXIT_USAGE))
   }
 }
 
-function selected({ parts, only, peers, list }: Options): Row[] {
-  if (peers.length > 0) return peers.map(peerRow)
+function selected({ parts, only, list }: Options): Row[] {
   return ROWS.filter(({ name, part }) => (list || parts.has(part)) && name.includes(only))
 }
 

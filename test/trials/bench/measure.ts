@@ -15,8 +15,6 @@ import { type Generated, generate } from './wrk.ts'
 const WARM_AFTER_CPU_SECONDS = 10
 const WARM_UP_ROUNDS_MIN = 2
 const WARM_UP_LIMIT_MS = 120_000
-/** Of two processes each gets half of what is sent: so often it takes until each has met nearly every client. */
-const PASSES_OF_SEVERAL_PROCESSES = 6
 
 /** One load, and the server whose CPU time counts. */
 export interface Subject {
@@ -93,11 +91,10 @@ export function ratioOf(one: Measured, other: Measured, pick: (sample: Sample) =
 
 /** How many times as much `one` did as `other`. */
 export function throughputRatio(one: Measured, other: Measured) {
-  const known = one.subject.server.pids.length > 0 && other.subject.server.pids.length > 0
   return {
     value: ratioOf(one, other, ({ perSecond }) => perSecond),
     unit: 'ratio' as const,
-    ...(known && { perCpuSecond: ratioOf(one, other, ({ perCpuSecond }) => perCpuSecond) }),
+    perCpuSecond: ratioOf(one, other, ({ perCpuSecond }) => perCpuSecond),
   }
 }
 
@@ -108,10 +105,8 @@ export function figuresOf({ subject, samples }: Measured): LoadFigures {
     perSecond: of((s) => s.perSecond),
     p50_ms: of((s) => s.p50_ms),
     p99_ms: of((s) => s.p99_ms),
-    ...(subject.server.pids.length > 0 && {
-      perCpuSecond: of((s) => s.perCpuSecond),
-      cores: of((s) => s.cores),
-    }),
+    perCpuSecond: of((s) => s.perCpuSecond),
+    cores: of((s) => s.cores),
   }
 }
 
@@ -153,13 +148,8 @@ async function prepare({ servers, conditions }: Bench, subject: Subject) {
     once,
     async warmUp() {
       const deadline = Date.now() + WARM_UP_LIMIT_MS
-      // Of a cluster the first process only hands out connections.
-      const processes = Math.max(1, server.pids.length - 1)
-      const due = requests.length * (processes > 1 ? PASSES_OF_SEVERAL_PROCESSES : 1)
-      const worked_s = (round: number) =>
-        server.pids.length > 0 ? cpuSeconds(server.pids) / processes : round
       for (let round = 0; Date.now() < deadline; round++) {
-        const warm = worked_s(round) >= WARM_AFTER_CPU_SECONDS && sent >= due
+        const warm = cpuSeconds(server.pids) >= WARM_AFTER_CPU_SECONDS && sent >= requests.length
         if (warm && round >= WARM_UP_ROUNDS_MIN) return
         await once(1)
       }

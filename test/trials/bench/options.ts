@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util'
-import { type Peer, readPeers } from './peers.ts'
 import type { Conditions, Part } from './row.ts'
 
 export const HELP = `npm run bench -- [options]
@@ -9,9 +8,7 @@ Measures the services beside floors on this machine and prints the ratios. Witho
 What is measured:
   --growth             in place of the speed, how costs grow with clients, days and events
   --memory             in place of it, the memory of both services under load (npm run bench:long)
-  --suite              in place of it, how long npm test takes
   --only TEXT          only rows with this in their name; --list shows the names
-  --peers FILE         in place of all that, other token endpoints beside ours; the README says what the file holds
 
 How much:
   --rounds N           rounds of each row, after warming up; default 10
@@ -21,8 +18,8 @@ How much:
 
 What becomes of it:
   --json FILE          write the figures as JSON
-  --save               keep the rows that were measured in results/, in the file of this model of CPU, and draw the
-                       chart from it and the tables of the README from all files
+  --save               keep the rows that were measured in results/, in the file of this model of CPU, and write
+                       the table of the README from all files
   --list               show the rows and end
   --help               show this and end
 `
@@ -30,7 +27,6 @@ What becomes of it:
 export interface Options {
   parts: Set<Part>
   only: string
-  peers: Peer[]
   conditions: Conditions
   json: string | undefined
   save: boolean
@@ -39,15 +35,13 @@ export interface Options {
 }
 
 /** @throws Error that says which option is wrong. */
-export async function readOptions(args: string[]): Promise<Options> {
+export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,
     options: {
       growth: { type: 'boolean', default: false },
       memory: { type: 'boolean', default: false },
-      suite: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
-      peers: { type: 'string' },
       rounds: { type: 'string', default: '10' },
       seconds: { type: 'string', default: '1' },
       connections: { type: 'string', default: '16' },
@@ -58,11 +52,10 @@ export async function readOptions(args: string[]): Promise<Options> {
       help: { type: 'boolean', default: false },
     },
   })
-  const asked = (['growth', 'memory', 'suite'] as const).filter((part) => values[part])
+  const asked = (['growth', 'memory'] as const).filter((part) => values[part])
   return {
     ...values,
     parts: new Set<Part>(asked.length > 0 ? asked : ['speed']),
-    peers: values.peers === undefined ? [] : await readPeers(values.peers),
     conditions: {
       rounds: wholeNumber('rounds', values.rounds),
       seconds: wholeNumber('seconds', values.seconds),

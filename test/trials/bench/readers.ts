@@ -16,8 +16,6 @@ export interface Readers {
   clients: BenchClient[]
   tokens: string[]
   requests: HttpRequest[]
-  /** The same with the validators of the answers: nothing has changed. */
-  conditional: HttpRequest[]
   /** A file of the answers, for the floors. */
   answersFile: string
 }
@@ -31,11 +29,7 @@ export async function createReaders(world: World, query = ''): Promise<Readers> 
   const answers = await Promise.all(requests.map((request) => answerTo(world, request)))
   const answersFile = join(world.directory, `answers-${companies[0]}.json`)
   await writeFile(answersFile, JSON.stringify(requests.map(({ path }, i) => [path, answers[i]])))
-  const conditional = requests.map((request, i) => ({
-    ...request,
-    headers: { ...request.headers, 'If-None-Match': answers[i]?.etag ?? '' },
-  }))
-  return { clients, tokens, requests, conditional, answersFile }
+  return { clients, tokens, requests, answersFile }
 }
 
 export function dailyRead(vendorId: string, token: string, query = ''): HttpRequest {

@@ -1,18 +1,14 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { type Bar, drawChart } from './chart.ts'
-import { meets } from './goals.ts'
-import { PEER_PREFIX } from './peers.ts'
 import { type Business, businessText } from './quiet.ts'
-import { type Conditions, judged, type Measurement } from './row.ts'
+import type { Conditions, Measurement } from './row.ts'
 import { ROWS } from './rows.ts'
-import { goalTables, loadsTable } from './table.ts'
+import { findingsTable } from './table.ts'
 
 const at = (name: string): string => join(import.meta.dirname, name)
 /** A file for each model of CPU: machines differ by a third. */
 const RESULTS = at('results')
-const CHART = at('chart.svg')
 const README = at('README.md')
 const SIGNIFICANT_DIGITS = 4
 
@@ -46,7 +42,7 @@ export async function writeResults(file: string, results: Results): Promise<void
   await writeFile(file, `${JSON.stringify(results, short, 2)}\n`)
 }
 
-/** Adds to what this model of CPU had measured before, and draws the chart of it and the tables of all models. */
+/** Adds to what this model of CPU had measured before, and writes the table of all models. */
 export async function saveResults(measured: Results): Promise<void> {
   await mkdir(RESULTS, { recursive: true })
   const file = join(RESULTS, `${measured.cpu.replace(/\W+/g, '-').toLowerCase()}.json`)
@@ -56,39 +52,22 @@ export async function saveResults(measured: Results): Promise<void> {
   const lines = results.rows.map(({ plans, ...row }) => JSON.stringify(row, short))
   const head = JSON.stringify({ cpu: results.cpu, machine: results.machine }).slice(0, -1)
   await writeFile(file, `${head},"rows":[\n${lines.join(',\n')}\n]}\n`)
-  await writeFile(
-    CHART,
-    drawChart(`Measured beside the goals on ${results.cpu}`, results.rows.flatMap(barsOf)),
-  )
   const others = (await readdir(RESULTS)).map(async (name) =>
     JSON.parse(await readFile(join(RESULTS, name), 'utf8')),
   )
   const all = (await Promise.all(others)).filter(({ cpu }: Results) => cpu !== results.cpu)
-  await writeFile(README, withTables(await readFile(README, 'utf8'), [results, ...all]))
+  await writeFile(README, withTable(await readFile(README, 'utf8'), [results, ...all]))
 }
 
-/** The latest of each row, in the order of the tables. Rows that are no longer measured are left out. */
+/** The latest of each row, in the order of the table. Rows that are no longer measured are left out. */
 function inOrder(rows: readonly RowResult[]): RowResult[] {
   const byName = new Map(rows.map((row) => [row.name, row]))
-  const peers = [...byName.keys()].filter((name) => name.startsWith(PEER_PREFIX))
-  return [...ROWS.map(({ name }) => name), ...peers].flatMap((name) => byName.get(name) ?? [])
+  return ROWS.flatMap(({ name }) => byName.get(name) ?? [])
 }
 
-function barsOf({ findings }: RowResult): Bar[] {
-  return findings.flatMap((finding) => {
-    const { what: label, beside = '', unit, goal } = finding
-    const ratio = judged(finding)
-    return unit === 'ratio' && goal ? [{ label, beside, ratio, goal, met: meets(goal, ratio) }] : []
-  })
-}
+const TABLE = /(<!-- results: begin -->\n)[\s\S]*(<!-- results: end -->)/
 
-const TABLES = /(<!-- results: begin -->\n)[\s\S]*(<!-- results: end -->)/
-
-function withTables(text: string, all: readonly Results[]): string {
-  const machines = all.map(({ machine, rows }) => `- ${machine}. ${businessText(rows)}`).join('\n')
-  const loads = all.map(({ cpu, rows }) => `### The loads behind them: ${cpu}\n\n${loadsTable(rows)}`)
-  return text.replace(
-    TABLES,
-    (_all, begin, end) => `${begin}\n${[machines, goalTables(all), ...loads].join('\n\n')}\n\n${end}`,
-  )
+function withTable(text: string, all: readonly Results[]): string {
+  const machines = all.map(({ machine, rows }) => `- ${machine}. ${businessText(rows)}`.trimEnd()).join('\n')
+  return text.replace(TABLE, (_all, begin, end) => `${begin}\n${machines}\n\n${findingsTable(all)}\n\n${end}`)
 }

@@ -5,7 +5,7 @@ import type { Spread } from './statistics.ts'
 import type { World } from './world.ts'
 
 /** `speed` is measured when nothing else is asked for. */
-export type Part = 'speed' | 'growth' | 'memory' | 'suite'
+export type Part = 'speed' | 'growth' | 'memory'
 
 /** What is measured together. It prepares all that it needs itself, so that it can be measured alone. */
 export interface Row {
@@ -56,7 +56,7 @@ export interface Finding {
   beside?: string
   value: Spread
   unit: Unit
-  goal?: Goal
+  goal: Goal
   /** The same ratio by requests per CPU second of the servers. */
   perCpuSecond?: Spread
 }
@@ -71,8 +71,7 @@ export interface LoadFigures {
   perSecond: Spread
   p50_ms: Spread
   p99_ms: Spread
-  /** Not there for a server that was not started here. */
-  perCpuSecond?: Spread
+  perCpuSecond: Spread
   /** How busy the server's processes were, in cores. */
-  cores?: Spread
+  cores: Spread
 }

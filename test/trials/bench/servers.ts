@@ -13,7 +13,7 @@ const POLL_MS = 10
 
 export interface Server {
   url: string
-  /** Its processes; none when it was not started here. */
+  /** Its processes. */
   pids: number[]
   /** What it does not share with the generator and the stores; undefined when it does. */
   core: number | undefined
@@ -27,23 +27,10 @@ export interface ServerOptions {
   place?: Place
 }
 
-/** Any program that listens where it is known to. */
-export interface CommandOptions {
-  /** The program and its arguments. */
-  command: string[]
-  /** Added to PATH and HOME. */
-  env: Record<string, string>
-  url: string
-  /** Asked again and again until it says so; may throw while nobody listens. */
-  ready: () => Promise<boolean>
-}
-
 /** The servers that were started, and a folder for files. */
 export interface Servers {
   directory: string
   start(options: ServerOptions): Promise<Server>
-  /** On the server's core. */
-  startCommand(options: CommandOptions): Promise<Server>
   /** Of floors/. */
   startFloor(name: string, env?: Record<string, string>): Promise<Server>
   /** Empties the file that all servers log to. */
@@ -70,12 +57,6 @@ export async function createServers(): Promise<Servers> {
     })
     await becomesReady(child, () => isReady(url))
     return started(child, { url, place })
-  }
-
-  async function startCommand({ command, env, url, ready }: CommandOptions): Promise<Server> {
-    const child = await spawned('server', command, { HOME: process.env.HOME, ...env })
-    await becomesReady(child, ready)
-    return started(child, { url, place: 'server' })
   }
 
   async function spawned(place: Place, line: string[], env: NodeJS.ProcessEnv): Promise<Child> {
@@ -107,7 +88,6 @@ export async function createServers(): Promise<Servers> {
   return {
     directory,
     start,
-    startCommand,
     startFloor: (name, env = {}) => start({ program: `test/trials/bench/floors/${name}.ts`, env: () => env }),
     forgetLogs: () => truncate(logFile).catch(() => {}),
     async stop() {
@@ -118,7 +98,7 @@ export async function createServers(): Promise<Servers> {
 }
 
 /** A process and all that it started, and they started. */
-export async function processTree(pid: number): Promise<number[]> {
+async function processTree(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
   const trees = await Promise.all(children.trim().split(' ').filter(Boolean).map(Number).map(processTree))
   return [pid, ...trees.flat()]

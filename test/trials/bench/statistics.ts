@@ -17,12 +17,6 @@ export function spread(values: number[]): Spread {
 /** A figure that was measured once. */
 export const single = (value: number): Spread => ({ median: value, min: value, max: value })
 
-export const scaled = ({ median, min, max }: Spread, factor: number): Spread => ({
-  median: median * factor,
-  min: min * factor,
-  max: max * factor,
-})
-
 export const shifted = ({ median, min, max }: Spread, by: number): Spread => ({
   median: median + by,
   min: min + by,

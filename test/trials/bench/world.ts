@@ -18,12 +18,7 @@ export const POSTGRES_LOG = 'log'
 export type ServiceName = 'auth' | 'api'
 
 export interface ServiceOptions {
-  processes?: number
   place?: Place
-  /** Default `info`, as in production. */
-  logLevel?: 'info' | 'error'
-  /** Where it serves its metrics. Default: nowhere. */
-  metricsPort?: number
 }
 
 /** Postgres, Redis and both services, as they run in production. */
@@ -105,13 +100,7 @@ function startService(
   servers: Servers,
   { postgres, redis, password }: Stores,
   name: ServiceName,
-  {
-    processes = 1,
-    place,
-    logLevel = 'info',
-    metricsPort,
-    issuer,
-  }: ServiceOptions & { issuer?: string | undefined } = {},
+  { place, issuer }: ServiceOptions & { issuer?: string | undefined } = {},
 ): Promise<Server> {
   const database = new URL(postgres.url('postgres'))
   database.username = `integration_${name}`
@@ -122,12 +111,11 @@ function startService(
     env: (url) => ({
       DATABASE_URL: database.href,
       REDIS_URL: redis.url(name),
-      PROCESSES: String(processes),
+      PROCESSES: '1',
       ISSUER: issuer ?? url,
       API_RESOURCE: issuer ?? url,
-      LOG_LEVEL: logLevel,
+      LOG_LEVEL: 'info',
       DRAIN_DELAY_S: '0',
-      ...(metricsPort !== undefined && { METRICS_PORT: String(metricsPort) }),
       ...(name === 'auth'
         ? {
             KEY_ENCRYPTION_KEY: Buffer.alloc(32, password).toString('base64'),
