@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { exportSPKI, importJWK } from 'jose'
+import { createTestClock } from './clock.ts'
+import {
+  API_RESOURCE,
+  createTestIssuer,
+  ISSUER,
+  type TestIssuer,
+  type TestKey,
+  type TokenOptions,
+} from './issuer.ts'
+import {
+  buildVerifiers,
+  type Language,
+  type PrintedVerifiers,
+  type ProgramName,
+  type Verifier,
+} from './printed-verifiers.ts'
+import { createTestPages, type TestPages } from './revocations-page.ts'
+
+const CLIENT = { clientId: 'cli_a', vendorId: 'ven_a' }
+const now_s = () => Math.floor(Date.now() / 1_000)
+/** The age at which a copy of the revocations page decides nothing. */
+const COPY_LIFE_MS = 10_000
+/** Of the programs that do not keep them for five minutes. */
+const KEY_LIFE_MS = 1_000
+
+/** Each is a token of the issuer but for this, and refused. */
+const HOSTILE_TOKENS: Record<string, (issuer: TestIssuer) => Promise<TokenOptions> | TokenOptions> = {
+  'issued an hour ahead': () => ({ claims: { iat: now_s() + 3_600, exp: now_s() + 4_500 } }),
+  'valid for ten years': () => ({ claims: { exp: now_s() + 315_360_000 } }),
+  'valid for ten years, without iat': () => ({ claims: { iat: undefined, exp: now_s() + 315_360_000 } }),
+  'without exp': () => ({ claims: { exp: undefined } }),
+  'expired 30 seconds ago': () => ({ claims: { iat: now_s() - 930, exp: now_s() - 30 } }),
+  'without client_id': () => ({ claims: { client_id: undefined } }),
+  'without vendor_id': () => ({ claims: { vendor_id: undefined } }),
+  'with a list as vendor_id': () => ({ claims: { vendor_id: ['ven_a', 'ven_b'] } }),
+  'without jti': () => ({ claims: { jti: undefined } }),
+  'for another audience too': () => ({ claims: { aud: [API_RESOURCE, 'https://other.test'] } }),
+  'for another audience': () => ({ claims: { aud: 'https://other.test' } }),
+  'without audience': () => ({ claims: { aud: undefined } }),
+  'of another issuer': () => ({ claims: { iss: 'https://other.test' } }),
+  'of the type JWT': () => ({ header: { typ: 'JWT' } }),
+  'of no type': () => ({ header: { typ: undefined } }),
+  'of the type of a revocations page': () => ({ header: { typ: 'revocations+jwt' } }),
+  "signed with a stranger's key under a published kid": async (issuer) => ({
+    key: await issuer.newKey('key-1'),
+  }),
+}
+/** Which scopes a token needs is configured outside of Spring's decoder. */
+const HOSTILE_SCOPES: Record<string, TokenOptions> = {
+  'without the scope': { claims: { scope: 'analytics:write' } },
+  'with a longer scope': { claims: { scope: 'analytics:reading xanalytics:read' } },
+}
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** The token with another `alg`, and with what `sign` makes of it in place of its signature. */
+function resigned(token: string, alg: string, sign: (input: string) => string): string {
+  const [header = '', payload] = token.split('.')
+  const fields = JSON.parse(Buffer.from(header, 'base64url').toString())
+  const input = `${encode({ ...fields, alg })}.${payload}`
+  return `${input}.${sign(input)}`
+}
+
+/** Runs the examples that /docs/verify prints in this language against an issuer that sends what they must refuse. */
+export function describeVerifiers(language: Language): void {
+  describe(`documentation: how to verify a token in ${language.name}, as it is printed`, () => {
+    let issuer: TestIssuer
+    let pages: TestPages
+    let verifiers: PrintedVerifiers
+    let verifier: Verifier | undefined
+    before(async () => {
+      const clock = { ...createTestClock(), now: Date.now }
+      issuer = await createTestIssuer({ clock })
+      pages = await createTestPages({ clock, key: issuer.key })
+      verifiers = await buildVerifiers(language, {
+        '{issuer}/v1/oauth/jwks': issuer.jwksUrl,
+        '{issuer}/v1/oauth/revocations': pages.url,
+        '{issuer}': ISSUER,
+        '{base_url}': API_RESOURCE,
+      })
+    })
+    after(() => Promise.all([verifiers?.remove(), pages?.stop(), issuer?.stop()]))
+    beforeEach(() => {
+      issuer.published.splice(0, Number.POSITIVE_INFINITY, issuer.key.publicJwk)
+      pages.answer = undefined
+      const { clients, tokens, keys } = pages.page
+      for (const list of [clients, tokens, keys]) list.length = 0
+      Object.assign(pages.page, { claims: {}, header: {}, key: issuer.key })
+    })
+    const stop = () => {
+      verifier?.stop()
+      verifier = undefined
+    }
+
+    async function ask(program: ProgramName, line: string): Promise<string> {
+      verifier ??= verifiers.start(program)
+      return verifier.answer(line)
+    }
+
+    describe('a token', () => {
+      const verify = async (options?: TokenOptions) => ask('verify', await issuer.token(CLIENT, options))
+      const refuses = async (token: string) => assert.match(await ask('verify', token), /^refused: /)
+      before(() => issuer.published.splice(0, Number.POSITIVE_INFINITY, issuer.key.publicJwk))
+      after(stop)
+
+      for (const [title, claims] of Object.entries({
+        'as the server issues it': () => ({}),
+        'of a server whose clock is a minute ahead': () => ({ iat: now_s() + 60, exp: now_s() + 960 }),
+        'with a further scope': () => ({ scope: 'analytics:write analytics:read' }),
+      }))
+        it(`accepts one ${title}`, async () => assert.equal(await verify({ claims: claims() }), 'ok'))
+
+      for (const [title, options] of Object.entries(HOSTILE_TOKENS))
+        it(`refuses one ${title}`, async () => refuses(await issuer.token(CLIENT, await options(issuer))))
+
+      if (language.name !== 'Java')
+        for (const [title, options] of Object.entries(HOSTILE_SCOPES))
+          it(`refuses one ${title}`, async () => refuses(await issuer.token(CLIENT, options)))
+
+      for (const alg of ['none', 'None', 'nOnE'])
+        it(`refuses one without a signature, alg ${alg}`, async () =>
+          refuses(resigned(await issuer.token(CLIENT), alg, () => '')))
+
+      for (const [title, secretOf] of Object.entries({
+        'the public key as PEM': async ({ publicJwk }: TestKey) =>
+          exportSPKI((await importJWK(publicJwk, 'ES256')) as CryptoKey),
+        'the published key': async ({ publicJwk }: TestKey) => JSON.stringify(publicJwk),
+        nothing: async () => '',
+      }))
+        it(`refuses one signed by HMAC with ${title}`, async () => {
+          const secret = await secretOf(issuer.key)
+          const sign = (input: string) => createHmac('sha256', secret).update(input).digest('base64url')
+          await refuses(resigned(await issuer.token(CLIENT), 'HS256', sign))
+        })
+
+      it('accepts a good one after all these', async () => assert.equal(await verify(), 'ok'))
+    })
+
+    describe('the key set', () => {
+      const verify = async (options?: TokenOptions) => ask('verify', await issuer.token(CLIENT, options))
+      afterEach(stop)
+
+      it('is fetched once more at most for a hundred forged tokens with unknown kids', async () => {
+        assert.equal(await verify(), 'ok')
+        const before = issuer.fetches()
+        const forged = await issuer.newKey('forged')
+        for (let i = 0; i < 100; i += 1)
+          assert.match(await verify({ key: { ...forged, kid: `forged-${i}` } }), /^refused: /)
+        assert.ok(issuer.fetches() - before <= 1, `fetched ${issuer.fetches() - before} times`)
+        assert.equal(await verify(), 'ok')
+      })
+
+      it('is renewed, so that a withdrawn key verifies no token', async () => {
+        verifier = verifiers.start('verify', 'second')
+        const withdrawn = await issuer.newKey('key-2')
+        issuer.published.push(withdrawn.publicJwk)
+        assert.equal(await verify({ key: withdrawn }), 'ok')
+        issuer.published.pop()
+        await sleep(KEY_LIFE_MS + 500)
+        assert.match(await verify({ key: withdrawn }), /^refused: /)
+        assert.equal(await verify(), 'ok')
+      })
+    })
+
+    describe('the revocations page', () => {
+      const poll = () => ask('revocations', '')
+      const live = () => ask('revocations', `key-1 ${CLIENT.clientId} jti-a`)
+      afterEach(stop)
+
+      for (const [list, id] of [
+        ['clients', CLIENT.clientId],
+        ['tokens', 'jti-a'],
+        ['keys', 'key-1'],
+      ] as const)
+        it(`revokes what it lists in ${list}, and nothing else`, async () => {
+          // No page is signed with a key that it lists.
+          pages.page.key = await issuer.newKey('key-2')
+          issuer.published.push(pages.page.key.publicJwk)
+          pages.page[list].push(id)
+          assert.equal(await poll(), 'ok')
+          assert.match(await live(), /401/)
+          assert.equal(await ask('revocations', 'key-2 cli_b jti-b'), 'ok')
+        })
+
+      it('adds what a page lists that is no later than the copy, as of a server whose clock is behind', async () => {
+        await poll()
+        assert.equal(await live(), 'ok')
+        pages.page.claims.iat = now_s() - 5
+        pages.page.clients.push(CLIENT.clientId)
+        await poll()
+        assert.match(await live(), /401/)
+      })
+
+      it('keeps what it knows when an earlier page comes again', async () => {
+        pages.page.clients.push(CLIENT.clientId)
+        await poll()
+        pages.page.claims.iat = now_s() - 5
+        pages.page.clients.length = 0
+        await poll()
+        assert.match(await live(), /401/)
+      })
+
+      for (const [title, change] of Object.entries({
+        'of another type': () => ({ header: { typ: 'at+jwt' } }),
+        'of another issuer': () => ({ claims: { iss: 'https://other.test' } }),
+        'made 200 seconds ago': () => ({ claims: { iat: now_s() - 200 } }),
+        'made 200 seconds ahead': () => ({ claims: { iat: now_s() + 200 } }),
+        'without iat': () => ({ claims: { iat: undefined } }),
+        'with an object for a list': () => ({ claims: { tokens: {} } }),
+        'without a list': () => ({ claims: { keys: undefined } }),
+        'signed with a key that it lists': () => ({ keys: ['key-1'] }),
+      } satisfies Record<string, () => object>))
+        it(`accepts nothing by one ${title}`, async () => {
+          assert.match(await live(), /503/)
+          Object.assign(pages.page, change())
+          assert.match(await poll(), /^refused: /)
+          assert.match(await live(), /503/)
+        })
+
+      it('refuses one signed with a key that the page before lists', async () => {
+        const revoked = await issuer.newKey('key-2')
+        issuer.published.push(revoked.publicJwk)
+        pages.page.keys.push('key-2')
+        assert.equal(await poll(), 'ok')
+        pages.page.keys.length = 0
+        pages.page.key = revoked
+        assert.match(await poll(), /^refused: /)
+      })
+
+      it('renews the key set, so that a withdrawn key signs no page', async () => {
+        verifier = verifiers.start('revocations', 'second')
+        const withdrawn = await issuer.newKey('key-2')
+        issuer.published.push(withdrawn.publicJwk)
+        pages.page.key = withdrawn
+        assert.equal(await poll(), 'ok')
+        issuer.published.pop()
+        await sleep(KEY_LIFE_MS + 500)
+        assert.match(await poll(), /^refused: /)
+      })
+
+      for (const age of ['-3600', '3600', '-Infinity', '1, 2', '0 and again 20'])
+        it(`accepts nothing by one with the Age ${age}`, async () => {
+          const page = await pages.signed()
+          pages.answer = (response) => void response.setHeader('age', age.split(' and again ')).end(page)
+          await poll()
+          assert.match(await live(), /503/)
+        })
+
+      it('decides for ten seconds, and a later one that was held back decides no longer', async () => {
+        const iat = now_s()
+        pages.page.claims.iat = iat
+        assert.equal(await poll(), 'ok')
+        assert.equal(await live(), 'ok')
+        await sleep(COPY_LIFE_MS + 1_500)
+        assert.match(await live(), /503/)
+        pages.page.claims.iat = iat + 1
+        await poll()
+        assert.match(await live(), /503/)
+        pages.page.claims = {}
+        assert.equal(await poll(), 'ok')
+        assert.equal(await live(), 'ok')
+      })
+    })
+  })
+}
