@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
 const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
+
+/** The users of the containers that read a secret; all others are the services'. */
+const USERS: Record<string, number> = { postgres_password: 0, redis_acl: 999 }
 
 describe('the files for containers', () => {
   const kubernetes = readdirSync(join(DEPLOY, 'kubernetes'), { recursive: true, encoding: 'utf8' })
@@ -54,5 +59,49 @@ describe('the files for containers', () => {
       'api-2',
       'web',
     ])
+  })
+
+  describe('the secrets of compose.yaml', () => {
+    let parent: string
+    let folder: string
+    const write = () =>
+      spawnSync(process.execPath, [join(DEPLOY, 'compose-secrets.ts'), folder], { encoding: 'utf8' })
+
+    beforeEach(() => {
+      parent = mkdtempSync(join(tmpdir(), 'integration-access-secrets-'))
+      folder = join(parent, 'secrets')
+      mkdirSync(folder)
+    })
+    afterEach(() => rmSync(parent, { recursive: true }))
+
+    it('writes each secret that compose.yaml names, for the user of its container alone, as root', () => {
+      const { status, stderr } = write()
+      if (process.getuid?.() !== 0) {
+        assert.deepEqual([status, readdirSync(folder)], [1, []])
+        assert.match(stderr, /^Only root can give each secret to the user of its container\.\n$/)
+        return
+      }
+      assert.deepEqual([status, stderr], [0, ''])
+      const named = [...read('compose.yaml').matchAll(/\{ file: \.\/secrets\/(\w+) \}/g)].map(
+        ([, name]) => name,
+      )
+      assert.deepEqual(readdirSync(folder), named.sort())
+      for (const name of readdirSync(folder)) {
+        const { mode, uid } = statSync(join(folder, name))
+        assert.deepEqual([name, mode & 0o777, uid], [name, 0o400, USERS[name] ?? 10_001])
+      }
+      const secret = (name: string) => readFileSync(join(folder, name), 'utf8')
+      assert.ok(secret('api_database_url').includes(`:${secret('api_password')}@`))
+      assert.equal(Buffer.from(secret('key_encryption_key'), 'base64').length, 32)
+      const passwords = readdirSync(folder).filter((name) => name.endsWith('_password'))
+      assert.equal(new Set(passwords.map(secret)).size, 4)
+    })
+
+    it('leaves a folder alone that has secrets already', () => {
+      write()
+      const before = readdirSync(folder)
+      assert.equal(write().status, 1)
+      assert.deepEqual(readdirSync(folder), before)
+    })
   })
 })
