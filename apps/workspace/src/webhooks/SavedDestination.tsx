@@ -45,12 +45,13 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
         <p className="small quiet" role="status">
           {test.startedAt !== undefined ? (
             <Sending startedAt={test.startedAt} />
-          ) : unsaved && callbackUrl ? (
-            <strong className="inline-block bg-mark px-2 py-[3px] font-[580] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
-              Goes to the saved callback URL, not to your unsaved edit.
-            </strong>
           ) : (
-            'Sends one POST. No retries, no signature.'
+            unsaved &&
+            callbackUrl && (
+              <strong className="inline-block bg-mark px-2 py-[3px] font-[580] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
+                Goes to the saved callback URL, not to your unsaved edit.
+              </strong>
+            )
           )}
         </p>
       </div>

@@ -5,19 +5,17 @@ import { Ago, Time } from '../ui/Ago.tsx'
 import { Code } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Loaded.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
-import { curlOf, payloadOf } from './test-event.ts'
 import { verdictOf } from './test-send.ts'
 
 export interface TestResultsProps {
   /** Newest first, at least one. */
   results: readonly TestSendResult[]
-  vendorId: string
   /** The destination that is saved now, which may be another than was tested. */
   saved: string
 }
 
 /** The tests of this visit, and the details of one of them: the newest, unless another is chosen. */
-export function TestResults({ results, vendorId, saved }: TestResultsProps) {
+export function TestResults({ results, saved }: TestResultsProps) {
   const [chosen, setChosen] = useState<{ result: TestSendResult; among: number }>()
   const shown = chosen?.among === results.length ? chosen.result : (results[0] as TestSendResult)
   return (
@@ -32,7 +30,7 @@ export function TestResults({ results, vendorId, saved }: TestResultsProps) {
           onChoose={(result) => setChosen({ result, among: results.length })}
         />
       )}
-      <Details result={shown} vendorId={vendorId} saved={saved} />
+      <Details result={shown} saved={saved} />
     </section>
   )
 }
@@ -76,9 +74,8 @@ function Tests({ results, shown, onChoose }: TestsProps) {
   )
 }
 
-function Details({ result, vendorId, saved }: { result: TestSendResult; vendorId: string; saved: string }) {
+function Details({ result, saved }: { result: TestSendResult; saved: string }) {
   const { sent } = verdictOf(result)
-  const payload = payloadOf(vendorId, result.sentAt)
   return (
     <>
       {result.url !== saved && (
@@ -104,10 +101,6 @@ function Details({ result, vendorId, saved }: { result: TestSendResult; vendorId
       </dl>
       <h3>Log</h3>
       <Code what="receiver log" text={result.log.join('\n') || 'Nothing was logged.'} />
-      <h3>{sent ? 'What was sent' : 'What would have been sent'}</h3>
-      <Code what="payload" text={payload} />
-      <h3>Send it yourself with curl</h3>
-      <Code what="curl command" text={curlOf(result.url, payload)} />
     </>
   )
 }

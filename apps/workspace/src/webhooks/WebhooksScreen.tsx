@@ -48,22 +48,16 @@ function Destination({ destination }: { destination: CallbackDestination }) {
     <>
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
       <DestinationForm destination={destination} typed={typed} onType={setTyped} unsaved={unsaved} />
-      {test.results.length > 0 && <TestResults results={test.results} vendorId={vendorId} saved={saved} />}
-      <WhatArrives callbackUrl={destination.callbackUrl} tested={test.results.length > 0} />
+      {test.results.length > 0 && <TestResults results={test.results} saved={saved} />}
+      <WhatArrives callbackUrl={destination.callbackUrl} />
     </>
   )
 }
 
 const EXAMPLE_URL = 'https://hooks.your-company.com/events'
 
-interface WhatArrivesProps {
-  callbackUrl: string | null
-  /** Whether the page shows a request that was sent: the example of one would only differ in its time. */
-  tested: boolean
-}
-
 /** The request that a receiver will get, and a receiver to try on one's own machine. */
-function WhatArrives({ callbackUrl, tested }: WhatArrivesProps) {
+function WhatArrives({ callbackUrl }: Pick<CallbackDestination, 'callbackUrl'>) {
   const { vendorId } = useCompany()
   return (
     <section className="section" aria-labelledby="arrives-title">
@@ -73,9 +67,7 @@ function WhatArrives({ callbackUrl, tested }: WhatArrivesProps) {
         followed. There is no signature and no retry. Treat the event as untrusted input.{' '}
         <DocsLink to={DOCS.whatArrives}>What arrives, in detail</DocsLink>
       </p>
-      {!tested && (
-        <Code what="request of a test event" text={exampleRequest(callbackUrl ?? EXAMPLE_URL, vendorId)} />
-      )}
+      <Code what="request of a test event" text={exampleRequest(callbackUrl ?? EXAMPLE_URL, vendorId)} />
       <h3>Try it from your machine</h3>
       <p className="prose">
         <DocsLink to={DOCS.receiverLocally}>A receiver of ten lines</DocsLink>, and a tunnel that gives it a

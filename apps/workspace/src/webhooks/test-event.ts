@@ -15,12 +15,3 @@ ${body}`
 /** @param sentAt RFC 3339, in UTC. */
 export const payloadOf = (vendorId: string, sentAt: string): string =>
   JSON.stringify({ type: 'test_event', vendorId, sentAt })
-
-/** A command that sends `payload` to `url` as the service would. */
-export const curlOf = (url: string, payload: string): string =>
-  `curl -i -X POST ${quoted(url)} \\
-  -H 'Content-Type: application/json' \\
-  -d ${quoted(payload)}`
-
-/** One word for a POSIX shell, whatever is in it. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

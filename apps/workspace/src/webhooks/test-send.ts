@@ -51,13 +51,16 @@ export interface Verdict {
   sent: boolean
 }
 
+const verbOf = (status: number): string =>
+  status < 400 ? 'redirects' : status < 500 ? 'rejected the event' : 'failed'
+
 /** The event follows the TLS handshake, so without that nothing was sent. */
 export function verdictOf({ outcome, status, timings }: TestSendResult): Verdict {
   const sent = timings.tlsMs !== null || status !== null
   if (outcome === 'success')
     return { tone: 'good', sent, title: `Delivered: your receiver answered ${status}` }
   if (outcome === 'receiver_failure')
-    return { tone: 'bad', sent, title: `Your receiver rejected the event (${status})` }
+    return { tone: 'bad', sent, title: `Your receiver ${verbOf(status ?? 0)} (${status})` }
   if (sent) return { tone: 'warn', sent, title: 'No answer: the event may not have arrived' }
   const secure = timings.connectMs === null ? '' : 'secure '
   return { tone: 'warn', sent, title: `Not sent: no ${secure}connection to your receiver` }
