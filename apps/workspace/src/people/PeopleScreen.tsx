@@ -8,14 +8,14 @@ import { Page } from '../shell/Page.tsx'
 import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { MoreIcon, PlusIcon } from '../ui/icons.tsx'
-import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.tsx'
 import { type Change, ChangePerson } from './ChangePerson.tsx'
 import { HandOver } from './HandOver.tsx'
 import { InvitePerson } from './InvitePerson.tsx'
-import { ROLES, roleWords } from './roles.ts'
+import { roleWords } from './roles.ts'
 
 /** What the owner is about to do. */
 type OpenDialog =
@@ -56,22 +56,19 @@ export default function PeopleScreen() {
     >
       <Loaded query={query} skeleton={<Skeleton lines={6} />}>
         {(all) => (
-          <>
-            <PeopleTable
-              people={all}
-              me={user.userId}
-              actions={
-                owns
-                  ? {
-                      onChange: (person, change) => setDialog({ name: 'change', person, change }),
-                      onHandOver: (to) => setDialog({ name: 'hand over', to }),
-                      onInviteAgain: invites ? (again) => setDialog({ name: 'invite', again }) : undefined,
-                    }
-                  : undefined
-              }
-            />
-            <RolesExplained />
-          </>
+          <PeopleTable
+            people={all}
+            me={user.userId}
+            actions={
+              owns
+                ? {
+                    onChange: (person, change) => setDialog({ name: 'change', person, change }),
+                    onHandOver: (to) => setDialog({ name: 'hand over', to }),
+                    onInviteAgain: invites ? (again) => setDialog({ name: 'invite', again }) : undefined,
+                  }
+                : undefined
+            }
+          />
         )}
       </Loaded>
       {invites && dialog?.name === 'invite' && <InvitePerson again={dialog.again} onClose={close} />}
@@ -82,19 +79,6 @@ export default function PeopleScreen() {
     </Page>
   )
 }
-
-const RolesExplained = () => (
-  <section className="section" aria-labelledby="roles-title">
-    <h2 id="roles-title">What each role may do</h2>
-    <dl className="sheet">
-      {ROLES.map(({ role, name, may }) => (
-        <Fact key={role} name={name}>
-          {may}
-        </Fact>
-      ))}
-    </dl>
-  </section>
-)
 
 interface PeopleActions {
   onChange: (person: Person, change: Change) => void
