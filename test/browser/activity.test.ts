@@ -44,7 +44,7 @@ describe('workspace: Activity', () => {
       .waitFor()
   })
 
-  it("shows every time on the company's clock, names it once, and shows the browser's own on hover", async () => {
+  it("shows every time on the company's clock, and its zone and the browser's own on hover, the zone on focus too", async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'On the clock' })
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity', alone: true })
@@ -63,16 +63,21 @@ describe('workspace: Activity', () => {
       for (const time of await times.all()) {
         const at = new Date((await time.getAttribute('datetime')) ?? '')
         const title = await time.getAttribute('title')
+        const there = `${shownIn('Europe/Berlin', at)} Europe/Berlin`
         assert.ok(
-          title?.startsWith(`${shownIn('Europe/Berlin', at)} (${shownIn('Asia/Tokyo', at)} your time)`),
+          title?.startsWith(`${there} (${shownIn('Asia/Tokyo', at)} Asia/Tokyo your time)`),
+          title ?? '',
         )
       }
-      assert.equal(await page.getByText('Europe/Berlin').count(), 1, screen)
-      assert.equal(await page.getByText('Asia/Tokyo').count(), 0, screen)
+      assert.equal(await page.getByText('Europe/Berlin').count(), 0, screen)
     }
     const added = page.getByRole('definition').filter({ hasText: 'Olivia Brandt' }).locator('time').first()
     const at = new Date((await added.getAttribute('datetime')) ?? '')
     assert.equal(await added.innerText(), shownIn('Europe/Berlin', at))
+    const zone = () => added.evaluate((time) => getComputedStyle(time, '::after').content)
+    assert.equal(await zone(), 'none')
+    await added.focus()
+    assert.equal(await zone(), '" Europe/Berlin"')
   })
 
   it('exports all of the activity as CSV, including entries that are not loaded yet', async () => {

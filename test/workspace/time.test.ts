@@ -21,8 +21,17 @@ describe('workspace: times in words', () => {
   it('rounds an age down', () => {
     assert.equal(at(-119), '1 minute ago')
     assert.equal(at(-7_199), '1 hour ago')
-    assert.equal(at(-2 * 86_400 + 1), 'yesterday')
     assert.equal(at(-59), 'just now')
+  })
+
+  it('means the days of the company’s calendar', () => {
+    setZone('Europe/Berlin')
+    const now = new Date('2026-11-24T02:40:00Z')
+    const dayBefore = (utc: string) => relative(new Date(utc), now)
+    assert.equal(dayBefore('2026-11-22T20:07:00Z'), '2 days ago')
+    assert.equal(dayBefore('2026-11-22T23:01:00Z'), 'yesterday')
+    assert.equal(dayBefore('2026-11-25T23:01:00Z'), 'in 2 days')
+    setZone(undefined)
   })
 
   it('rounds a time to come to the nearest', () => {

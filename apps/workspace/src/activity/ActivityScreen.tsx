@@ -5,7 +5,7 @@ import type { ActivityEntry } from '../api/contract.ts'
 import { type ActivityFilter as Filter, readAllActivity, useActivity } from '../api/resources.ts'
 import { clockShort, day, onDay } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
-import { Ago, Time, useNow } from '../ui/Ago.tsx'
+import { Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { downloadCsv } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
@@ -137,13 +137,6 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
               className={`border-s-3 ps-4 ${EDGES[entry.action.split('.')[1] ?? ''] ?? 'border-line-strong'}`}
             >
               <bdi className="strong">{actorName(entry)}</bdi> <ActivityText entry={entry} />
-              {today && (
-                <span className="quiet small">
-                  {' · '}
-                  <Ago at={entry.at} />
-                </span>
-              )}
-              <GivenScopes entry={entry} />
             </p>
           </li>
         ))}
@@ -153,17 +146,6 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
 }
 
 const actorName = ({ by }: ActivityEntry): string => (by.userId === null ? `The ${by.name}` : by.name)
-
-function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
-  if (!Array.isArray(detail.scopes)) return null
-  return (
-    <span className="small flex flex-wrap gap-x-3 text-ink-3">
-      {detail.scopes.map((scope) => (
-        <code key={scope}>{scope}</code>
-      ))}
-    </span>
-  )
-}
 
 /** What happened, as the rest of a sentence that begins with who did it. */
 function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {

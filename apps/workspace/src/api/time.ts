@@ -43,12 +43,16 @@ const UNITS = [
   ['minute', 60],
 ] as const
 
-/** "3 minutes ago", "in 2 months". */
+/** How many days lie between two dates. */
+const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
+
+/** "3 minutes ago", "in 2 months". A day is one of the calendar: "yesterday" ended at midnight. */
 export function relative(at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000
   // Two months and two years ahead of themselves: "40 days" says more than "last month".
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
-  // An age is rounded down; "in 2 days" is the nearest.
+  if (unit?.[0] === 'day') return RELATIVE.format(daysBetween(dateOf(now), dateOf(at)), 'day')
+  // An age is rounded down; a time to come is the nearest.
   const round = seconds < 0 ? Math.ceil : Math.round
   if (unit) return RELATIVE.format(round(seconds / unit[1]), unit[0])
   return 'just now'
@@ -62,10 +66,10 @@ export const clockShort = (at: Date): string => formats.clockShort.format(at)
 /** "on 22 Nov 2026 at 03:04", in a sentence. */
 export const onDay = (at: Date): string => `on ${day(at)} at ${clockShort(at)}`
 
-/** "22 Nov 2026, 03:04", and what the clock of this browser showed then, if that differs. */
+/** "22 Nov 2026, 03:04 Europe/Berlin", and what the clock of this browser showed then, if that differs. */
 export function bothClocks(at: Date): string {
   const [there, own] = [dateTime(at), here.dateTime.format(at)]
-  return there === own ? there : `${there} (${own} your time)`
+  return `${there} ${zone()}${there === own ? '' : ` (${own} ${HERE} your time)`}`
 }
 
 const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000

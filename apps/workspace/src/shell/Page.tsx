@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { useCompany } from '../api/company.ts'
-import { zone } from '../api/time.ts'
 import { BackIcon } from '../ui/icons.tsx'
 
 let first = true
@@ -51,7 +50,6 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
           {lede && <p className="lede">{lede}</p>}
         </div>
         {actions && <div className="page-actions">{actions}</div>}
-        <p className="small quiet -mt-2 basis-full">All times are in {zone()}.</p>
       </header>
       {children}
     </div>

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { bothClocks, dateTime, relative } from '../api/time.ts'
+import { bothClocks, dateTime, relative, zone } from '../api/time.ts'
 
 const TICK_MS = 1_000
 const listeners = new Set<() => void>()
@@ -28,17 +28,30 @@ function subscribe(listener: () => void): () => void {
 export const useTimed = <T extends string | boolean | undefined>(read: (now: Date) => T): T =>
   useSyncExternalStore(subscribe, () => read(now))
 
-/** A time of the company; pointing at it shows the browser's own. @param format of the text. */
-export const Time = ({
-  at,
-  format = dateTime,
-  by,
-}: {
+interface TimeProps {
   at: string
+  /** Of the text. */
   format?: (at: Date) => string
   by?: string
-}) => (
+}
+
+/** A time of the company; pointing at it shows the zone, and the browser's own time. */
+export const Time = ({ at, format = dateTime, by }: TimeProps) => (
   <time dateTime={at} title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}>
+    {format(new Date(at))}
+  </time>
+)
+
+/** A time in a sentence: a keyboard or a finger gets its zone too. */
+export const TimeInSentence = ({ at, format = dateTime }: TimeProps) => (
+  <time
+    dateTime={at}
+    title={bothClocks(new Date(at))}
+    className="focus:after:content-['_'_attr(data-zone)]"
+    data-zone={zone()}
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what a pointer shows, the focus does.
+    tabIndex={0}
+  >
     {format(new Date(at))}
   </time>
 )
@@ -46,7 +59,7 @@ export const Time = ({
 /** "22 Nov 2026, 03:04 (3 minutes ago)", where there is room for both. */
 export const Moment = ({ at }: { at: string }) => (
   <>
-    <Time at={at} /> (<Ago at={at} />)
+    <TimeInSentence at={at} /> (<Ago at={at} />)
   </>
 )
 
