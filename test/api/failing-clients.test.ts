@@ -72,6 +72,11 @@ describe('clients whose requests are only refused', () => {
     return json
   }
   const failing = async () => (await read()).failing
+  const revoke = () =>
+    api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = ? where client_id = ?`, [
+      new Date(api.clock.now()),
+      clientId,
+    ])
   const isoNow = () => new Date(api.clock.now()).toISOString()
 
   it('says since when, why and from where, in the list as in the client', async () => {
@@ -156,12 +161,11 @@ describe('clients whose requests are only refused', () => {
     assert.equal((await failing()).since, new Date(first_ms - (first_ms % HOUR_MS)).toISOString())
   })
 
-  it('says nothing of a client that no longer asks, nor of a Revoked one', async () => {
+  it('says nothing of a client that no longer asks, nor of one that asked before it was Revoked', async () => {
     await refused({ proven: true })
     assert.notEqual(await failing(), null)
-    await api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [
-      clientId,
-    ])
+    api.clock.advance(1_000)
+    await revoke()
     assert.equal(await failing(), null)
     ;({ clientId } = await api.createClient({ vendorId, createdAt: new Date(api.clock.now()) }))
     await refused({ proven: true })
@@ -196,10 +200,23 @@ describe('clients whose requests are only refused', () => {
     assert.equal((await failing()).cause, 'wrong_secret')
   })
 
-  it('says nothing without Redis, and lists the clients all the same', async () => {
-    await refused({ proven: true })
-    await api.redis.stop('SIGKILL')
+  it('marks a Revoked client that still asks with its own secret, not one that a stranger asks for', async () => {
+    await revoke()
+    api.clock.advance(1_000)
+    await refused({ address: STRANGER })
     assert.equal(await failing(), null)
+    api.clock.advance(1_000)
+    await refused({ proven: true, reason: 'revoked_client' })
+    const { cause, senderKnown } = await failing()
+    assert.deepEqual([cause, senderKnown], ['revoked_client', true])
+  })
+
+  it('says that it does not know without Redis, and lists the clients all the same', async () => {
+    await refused({ proven: true })
+    assert.equal((await read()).failingKnown, true)
+    await api.redis.stop('SIGKILL')
+    const { failing: shown, failingKnown } = await read()
+    assert.deepEqual([shown, failingKnown], [null, false])
     assert.equal((await read('?status=Active')).clients.length, 1)
     await api.redis.start()
   })

@@ -14,7 +14,21 @@ const DAY_MS = 24 * 3_600_000
 interface Listed {
   requestId: string
   status: number
-  explained: boolean
+  cause: string | null
+}
+
+const EXPLAINED = {
+  200: { cause: null, reason: null, advice: null },
+  403: {
+    cause: 'forbidden',
+    reason: "The path names a different company from the client's.",
+    advice: 'Put the id of your own company in the path.',
+  },
+  422: {
+    cause: 'invalid_input',
+    reason: 'A field was invalid: ?from must be a date, YYYY-MM-DD.',
+    advice: 'The errors in the response name each invalid field and the reason.',
+  },
 }
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => {
@@ -86,7 +100,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
       [other, 403, 'forbidden'],
     ] as const) {
       const requestId = headers.get('x-request-id') ?? ''
-      const expected = { ...base, route, requestId, status, code, explained: code !== null }
+      const expected = { ...base, route, requestId, status, code, ...EXPLAINED[status] }
       assert.deepEqual(byId.get(requestId), expected)
     }
     const texts = (await admin.lrange(logKey(), 0, -1)).join()
@@ -98,7 +112,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     await admin.set(redisKeys.revoked('token', decodeJwt(token).jti as string), '1')
     assert.equal((await daily(token)).status, 401)
     const [request] = await listedOf(1)
-    assert.deepEqual([request?.status, request?.explained], [401, true])
+    assert.deepEqual([request?.status, request?.cause], [401, 'revoked'])
   })
 
   it('lists the authorization server’s, newest first, whichever process wrote first', async () => {
@@ -109,18 +123,18 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     await answered({ requestId: 'third', ...overRate })
     const { requests, skipped } = (await list()).json
     assert.deepEqual(
-      requests.map(({ requestId, service, route, status, code, explained }: Record<string, unknown>) => [
+      requests.map(({ requestId, service, route, status, code, cause }: Record<string, unknown>) => [
         requestId,
         service,
         route,
         status,
         code,
-        explained,
+        cause,
       ]),
       [
-        ['third', 'auth', granted.route, 429, 'temporarily_unavailable', true],
-        ['second', 'auth', granted.route, 200, null, false],
-        ['first', 'auth', 'POST /v1/oauth/revoke', 200, null, false],
+        ['third', 'auth', granted.route, 429, 'temporarily_unavailable', 'rate_of_client'],
+        ['second', 'auth', granted.route, 200, null, null],
+        ['first', 'auth', 'POST /v1/oauth/revoke', 200, null, null],
       ],
     )
     assert.equal(skipped, 0)
@@ -146,7 +160,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
       await answered(...named(`stranger-${flush}`, 300).map((one) => ({ ...one, ...wrongSecret })))
     const found = await listed()
     assert.equal(found.filter(({ requestId }) => requestId.startsWith('stranger')).length, 50)
-    assert.ok(found.every(({ explained, requestId }) => explained === (requestId !== 'real')))
+    assert.ok(found.every(({ cause, requestId }) => (cause === null) === (requestId === 'real')))
     assert.ok(found.some(({ requestId }) => requestId === 'real'))
     assert.equal(await admin.memory('USAGE', logKey()), before)
     const expired = await api.issuer.token({ clientId, vendorId })
@@ -172,8 +186,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     await answered({ requestId: 'refused', ...overRate })
     api.clock.advance(DAY_MS)
     assert.deepEqual(
-      (await listed()).map(({ requestId, explained }) => [requestId, explained]),
-      [['refused', false]],
+      (await listed()).map(({ requestId, cause }) => [requestId, cause]),
+      [['refused', null]],
     )
   })
 

@@ -91,8 +91,13 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
       { scope: 'boost:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
     ])
     assert.deepEqual(addresses, [
-      { address: '2001:db8::1', tokens: 2, lastSeenAt: '2026-11-20T10:31:30.000Z' },
-      { address: '192.0.2.1', tokens: 3, lastSeenAt: '2026-11-20T10:30:30.000Z' },
+      {
+        address: '2001:db8::1',
+        tokens: 2,
+        lastSeenAt: '2026-11-20T10:31:30.000Z',
+        firstDay: '2026-11-20',
+      },
+      { address: '192.0.2.1', tokens: 3, lastSeenAt: '2026-11-20T10:30:30.000Z', firstDay: '2026-11-20' },
     ])
   })
 
@@ -113,7 +118,17 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     const tokens = busy(hours).reduce((sum, one) => sum + one.tokens, 0)
     assert.deepEqual(
       [tokens, addresses],
-      [14, [{ address: '192.0.2.1', tokens: 14, lastSeenAt: '2026-12-05T10:30:30.000Z' }]],
+      [
+        14,
+        [
+          {
+            address: '192.0.2.1',
+            tokens: 14,
+            lastSeenAt: '2026-12-05T10:30:30.000Z',
+            firstDay: '2026-11-20',
+          },
+        ],
+      ],
     )
   })
 

@@ -16,7 +16,7 @@ describe('workspace: by keyboard alone', () => {
     await assertFocused(tab.page, 'Skip to the content')
     await tab.page.keyboard.press('Enter')
     await tab.page.keyboard.press('Tab')
-    await assertFocused(tab.page, 'Explain a refusal')
+    await assertFocused(tab.page, 'Create client')
   })
 
   it('creates a client by keyboard, keeps the focus in its dialogs, and returns it to the button', async () => {

@@ -48,14 +48,17 @@ describe('workspace: the requests of a client', () => {
     const section = page.getByRole('region', { name: 'Requests', exact: true })
     const rows = section.locator('tbody').getByRole('row')
     await rows.first().waitFor()
-    const answers = () => section.locator('tbody tr td:nth-child(2)').allInnerTexts()
+    const answers = async () => {
+      const texts = await section.locator('tbody tr td:nth-child(2)').allInnerTexts()
+      return texts.map((text) => text.replace(/\s*, why request .*/, ''))
+    }
     assert.deepEqual(await answers(), ['401 invalid_client', '422 invalid_input', '200', '200'])
     const oldest = await rows.last().innerText()
     assert.match(
       oldest,
       /\d\d:\d\d:\d\d[\s\S]*200[\s\S]*POST \/v1\/oauth\/token[\s\S]*(127\.0\.0\.1|::1)[\s\S]*-/,
     )
-    await section.getByText('The last 200, deleted 14 days after the newest.').waitFor()
+    await section.getByText('The last 200. Refused ones are explained for 24 hours.').waitFor()
     await section.getByRole('radio', { name: 'All 4' }).focus()
     await page.keyboard.press('ArrowRight')
     await section.getByRole('radio', { name: 'Granted 2' }).and(page.locator(':focus')).waitFor()
@@ -73,15 +76,23 @@ describe('workspace: the requests of a client', () => {
     await section.getByRole('radio', { name: 'Granted 2' }).waitFor({ state: 'attached' })
   })
 
-  it('leads from a refused request to its explanation, and from a granted one to none', async () => {
+  it('opens a refused request to its reason and advice, and a granted one to nothing', async () => {
     const { clientId, refused } = await usedClient('Explained')
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     const { page } = tab
     const section = page.getByRole('region', { name: 'Requests', exact: true })
-    await section.getByRole('link', { name: `Explain ${refused}` }).waitFor()
-    assert.equal(await section.getByRole('link').count(), 2)
-    await section.getByRole('link', { name: `Explain ${refused}` }).press('Enter')
-    await page.getByText('A field was invalid: ?from must be a date, YYYY-MM-DD.').first().waitFor()
+    const opener = section.getByRole('button', { name: `why request ${refused} was refused` })
+    await opener.waitFor()
+    assert.equal(await section.getByRole('button', { name: /why request/ }).count(), 2)
+    // The newest request was refused, so it is open.
+    await section.getByText('The client secret was wrong.').waitFor()
+    const reason = section.getByText('A field was invalid: ?from must be a date, YYYY-MM-DD.')
+    assert.equal(await reason.count(), 0)
+    await opener.press('Enter')
+    await reason.waitFor()
+    await section.getByText('The errors in the response name each invalid field').waitFor()
+    await opener.press('Enter')
+    await reason.waitFor({ state: 'detached' })
   })
 
   for (const theme of ['light', 'dark'] as const)

@@ -11,12 +11,12 @@ import { DAYS_SHOWN, type UsageStores } from './usage-windows.ts'
 /**
  * A client as the API returns it.
  * @param used undefined if it was never used.
- * @param failing undefined if it is not.
+ * @param failing null if it is not; undefined if that cannot be read.
  */
 export function clientAnswer(
   record: ClientRecord,
   used: ClientUsage | undefined,
-  failing?: Failing,
+  failing: Failing | null | undefined,
 ): z.infer<typeof OAuthClient> {
   const {
     clientId,
@@ -53,6 +53,7 @@ export function clientAnswer(
     tokensIssued24h: lastDayOf({ tokensByDay }),
     tokensByDay,
     failing: failing ?? null,
+    failingKnown: failing !== undefined,
   }
 }
 
@@ -73,7 +74,7 @@ export async function clientAnswers(
   )
   const failing = await readFailing(stores, vendorId, records, used)
   return records.map((record) =>
-    clientAnswer(record, used.get(record.clientId), failing.get(record.clientId)),
+    clientAnswer(record, used.get(record.clientId), failing && (failing.get(record.clientId) ?? null)),
   )
 }
 

@@ -16,9 +16,9 @@ const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
 const OVERDUE_MS = 24 * HOUR_MS
 
 /**
- * Finds the Active clients whose requests were only refused since their last token expired. A client that holds a live
- * token may be reading with it, which leaves no record, so it is never one of them.
- * Returns none if Redis does not answer.
+ * Finds the Active clients whose requests were only refused since their last token expired, and the Revoked ones whose
+ * requests were refused since. A client that holds a live token may be reading with it, which leaves no record, so it is
+ * never one of them. Returns undefined if Redis does not answer.
  * @param used the usage of all of `records`.
  */
 export async function readFailing(
@@ -26,11 +26,11 @@ export async function readFailing(
   vendorId: string,
   records: readonly ClientRecord[],
   used: ReadonlyMap<string, ClientUsage>,
-): Promise<ReadonlyMap<string, Failing>> {
+): Promise<ReadonlyMap<string, Failing> | undefined> {
   const now_ms = stores.clock.now()
   const suspects = records
-    .filter(({ status }) => status === 'Active')
-    .map(({ clientId, createdAt }) => {
+    .map(({ clientId, createdAt, revokedAt }) => {
+      if (revokedAt) return { clientId, after_ms: revokedAt.getTime(), overdue: false }
       const lastUsedAt_ms = used.get(clientId)?.lastUsedAt?.getTime()
       const after_ms =
         lastUsedAt_ms === undefined ? createdAt.getTime() - 1 : lastUsedAt_ms + SUCCESS_POSSIBLE_MS
@@ -39,7 +39,8 @@ export async function readFailing(
     .filter(({ after_ms }) => after_ms < now_ms)
   if (suspects.length === 0) return new Map()
   const refused = await latestRefusals(stores.redis, vendorId, suspects, now_ms).catch(() => undefined)
-  if (!refused || refused.size === 0) return new Map()
+  if (!refused) return undefined
+  if (refused.size === 0) return new Map()
   const found = suspects.filter(({ clientId }) => refused.has(clientId))
   const past = await readPast(stores, found)
   return new Map(

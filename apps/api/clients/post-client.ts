@@ -59,6 +59,6 @@ export const postClient = ({
       if (!isNew) return { ...(await oneClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
       ctx.status = 201
       // Nothing that can fail may come between creating a client and returning its secret, which exists nowhere else.
-      return { ...clientAnswer(client, undefined), clientSecret }
+      return { ...clientAnswer(client, undefined, null), clientSecret }
     },
   })

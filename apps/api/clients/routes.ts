@@ -3,7 +3,6 @@ import type { ClientDependencies } from './dependencies.ts'
 import { getClient } from './get-client.ts'
 import { getClients } from './get-clients.ts'
 import { getIssuers } from './get-issuers.ts'
-import { getRequests } from './get-requests.ts'
 import { getRotation } from './get-rotation.ts'
 import { getUsage } from './get-usage.ts'
 import { patchClient } from './patch-client.ts'
@@ -18,7 +17,6 @@ export const createClientRoutes = (deps: ClientDependencies): Route[] => [
   getClient(deps),
   patchClient(deps),
   getUsage(deps),
-  getRequests(deps),
   getRotation(deps),
   patchRotation(deps),
   postRevoke(deps),

@@ -76,7 +76,7 @@ const failing = z
   .meta({
     id: 'ClientFailing',
     description:
-      'Requests were refused in the last 24 hours, and none can have succeeded `since`: its tokens had expired. `cause` and `address` are of the newest. Unless `senderKnown`, anyone who knows the client id may have sent them; they count after 24 hours without a token. null if unknown.',
+      'Requests were refused in the last 24 hours, and none can have succeeded `since`: its tokens had expired. `cause` and `address` are of the newest. Unless `senderKnown`, anyone who knows the client id may have sent them; they count after 24 hours without a token. Of a Revoked client: what was refused since.',
   })
 
 const status = z.enum(['Active', 'Revoked'])
@@ -116,6 +116,9 @@ const client = {
     description: 'Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
   }),
   failing: failing.nullable(),
+  failingKnown: z
+    .boolean()
+    .meta({ description: 'false while refusals cannot be read. `failing` is null then.' }),
 }
 
 export const OAuthClient = z.object(client).meta({ id: 'OAuthClient' })
@@ -159,24 +162,6 @@ export const WorkloadIssuerKeys = z
 
 const count = z.int().min(0)
 
-export const OAuthClientRequests = z
-  .object({
-    requests: z.array(
-      z.object({
-        requestId: z.string(),
-        at: instant,
-        service: z.enum(['auth', 'api']),
-        route: z.string(),
-        status: z.int(),
-        address: z.string().nullable(),
-        code: z.string().nullable(),
-        explained: z.boolean().meta({ description: 'Whether there is a refusal with this id.' }),
-      }),
-    ),
-    skipped: z.int().meta({ description: 'Unreadable entries.' }),
-  })
-  .meta({ id: 'OAuthClientRequests' })
-
 export const OAuthClientUsage = z
   .object({
     hours: z
@@ -189,8 +174,18 @@ export const OAuthClientUsage = z
       description: 'Each scope of the client, with the time a token with it was last issued; null if never.',
     }),
     addresses: z
-      .array(z.object({ address: z.string(), tokens: count, lastSeenAt: instant }))
-      .meta({ description: 'The 20 addresses that most recently got a token, from the last 14 days.' }),
+      .array(
+        z.object({
+          address: z.string(),
+          tokens: count,
+          lastSeenAt: instant,
+          firstDay: z.iso.date(),
+        }),
+      )
+      .meta({
+        description:
+          'The 20 addresses that most recently got a token, from the last 14 days. `firstDay` (UTC): the first of 100 days on which it got one.',
+      }),
   })
   .meta({ id: 'OAuthClientUsage' })
 

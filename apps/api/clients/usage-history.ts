@@ -23,7 +23,7 @@ export interface UsageHistory {
   /** When each scope was last used. */
   scopes: ReadonlyMap<string, Date>
   /** Of the last 14 days (UTC) with this one, the latest first. */
-  addresses: { address: string; tokens: number; lastSeenAt: Date }[]
+  addresses: { address: string; tokens: number; lastSeenAt: Date; firstDay: string }[]
 }
 
 /** Returns the usage of one client. */
@@ -43,10 +43,11 @@ export async function readUsageOf({ db, clock }: UsageStores, clientId: string):
     [clientId],
   )
   const addresses = await db.raw(
-    `select address, sum(tokens)::bigint as tokens, max(last_seen_at) as "lastSeenAt" from client_address_usage
-     where client_id = ? and day > (?::timestamptz at time zone 'UTC')::date
-     group by address order by "lastSeenAt" desc, address limit ${ADDRESSES_SHOWN}`,
-    since(DAYS_SHOWN * DAY_MS),
+    `select address, sum(tokens) filter (where day > from_day)::bigint as tokens,
+       max(last_seen_at) as "lastSeenAt", min(day)::text as "firstDay"
+     from client_address_usage, (select (?::timestamptz at time zone 'UTC')::date as from_day) as shown
+     where client_id = ? group by address having max(day) > min(from_day) order by "lastSeenAt" desc, address limit ${ADDRESSES_SHOWN}`,
+    since(DAYS_SHOWN * DAY_MS).toReversed(),
   )
   return {
     hours: every(hours.rows, HOUR_MS, HOURS_SHOWN, now_ms),

@@ -1,23 +1,15 @@
 import type { z } from 'zod'
 import { findClient, findClients } from '#shared/oauth/clients.ts'
 import { Problem, unavailable } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import type { RefusalRecord } from '#shared/usage/refusals.ts'
 import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
-import type { Manager } from '../http/manager.ts'
 import { page } from '../http/page.ts'
-import { type Access, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
+import type { RefusalDependencies } from './dependencies.ts'
+import { getRequests } from './get-requests.ts'
 import { explain } from './reasons.ts'
 import { Refusal, RefusalPage, RefusalQuery } from './schemas.ts'
-
-export interface RefusalDependencies {
-  db: Database
-  redis: Redis
-  clock: Clock
-  manager: Access<Manager>
-}
 
 /** The X-Request-Id of any answer. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -25,6 +17,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 export const createRefusalRoutes = (deps: RefusalDependencies): Route[] => [
   getRefusals(deps),
   getRefusal(deps),
+  getRequests(deps),
 ]
 
 const getRefusals = ({ db, redis, clock, manager: by }: RefusalDependencies): Route =>

@@ -28,3 +28,25 @@ export const Refusal = z
   .meta({ id: 'Refusal' })
 
 export const RefusalPage = z.object({ refusals: z.array(Refusal), nextCursor }).meta({ id: 'RefusalPage' })
+
+export const OAuthClientRequests = z
+  .object({
+    requests: z.array(
+      z.object({
+        requestId: z.string(),
+        at: instant,
+        service: z.enum(['auth', 'api']),
+        route: z.string(),
+        status: z.int(),
+        address: z.string().nullable(),
+        code: z.string().nullable(),
+        cause: refusalCause.nullable(),
+        reason: z.string().nullable().meta({
+          description: 'Why it was refused. null if it was granted, or more than 24 hours ago.',
+        }),
+        advice: z.string().nullable(),
+      }),
+    ),
+    skipped: z.int().meta({ description: 'Unreadable entries.' }),
+  })
+  .meta({ id: 'OAuthClientRequests' })

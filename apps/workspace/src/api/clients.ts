@@ -11,16 +11,12 @@ import type {
   NewClient,
   OAuthClient,
   Refusal,
-  RefusalPage,
 } from './contract.ts'
 import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
 import { asMe } from './session.ts'
 
 /** The most that the API answers at once; it allows fewer Active clients than that. */
 const PAGE = '200'
-/** As many refusals as the service keeps of those that certainly came from the client. */
-export const REFUSALS_READ = 200
-export const COMPANY_REFUSALS_SHOWN = 20
 
 const CLIENTS = 'oauth-clients'
 
@@ -87,17 +83,6 @@ export const useUsage = (clientId: string | null, refresh_ms = 30_000) =>
 /** A client's latest requests, newest first. */
 export const useRequests = (clientId: string, refresh_ms = 30_000) =>
   useRead<ClientRequests>([CLIENTS, clientId, 'requests'], { refresh_ms })
-
-/** The newest of a client's refused requests of the last 24 hours. */
-export const useRefusals = (clientId: string, refresh_ms = 30_000) =>
-  useRead<RefusalPage>(['refusals'], { search: { clientId, limit: String(REFUSALS_READ) }, refresh_ms })
-
-/** The newest refused requests of all clients of the company in the last 24 hours. */
-export const useCompanyRefusals = () =>
-  useRead<RefusalPage>(['refusals'], {
-    search: { limit: String(COMPANY_REFUSALS_SHOWN) },
-    refresh_ms: 30_000,
-  })
 
 /** Why a request of one of the company's clients was refused. It never changes. */
 export const useRefusal = (requestId: string) =>

@@ -23,7 +23,6 @@ import { FailingNotice } from './Failing.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, pairOf } from './pair.ts'
-import { Refusals } from './Refusals.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { LastUsed, Status, useExpired } from './Status.tsx'
@@ -190,18 +189,16 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         </Fact>
         <Proof client={client} />
         <FoundFact client={client} />
-        <Fact name={expired ? 'Expired' : 'Expires'}>
-          {client.expiresAt ? <Moment at={client.expiresAt} /> : 'Never'}
-        </Fact>
+        {client.expiresAt && (
+          <Fact name={expired ? 'Expired' : 'Expires'}>
+            <Moment at={client.expiresAt} />
+          </Fact>
+        )}
         <Fact name="Last used">
           <LastUsed client={client} />
         </Fact>
-        <Fact name="Tokens in 24 hours">{client.tokensIssued24h.toLocaleString('en')}</Fact>
         <Fact name="Added">
           <Moment at={client.createdAt} /> by <bdi>{client.createdBy.name}</bdi>
-        </Fact>
-        <Fact name="Activity">
-          <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>View activity</Link>
         </Fact>
         <Fact name="Scopes">
           <ul>
@@ -214,9 +211,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         </Fact>
       </dl>
       <ClientUsage client={client} />
-      <Refusals clientId={client.clientId} />
       <Requests clientId={client.clientId} />
-      {client.status === 'Active' && <UseIt client={client} />}
+      {client.status === 'Active' && client.lastUsedAt === null && <UseIt client={client} />}
     </>
   )
 }

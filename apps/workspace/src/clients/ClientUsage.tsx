@@ -2,7 +2,7 @@ import { useLocation } from 'wouter'
 import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
-import { Ago, Time } from '../ui/Ago.tsx'
+import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -33,23 +33,10 @@ export function ClientUsage({ client }: { client: OAuthClient }) {
 function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
   const tokens = hours.reduce((sum, each) => sum + each.tokens, 0)
   const refused = hours.reduce((sum, each) => sum + each.refused, 0)
-  const busiest = hours.reduce((most, each) => (each.tokens > most.tokens ? each : most), {
-    hour: '',
-    tokens: 0,
-  })
   const text = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
   return (
     <>
-      <p>
-        {text}
-        {tokens > 0 && (
-          <>
-            {' '}
-            Busiest hour: <Time at={busiest.hour} />, {busiest.tokens.toLocaleString('en')}{' '}
-            {plural(busiest.tokens, 'token')}.
-          </>
-        )}
-      </p>
+      <p>{text}</p>
       {tokens + refused > 0 && (
         <HourChart
           hours={hours}

@@ -1,7 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import { useLocation, useSearchParams } from 'wouter'
+import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
@@ -23,9 +22,7 @@ import {
 } from './find-clients.ts'
 
 export function ClientsScreen() {
-  const company = useCompany()
   const [creating, setCreating] = useCreating()
-  const [, navigate] = useLocation()
   return (
     <Page
       title="OAuth2 Clients"
@@ -33,12 +30,9 @@ export function ClientsScreen() {
       lede="Each client lets one of your systems call the API without a person, within its scopes."
       wide
       actions={
-        <>
-          <Button onClick={() => navigate(company.to(SCREENS.explain))}>Explain a refusal</Button>
-          <Button variant="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
-            Create client
-          </Button>
-        </>
+        <Button variant="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
+          Create client
+        </Button>
       }
     >
       <ClientList onCreate={() => setCreating(true)} />

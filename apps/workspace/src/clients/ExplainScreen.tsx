@@ -1,23 +1,16 @@
 import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import {
-  COMPANY_REFUSALS_SHOWN,
-  useAllClients,
-  useClient,
-  useCompanyRefusals,
-  useRefusal,
-} from '../api/clients.ts'
+import { useClient, useRefusal } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { Refusal } from '../api/contract.ts'
 import { requestIdIn } from '../api/request-id.ts'
 import { Page } from '../shell/Page.tsx'
-import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
-import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
-import { RefusalCode, RefusedRequest, withTimes } from './Refusals.tsx'
+import { RequestTable } from './Requests.tsx'
 
 /** Takes the id of a request and says why it was refused, and what to do. */
 export default function ExplainScreen({ requestId }: { requestId: string | undefined }) {
@@ -30,7 +23,6 @@ export default function ExplainScreen({ requestId }: { requestId: string | undef
     >
       <RequestIdForm requestId={requestId} />
       {requestId !== undefined && <Explanation requestId={requestId} />}
-      <Latest />
     </Page>
   )
 }
@@ -76,11 +68,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
 function Explanation({ requestId }: { requestId: string }) {
   const query = useRefusal(requestId)
   return (
-    <section
-      className="section mt-5 [&_.notice+.sheet]:mt-0"
-      aria-labelledby="explanation-title"
-      aria-live="polite"
-    >
+    <section className="section mt-5" aria-labelledby="explanation-title" aria-live="polite">
       <h2 id="explanation-title">{query.data ? 'Why it was refused' : 'This request'}</h2>
       <Loaded
         query={query}
@@ -94,30 +82,18 @@ function Explanation({ requestId }: { requestId: string }) {
 }
 
 function Explained({ refusal }: { refusal: Refusal }) {
-  const { reason, advice, at, clientId, route } = refusal
   const { to } = useCompany()
-  const client = useClient(clientId).data
+  const client = useClient(refusal.clientId).data
   return (
     <>
-      <Notice tone="info" title={withTimes(reason)}>
-        {advice}
-      </Notice>
-      <dl className="sheet">
-        <Fact name="When">
-          <Moment at={at} />
-        </Fact>
-        <Fact name="Client">
-          <Link href={`${to(SCREENS.clients)}/${clientId}`}>
-            {client ? <bdi>{client.name}</bdi> : <code>{clientId}</code>}
-          </Link>
-        </Fact>
-        <Fact name="Request">
-          <code>{route}</code>
-        </Fact>
-        <Fact name="Answer">
-          <RefusalCode refusal={refusal} />
-        </Fact>
-      </dl>
+      <p>
+        A request of{' '}
+        <Link href={`${to(SCREENS.clients)}/${refusal.clientId}`}>
+          {client ? <bdi>{client.name}</bdi> : <code>{refusal.clientId}</code>}
+        </Link>
+        .
+      </p>
+      <RequestTable requests={[refusal]} />
     </>
   )
 }
@@ -141,45 +117,5 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
         </li>
       </ul>
     </Notice>
-  )
-}
-
-/** Without an id at hand: the refusals of all clients. */
-function Latest() {
-  const { to } = useCompany()
-  const query = useCompanyRefusals()
-  const clients = useAllClients().data
-  const clientOf = (clientId: string) => ({
-    name: clients?.find((client) => client.clientId === clientId)?.name ?? clientId,
-    href: `${to(SCREENS.clients)}/${clientId}`,
-  })
-  return (
-    <section className="section" aria-labelledby="latest-title">
-      <h2 id="latest-title">Latest refused requests</h2>
-      <Loaded query={query} skeleton={<Skeleton lines={4} />}>
-        {({ refusals, nextCursor }) =>
-          refusals.length === 0 ? (
-            <p className="quiet">No request from your clients was refused in the last 24 hours.</p>
-          ) : (
-            <>
-              <ul className="lined">
-                {refusals.map((refusal) => (
-                  <RefusedRequest
-                    key={refusal.requestId}
-                    refusal={refusal}
-                    client={clientOf(refusal.clientId)}
-                  />
-                ))}
-              </ul>
-              {nextCursor && (
-                <p className="small quiet">
-                  The newest {COMPANY_REFUSALS_SHOWN}. A client’s page shows its own.
-                </p>
-              )}
-            </>
-          )
-        }
-      </Loaded>
-    </section>
   )
 }

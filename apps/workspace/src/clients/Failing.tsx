@@ -52,7 +52,7 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
           ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
       </p>
       <p className="flex flex-wrap gap-x-5 gap-y-1 [&>a]:font-semibold">
-        <a href="#refusals-title">What to change</a>
+        <a href="#requests-title">What to change</a>
         <WhatChanged from={lastUsedAt ?? client.createdAt} to={failing.since} />
       </p>
     </Notice>

@@ -1,12 +1,14 @@
-import { Fragment, useState } from 'react'
-import { Link } from 'wouter'
+import { Fragment, type ReactNode, useState } from 'react'
 import { useRequests } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRequest } from '../api/contract.ts'
-import { clock, dateOf, dateTime } from '../api/time.ts'
-import { Time } from '../ui/Ago.tsx'
+import { clock, dateOf, dateTime, onDay } from '../api/time.ts'
+import { Time, TimeInSentence } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { CopyButton } from '../ui/CopyButton.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { docsOfRefusal } from '../ui/docs.ts'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
+import { ChevronIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 
 const SHOWN_AT_FIRST = 20
@@ -18,7 +20,7 @@ const OUTCOMES = [
 type Outcome = (typeof OUTCOMES)[number]['value']
 const SERVICES = { auth: 'Authorization server', api: 'API' } as const
 
-export const isGranted = ({ status }: ClientRequest): boolean => status < 400
+export const isGranted = ({ status }: Pick<ClientRequest, 'status'>): boolean => status < 400
 
 /** A client's latest requests at both services, granted and refused. */
 export function Requests({ clientId }: { clientId: string }) {
@@ -35,9 +37,7 @@ export function Requests({ clientId }: { clientId: string }) {
               <Found requests={requests} busy={query.isFetching} onRefresh={query.refetch} />
             )}
             <p className="small quiet">
-              The last 200, deleted 14 days after the newest. A request appears within seconds. Those that
-              prove nothing about their sender, since authentication failed, stay for 24 hours. If the service
-              loses its Redis, this list is lost.
+              The last 200. Refused ones are explained for 24 hours.
               {skipped > 0 && ` ${skipped} more could not be read.`}
             </p>
           </>
@@ -94,7 +94,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
       {chosen.length === 0 ? (
         <p className="quiet">None of them.</p>
       ) : (
-        <Table requests={chosen.slice(0, all ? chosen.length : SHOWN_AT_FIRST)} />
+        <RequestTable requests={chosen.slice(0, all ? chosen.length : SHOWN_AT_FIRST)} />
       )}
       {!all && chosen.length > SHOWN_AT_FIRST && (
         <Button className="mt-5" onClick={() => setAll(true)}>
@@ -105,8 +105,17 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
   )
 }
 
-const Table = ({ requests }: { requests: readonly ClientRequest[] }) => (
-  <table className="table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap">
+type Request = Pick<
+  ClientRequest,
+  'requestId' | 'at' | 'route' | 'status' | 'address' | 'code' | 'reason' | 'advice'
+>
+
+const TABLE =
+  'table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap'
+
+/** Requests, newest first. Each refused one opens to why, and what to do; the newest request is open if it was refused. */
+export const RequestTable = ({ requests }: { requests: readonly Request[] }) => (
+  <table className={TABLE}>
     <thead>
       <tr>
         <th scope="col">Time</th>
@@ -117,43 +126,96 @@ const Table = ({ requests }: { requests: readonly ClientRequest[] }) => (
       </tr>
     </thead>
     <tbody>
-      {requests.map((request) => (
-        <Row key={request.requestId} request={request} />
+      {requests.map((request, index) => (
+        <Row key={request.requestId} request={request} isNewest={index === 0} />
       ))}
     </tbody>
   </table>
 )
 
-function Row({ request }: { request: ClientRequest }) {
-  const { requestId, at, route, status, address, code, explained } = request
-  const { to } = useCompany()
+function Row({ request, isNewest }: { request: Request; isNewest: boolean }) {
+  const { requestId, at, route, address, reason } = request
+  const [isOpen, setOpen] = useState(isNewest)
+  const explains = isOpen && reason !== null
+  return (
+    <>
+      <tr className={explains ? '[&>*]:border-b-0' : undefined}>
+        <th scope="row">
+          <Time at={at} format={timeOf} />
+        </th>
+        <td>
+          <Answer request={request} isOpen={isOpen} onOpenChange={setOpen} />
+        </td>
+        <td>
+          <code>
+            <Breakable text={route} />
+          </code>
+        </td>
+        <td>{address && <code>{address}</code>}</td>
+        <td>
+          <code>{requestId}</code>
+        </td>
+      </tr>
+      {explains && <Explanation request={request} reason={reason} />}
+    </>
+  )
+}
+
+interface AnswerProps {
+  request: Request
+  isOpen: boolean
+  onOpenChange: (isOpen: boolean) => void
+}
+
+function Answer({ request, isOpen, onOpenChange }: AnswerProps) {
+  const { requestId, status, code, reason } = request
+  const text = (
+    <>
+      {status} {code && <Breakable text={code} />}
+    </>
+  )
+  if (reason === null) return <span className={isGranted(request) ? undefined : 'text-bad'}>{text}</span>
+  return (
+    <button
+      type="button"
+      className="inline-flex min-h-6 cursor-pointer items-center gap-1 border-0 bg-transparent p-0 text-start text-bad hover:underline max-desk:min-h-11"
+      aria-expanded={isOpen}
+      onClick={() => onOpenChange(!isOpen)}
+    >
+      <span>{text}</span>
+      <span className={`inline-flex ${isOpen ? 'rotate-180' : ''}`}>
+        <ChevronIcon />
+      </span>
+      <span className="off-screen">, why request {requestId} was refused</span>
+    </button>
+  )
+}
+
+function Explanation({
+  request: { requestId, route, code, advice },
+  reason,
+}: {
+  request: Request
+  reason: string
+}) {
   return (
     <tr>
-      <th scope="row">
-        <Time at={at} format={timeOf} />
-      </th>
-      <td className={isGranted(request) ? undefined : 'text-bad'}>
-        {status} {code && <Breakable text={code} />}
-      </td>
-      <td>
-        <code>
-          <Breakable text={route} />
-        </code>
-      </td>
-      <td>{address && <code>{address}</code>}</td>
-      <td>
-        {explained ? (
-          <Link href={`${to(SCREENS.explain)}/${encodeURIComponent(requestId)}`}>
-            <span className="off-screen">Explain </span>
-            <code>{requestId}</code>
-          </Link>
-        ) : (
-          <code>{requestId}</code>
-        )}
+      <td colSpan={5} className="max-desk:w-full desk:pt-0">
+        <p className="prose">
+          <span className="strong">{withTimes(reason)}</span> {advice}{' '}
+          {code && <DocsLink to={docsOfRefusal({ route, code })}>What {code} means</DocsLink>}
+          <CopyButton text={requestId} what={`request id ${requestId}`} />
+        </p>
       </td>
     </tr>
   )
 }
+
+/** The service's sentence, with its times as they are written elsewhere on the screens. */
+const withTimes = (sentence: string): ReactNode =>
+  sentence
+    .split(/at (\d{4}-\d\d-\d\dT[\d:.]+Z)/)
+    .map((part, index) => (index % 2 === 0 ? part : <TimeInSentence key={part} at={part} format={onDay} />))
 
 /** A narrow column breaks it after / and _, in place of within a word. */
 const Breakable = ({ text }: { text: string }) =>

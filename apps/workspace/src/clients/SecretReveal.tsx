@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
-import { useClient, useRefusals, useRequests } from '../api/clients.ts'
+import { useClient, useRequests } from '../api/clients.ts'
 import { CompanyContext } from '../api/company.ts'
-import type { OAuthClient, Refusal } from '../api/contract.ts'
+import type { ClientRequest, OAuthClient } from '../api/contract.ts'
 import { useSession } from '../api/session.ts'
 import { clock } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
@@ -229,21 +229,20 @@ const TOKEN_ROUTE = 'POST /v1/oauth/token'
 /** A new client's requests as they come; for a refused one, the one thing to change. Newest first. */
 function Attempts({ client }: { client: OAuthClient }) {
   const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
-  const refused = useRefusals(client.clientId, WATCH_MS).data?.refusals ?? []
-  const attempts = [
-    ...requests.filter(isGranted).map((request) => ({ ...request, refusal: undefined })),
-    ...refused.map((refusal) => ({ ...refusal, refusal })),
-  ].sort((a, b) => (a.at < b.at ? 1 : -1))
   return (
     <div role="log" aria-label="Attempts">
       <ol className="grid gap-1.5 not-empty:py-2.5 [&_time]:text-ink-3 [&_time]:tabular-nums">
-        {attempts.slice(0, SHOWN_MAX).map(({ requestId, at, route, refusal }) => (
+        {requests.slice(0, SHOWN_MAX).map((request) => (
           <li
-            key={requestId}
-            className={`grid grid-cols-[auto_minmax(0,1fr)] gap-3 ${refusal ? '[&_strong]:text-bad' : '[&_strong]:text-good'}`}
+            key={request.requestId}
+            className={`grid grid-cols-[auto_minmax(0,1fr)] gap-3 ${isGranted(request) ? '[&_strong]:text-good' : '[&_strong]:text-bad'}`}
           >
-            <Time at={at} format={clock} />{' '}
-            {refusal ? <Refused client={client} refusal={refusal} /> : <Granted route={route} />}
+            <Time at={request.at} format={clock} />{' '}
+            {isGranted(request) ? (
+              <Granted route={request.route} />
+            ) : (
+              <Refused client={client} request={request} />
+            )}
           </li>
         ))}
       </ol>
@@ -260,15 +259,20 @@ const Granted = ({ route }: { route: string }) =>
     </span>
   )
 
-const Refused = ({ client: { secretHint }, refusal }: { client: OAuthClient; refusal: Refusal }) => (
+interface RefusedProps {
+  client: OAuthClient
+  request: ClientRequest
+}
+
+const Refused = ({ client: { secretHint }, request: { cause, code, advice } }: RefusedProps) => (
   <span>
-    <strong>Refused: {causeWords(refusal.cause)}.</strong>{' '}
-    {refusal.cause === 'wrong_secret' && secretHint !== null ? (
+    <strong>Refused: {causeWords(cause ?? code ?? '')}.</strong>{' '}
+    {cause === 'wrong_secret' && secretHint !== null ? (
       <>
         It should end in <code>…{secretHint}</code>.
       </>
     ) : (
-      firstSentence(refusal.advice)
+      firstSentence(advice ?? '')
     )}
   </span>
 )

@@ -1,7 +1,7 @@
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { KEPT_MAX } from '#shared/usage/client-usage.ts'
-import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
+import { listPositions, type RefusalRecord, readRefusals } from '#shared/usage/refusals.ts'
 
 /** Matches what client-usage.ts writes: time, request id, status, address, error code or `-`, and route. */
 const LOG_ENTRY = /^(\d{1,15}) (\S+) (\d{3}) (\S+) (\S+) ([A-Z]+ \/\S*)$/
@@ -15,8 +15,8 @@ export interface RequestOfClient {
   address: string | null
   /** The error code that was answered. */
   code: string | null
-  /** Whether the record of refusals has it. */
-  explained: boolean
+  /** What the record of refusals has of it, which it keeps for a day. */
+  refusal: RefusalRecord | undefined
 }
 
 /**
@@ -34,16 +34,16 @@ export async function readRequestLog(
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, KEPT_MAX.answered - 1),
     listPositions(redis, { of: clientId, after: undefined, limit, now_ms }),
   ])
-  const explained = new Set(refused.map(([, requestId]) => requestId))
-  const logged = texts.map((text) => parsed(text, explained)).filter((one) => one !== undefined)
+  const requestIds = refused.map(([, requestId]) => requestId)
+  const records = await readRefusals(redis, { vendorId, requestIds, now_ms })
+  const refusals = new Map(records.map((record) => [record.requestId, record]))
+  const logged = texts.map((text) => parsed(text, refusals)).filter((one) => one !== undefined)
   const known = new Set(logged.map(({ requestId }) => requestId))
   const from_ms = logged.length < KEPT_MAX.answered ? 0 : Math.min(...logged.map(({ at_ms }) => at_ms))
-  const requestIds = refused
-    .filter(([at_ms, requestId]) => at_ms >= from_ms && !known.has(requestId))
-    .map(([, requestId]) => requestId)
-  const others = await readRefusals(redis, { vendorId, requestIds, now_ms })
-  const added = others.map(({ at_ms, requestId, route, status, address = null, code }) => {
-    return { at_ms, requestId, route, status, address, code, explained: true }
+  const others = records.filter(({ at_ms, requestId }) => at_ms >= from_ms && !known.has(requestId))
+  const added = others.map((refusal) => {
+    const { at_ms, requestId, route, status, address = null, code } = refusal
+    return { at_ms, requestId, route, status, address, code, refusal }
   })
   // Each process writes what it answered, so the list is only nearly in order.
   const requests = [...logged, ...added].sort((a, b) => b.at_ms - a.at_ms)
@@ -51,7 +51,7 @@ export async function readRequestLog(
 }
 
 /** Other services may share this Redis. Nothing that they may have written there must break a page. */
-function parsed(text: string, explained: ReadonlySet<string>): RequestOfClient | undefined {
+function parsed(text: string, refusals: ReadonlyMap<string, RefusalRecord>): RequestOfClient | undefined {
   const [, at_ms, requestId = '', status, address = '', code = '', route = ''] = LOG_ENTRY.exec(text) ?? []
   if (at_ms === undefined) return undefined
   return {
@@ -61,6 +61,6 @@ function parsed(text: string, explained: ReadonlySet<string>): RequestOfClient |
     status: Number(status),
     address,
     code: code === '-' ? null : code,
-    explained: explained.has(requestId),
+    refusal: refusals.get(requestId),
   }
 }

@@ -1,15 +1,16 @@
 import { findClient } from '#shared/oauth/clients.ts'
-import { unavailable } from '#shared/problems/problems.ts'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { Problem, unavailable } from '#shared/problems/problems.ts'
 import { type Route, route } from '../http/route.ts'
-import { instantOf, knownClientId, noSuchClient } from './client-answer.ts'
-import type { ClientDependencies } from './dependencies.ts'
+import type { RefusalDependencies } from './dependencies.ts'
+import { explain } from './reasons.ts'
 import { readRequestLog } from './request-log.ts'
 import { OAuthClientRequests } from './schemas.ts'
 
 /** What the paths of the authorization server begin with, and none of this API's does. */
 const AUTH_ROUTE = /^[A-Z]+ \/v1\/oauth\//
 
-export const getRequests = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+export const getRequests = ({ db, redis, clock, manager: by }: RefusalDependencies): Route =>
   route({
     method: 'get',
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId/requests',
@@ -22,17 +23,25 @@ export const getRequests = ({ db, redis, clock, manager: by }: ClientDependencie
     answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
     problems: ['not_found'],
     async handle({ vendorId, params }) {
-      const client = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
-      if (!client) throw noSuchClient()
-      const { clientId } = client
+      const { clientId } = params
+      const client = CLIENT_ID_PATTERN.test(clientId) && (await findClient(db, { vendorId, clientId }))
+      if (!client) throw new Problem('not_found', 'The company has no such client.')
       const log = await readRequestLog(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
         (error: unknown) => {
           throw unavailable('We cannot read the record of requests right now.', error)
         },
       )
-      const requests = log.requests.map(({ at_ms, ...request }) => {
+      const requests = log.requests.map(({ at_ms, refusal, ...request }) => {
         const service: 'auth' | 'api' = AUTH_ROUTE.test(request.route) ? 'auth' : 'api'
-        return { ...request, at: instantOf(at_ms), service }
+        const { reason, advice } = refusal ? explain(refusal, client) : { reason: null, advice: null }
+        return {
+          ...request,
+          at: new Date(at_ms).toISOString(),
+          service,
+          cause: refusal?.reason ?? null,
+          reason,
+          advice,
+        }
       })
       return { requests, skipped: log.skipped }
     },

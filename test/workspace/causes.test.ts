@@ -1,0 +1,29 @@
+import { strict as assert } from 'node:assert'
+import { dateOf, since } from '../../apps/workspace/src/api/time.ts'
+import { causeWords } from '../../apps/workspace/src/clients/causes.ts'
+
+describe('the words for a cause', () => {
+  for (const [cause, words] of [
+    ['wrong_secret', 'wrong secret'],
+    ['no_secret', 'no credentials'],
+    ['assertion_wrong_key', 'wrong key'],
+    ['assertion_replayed', 'assertion replayed'],
+    ['something_new', 'something new'],
+  ] as const)
+    it(`says ${words} for ${cause}`, () => assert.equal(causeWords(cause), words))
+})
+
+describe('since when something lasts', () => {
+  const now = new Date(2026, 10, 23, 12, 0)
+  for (const [at, words] of [
+    [new Date(2026, 10, 23, 0, 0), '00:00'],
+    [new Date(2026, 10, 22, 23, 59), 'Sun 23:59'],
+    [new Date(2026, 10, 17, 12, 0), 'Tue 12:00'],
+    [new Date(2026, 10, 17, 11, 59), '17 Nov 2026'],
+  ] as const)
+    it(`is ${words}`, () => assert.equal(since(at, now), words))
+
+  it('writes a day as a date input has it', () => {
+    assert.equal(dateOf(new Date(2026, 0, 5, 23, 59)), '2026-01-05')
+  })
+})
