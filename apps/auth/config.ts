@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import {
-  between,
-  commonShape,
-  integer,
-  keyEncryptionKey,
-  rate,
-  readServiceConfig,
-} from '#shared/process/config.ts'
+import { commonShape, integer, keyEncryptionKey, rate, readServiceConfig } from '#shared/process/config.ts'
 
 export const authShape = {
   ...commonShape,
@@ -20,9 +13,6 @@ export const authShape = {
     .enum(['ES256', 'RS256'])
     .default('ES256')
     .meta({ description: 'algorithm of the first signing keys: ES256 or RS256' }),
-  ROTATE_KEYS_EVERY_DAYS: between(1, 1_000).optional().meta({
-    description: 'days after which the standby key takes over; without it, only `key rotate` does that',
-  }),
   RATE_TOKEN_PER_CLIENT: rate('3000/60').meta({
     description: 'token requests by an authenticated client',
   }),

@@ -1,8 +1,6 @@
 import {
-  dueStandby,
   ensureSigningKeys,
   openSigningKey,
-  rotateWhenDue,
   type SigningKeyOptions,
   type StoredSigningKey,
   signingKeyStates,
@@ -59,8 +57,6 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
   async function load(): Promise<void> {
     const before = snapshot
     const readAt_ms = performance.now()
-    // Never at the start, when this process's clock has not been compared with others yet.
-    if (dueStandby(before.stored, parts)) await rotateWhenDue(db, parts)
     const rows = await ensureSigningKeys(db, parts)
     // A key was withdrawn meanwhile, and the rows may be from before its revocation. Another read follows.
     if (snapshot !== before) return

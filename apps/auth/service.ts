@@ -100,9 +100,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   measurePools(metrics, { main: db })
   measureRedis(metrics, connections.watches, revocation)
   const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })
-  // A clock that is ahead would rotate too early, and to a key that no other process takes for active.
-  const rotateAfter_days = () => (clockWatch.isRight() ? config.ROTATE_KEYS_EVERY_DAYS : undefined)
-  const keys = createKeyRing({ db, clock, log, alg, encryptionKey, rotateAfter_days })
+  const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   measureKeys(metrics, keys, clock)
   measureClock(metrics, clockWatch)
   return {

@@ -223,7 +223,7 @@ const fill = (
 /** Each service refuses settings of the other, and the authorization server must not get the API's secrets. */
 const OF_OTHER_SERVICE = {
   auth: /^(?:OPENID_|RATE_(?!TOKEN_|INTROSPECTIONS_))/,
-  api: /^(?:ROTATE_KEYS_|RATE_(?:TOKEN|INTROSPECTIONS)_)/,
+  api: /^RATE_(?:TOKEN|INTROSPECTIONS)_/,
 }
 
 /** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */

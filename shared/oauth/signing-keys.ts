@@ -10,7 +10,6 @@ import {
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Clock } from '#shared/process/clock.ts'
-import type { Log } from '#shared/process/log.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
 export type SigningAlg = 'ES256' | 'RS256'
@@ -40,7 +39,6 @@ export const KEEP_RETIRED_MS = (900 + 300 + 240) * 1_000
 /** How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set. */
 export const STANDBY_MIN_MS = 600_000
 
-const DAY_MS = 24 * 3_600_000
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -53,8 +51,6 @@ export interface SigningKeyOptions {
   /** The newest, which encrypts, then older ones, which only decrypt; each 32 bytes. */
   encryptionKey: readonly Buffer[]
   clock: Clock
-  /** Returns for how long a key signs before the standby key is due; undefined: until an operator rotates. */
-  rotateAfter_days?: () => number | undefined
 }
 
 /** Every key there ever was, in the order in which they signed; keys that never signed come last. */
@@ -130,42 +126,6 @@ export const keyIn = (state: SigningKeyState, keys: readonly StoredSigningKey[],
 
 /** From when on a standby key may sign: verifiers that cache the key set may not have a younger one. */
 export const usableFrom = ({ createdAt }: StoredSigningKey) => new Date(createdAt.getTime() + STANDBY_MIN_MS)
-
-/** The standby key, once the active key has been signing for `rotateAfter_days`, and the other may sign and opens. */
-export function dueStandby(keys: readonly StoredSigningKey[], options: SigningKeyOptions) {
-  const now_ms = options.clock.now()
-  const after_days = options.rotateAfter_days?.()
-  const [active, standby] = [keyIn('active', keys, now_ms), keyIn('standby', keys, now_ms)]
-  // By a clock that is ahead, one may have been set to sign a moment from now.
-  if (!active || !standby || standby.activatesAt || after_days === undefined) return undefined
-  const due_ms = (active.activatesAt ?? active.createdAt).getTime() + after_days * DAY_MS
-  const isTime = Math.max(due_ms, usableFrom(standby).getTime()) <= now_ms
-  return isTime && openSigningKey(standby, options.encryptionKey) ? standby : undefined
-}
-
-/**
- * Has the standby key sign, if that is due, and publishes a new one of the same algorithm. Of several processes one does
- * it. Logs that, or why not. Never rejects. Needs the rights of `integration_auth`.
- */
-export async function rotateWhenDue(db: Database, options: SigningKeyOptions & { log: Log }): Promise<void> {
-  const { clock, log } = options
-  try {
-    const kid = await db.transaction(async (transaction) => {
-      await lockSigningKeys(transaction)
-      const keys = await listSigningKeys(transaction)
-      const next = dueStandby(keys, options)
-      if (!next) return undefined
-      const standby = await newSigningKey({ ...options, alg: next.alg, activatesAt: null })
-      await insertSigningKey(transaction, standby)
-      const begins = afterAll(keys, clock.now())
-      await transaction.raw('select rotate_signing_key(?, ?, ?)', [next.kid, begins, standby.kid])
-      return next.kid
-    })
-    if (kid) log.info({ event: 'signing_key.rotated', kid }, 'the signing keys were rotated on schedule')
-  } catch (error) {
-    log.warn({ event: 'signing_key.not_rotated', error: (error as Error).message }, 'a rotation is due')
-  }
-}
 
 /** The time from which a new key signs: after every other, even where one was activated by another clock. */
 export function afterAll(keys: readonly StoredSigningKey[], now_ms: number): Date {

@@ -9,7 +9,7 @@ export type Env = Record<string, string | undefined>
 
 const SECRET_FILE_MAX_BYTES = 64 * 1_024
 /** Names of variables that begin so are meant for a service, so an unknown one is a typo or has been removed. */
-const SERVICE_PREFIX = /^(?:KEY_ENCRYPTION|OPENID|RATE|ROTATE_KEYS|TRUSTED)_/
+const SERVICE_PREFIX = /^(?:KEY_ENCRYPTION|OPENID|RATE|TRUSTED)_/
 
 /**
  * Reads a process's settings from its environment, once. A setting whose schema says `secret` in its metadata may
@@ -64,7 +64,7 @@ function readSecretFile(path: string): string {
 }
 
 /** A whole number, both ends included. */
-export const between = (min: number, max: number) =>
+const between = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/, 'must be a whole number')

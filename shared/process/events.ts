@@ -7,8 +7,7 @@ export const AUDITED = [
   'activity', 'callback.refused', 'callback.tested', 'client.revoked', 'clock.unknown', 'clock.wrong',
   'clocks.apart', 'database.promoted', 'database.restored', 'openid_logout.refused', 'password.changed',
   'request.refused', 'secret.found', 'session.ended', 'sign_in.failed', 'sign_in.succeeded',
-  'signing_key.active', 'signing_key.revoked', 'signing_key.rotated', 'signing_key.unreadable',
-  'token.issued', 'token.revoked',
+  'signing_key.active', 'signing_key.revoked', 'signing_key.unreadable', 'token.issued', 'token.revoked',
 ] as const
 
 // biome-ignore format: as above.
@@ -17,6 +16,5 @@ export const NOT_AUDITED = [
   'housekeeping.failed', 'process.replaced', 'proxy.untrusted', 'redis.new', 'redis.not_trusted',
   'redis.trusted', 'redis.two_servers', 'redis.unusable', 'redis.usable', 'request.answered',
   'request.failed', 'revocations.not_fetched', 'service.listening', 'service.not_ready', 'service.ready',
-  'signing_key.not_rotated', 'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted',
-  'usage.lost',
+  'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted', 'usage.lost',
 ] as const

@@ -16,9 +16,11 @@ import {
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
+import { createMetrics } from '#shared/process/metrics.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
+import { measureKeys } from '../../apps/auth/metrics.ts'
 import {
   markSigningKeyRevoked,
   rotateSigningKey,
@@ -158,6 +160,17 @@ describe('signing keys', () => {
       assert.deepEqual(await published(server), publishes, `after ${after_ms} ms`)
       await server.stop()
     }
+  })
+
+  it('measures the age of a signing key from when it began to sign', async () => {
+    const metrics = createMetrics({ service: 'auth' })
+    const keys = createKeyRing({ ...options(), db: auth.db, log: silentLog() })
+    measureKeys(metrics, keys, auth.clock)
+    auth.clock.advance(STANDBY_MIN_MS)
+    await rotateSigningKey(auth.db, options())
+    auth.clock.advance(MINUTE_MS)
+    await keys.start()
+    assert.match(await metrics.registry.metrics(), /^integration_signing_key_age_seconds\{.*\} 60$/m)
   })
 
   it('publishes a retired key until its last token expired, with keys cached 5 minutes and clocks 2 minutes off', () => {

@@ -7,7 +7,6 @@ const RIGHTS: Record<string, string[]> = {
   integration_auth: [
     'execute database_place',
     'execute record_usage',
-    'execute rotate_signing_key',
     'insert revoked_tokens jti, client_id, expires_at',
     'insert signing_keys *',
     'select oauth_clients client_id, vendor_id, scopes, secret_hash, status, revoked_at, public_key, workload_issuer, workload_claims, expires_at',

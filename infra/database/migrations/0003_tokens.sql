@@ -35,24 +35,6 @@ create table revoked_signing_keys (
   revoked_at timestamptz not null
 );
 create index revoked_signing_keys_by_time on revoked_signing_keys (revoked_at);
--- Has a key that never signed sign from a time on, and records that the schedule did it. The authorization server can
--- change a key in no other way, and write no other entry.
-create function rotate_signing_key(next text, begins timestamptz, following text) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  update public.signing_keys k set activates_at = begins
-  where k.kid = next and k.activates_at is null
-    and not exists (select from public.revoked_signing_keys r where r.kid = k.kid);
-  if not found then
-    raise exception 'the key % is not on standby', next using errcode = 'check_violation';
-  end if;
-  insert into public.activity (vendor_id, action, subject, detail, operator)
-  select null, 'signing_key.rotated', next, jsonb_build_object('standby', k.kid, 'alg', k.alg), 'auth (schedule)'
-  from public.signing_keys k where k.kid = following and k.activates_at is null;
-  if not found then
-    raise exception 'the key % is not on standby', following using errcode = 'check_violation';
-  end if;
-end $$;
 
 -- The only Redis server whose marker may be believed, and the database that may vouch for it. One row.
 create table revocation_trust (

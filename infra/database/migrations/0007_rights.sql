@@ -13,7 +13,7 @@ grant select, insert (jti, client_id, expires_at) on revoked_tokens to integrati
 grant select on revoked_signing_keys, revocation_trust to integration_auth;
 grant select (lowered_at) on restore_fences to integration_auth;
 grant select (service_id, secret_hash, revoked_at) on services to integration_auth;
-grant execute on function rotate_signing_key, record_usage to integration_auth;
+grant execute on function record_usage to integration_auth;
 
 -- No key, and no secret's hash. The activity is append-only: there is no grant to change or remove an entry, to say when
 -- it was, or to write or read an operator's name. Only the owner of the table can lower a fence.
