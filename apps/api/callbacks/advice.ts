@@ -1,6 +1,5 @@
 import type { CertificateFacts } from './certificate.ts'
 import { CONNECT_TIMEOUT_MS, FIRST_BYTE_TIMEOUT_MS, SEND_TIMEOUT_MS, TLS_TIMEOUT_MS } from './exchange.ts'
-import type { Failure } from './failures.ts'
 
 /** Facts that a sentence may mention. None comes from a receiver at an address that was not verified as public. */
 export interface AdviceFacts {
@@ -10,15 +9,11 @@ export interface AdviceFacts {
 
 const seconds = (milliseconds: number): string => `${milliseconds / 1_000} seconds`
 
-const day = (date: Date | null | undefined): string | null =>
-  date ? date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' }) : null
-
 function expired({ host, certificate }: AdviceFacts): string {
-  const issuer = day(certificate?.issuerExpiredAt)
-  if (issuer) {
-    return `An intermediate certificate of ${host} expired on ${issuer}; install the current chain from its issuer.`
-  }
-  const date = day(certificate?.expiresAt)
+  const at = certificate?.expiresAt
+  if (at && at > new Date())
+    return `An intermediate certificate of ${host} has expired; install the current chain from its issuer.`
+  const date = at?.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
   return `The certificate of ${host} expired${date ? ` on ${date}` : ''}; renew it.`
 }
 
@@ -27,13 +22,11 @@ function wrongHost({ host, certificate }: AdviceFacts): string {
   return `The certificate is ${names ? `for ${names}, not for ${host}` : `not for ${host}`}; use a URL with a name it covers, or install a certificate for this host.`
 }
 
-function notYetValid({ host, certificate }: AdviceFacts): string {
-  const date = day(certificate?.validFrom)
-  return `The certificate of ${host} is not valid ${date ? `before ${date}` : 'yet'}; install one that is already valid.`
-}
-
-/** One sentence for each failure to get an answer. */
-const ON_FAILURE: Record<Failure, string | ((facts: AdviceFacts) => string)> = {
+/**
+ * One sentence for each failure to get an answer. Deliberately coarse, so that a test send cannot be used to scan other
+ * people's networks.
+ */
+const ON_FAILURE = {
   url_refused:
     'The saved URL violates a rule that was added after it was saved; save a public HTTPS URL again.',
   name_not_found: ({ host }) => `DNS has no address for ${host}; check the spelling and the DNS records.`,
@@ -52,7 +45,8 @@ const ON_FAILURE: Record<Failure, string | ((facts: AdviceFacts) => string)> = {
   client_certificate:
     'The receiver asks for a client certificate, but events are sent without one; make it accept them.',
   certificate_expired: expired,
-  certificate_not_yet_valid: notYetValid,
+  certificate_not_yet_valid: ({ host }) =>
+    `The certificate of ${host} is not valid yet; install one that is already valid.`,
   certificate_self_signed: ({ host }) =>
     `The certificate of ${host} is self-signed; install one from a public certificate authority.`,
   certificate_unknown_issuer: ({ host }) =>
@@ -70,7 +64,10 @@ const ON_FAILURE: Record<Failure, string | ((facts: AdviceFacts) => string)> = {
     'The answer has more than 16 KiB or 500 lines of headers; make the receiver send fewer or shorter ones.',
   total_timeout: 'The test was cancelled after 10 seconds; check that the receiver is not overloaded.',
   stopped: 'The test was stopped before the receiver answered; try again.',
-}
+} satisfies Record<string, string | ((facts: AdviceFacts) => string)>
+
+/** Why no answer came. */
+export type Failure = keyof typeof ON_FAILURE
 
 export function adviceOnFailure(failure: Failure, facts: AdviceFacts): string {
   const advice = ON_FAILURE[failure]
@@ -84,17 +81,11 @@ const ON_STATUS: Record<number, string> = {
   403: 'The receiver refuses the event (403); check for a firewall, allow-list or bot filter in front of it.',
   404: 'The receiver has nothing at this path (404); check the path of the saved URL.',
   405: 'The receiver does not accept POST at this path (405); check the path and the methods it allows.',
-  406: 'The receiver found no acceptable response format (406), although any format is accepted here; check its settings.',
-  408: 'The receiver timed out while reading the event (408); try again, and check its log if that persists.',
   410: 'The receiver says this path is permanently gone (410); save the URL that replaced it.',
-  411: 'The receiver asks for a Content-Length (411), which was sent; check for a proxy in front of it that drops the header.',
-  413: 'The receiver says the event is too large (413), although it is tiny; raise its limit for request bodies.',
   415: 'The receiver does not accept JSON (415); events are sent as application/json.',
-  421: 'The server does not handle this host name (421); check the virtual hosts of the receiver.',
   422: 'The receiver understood the event but rejects its content (422); make it accept the type test_event.',
   429: 'The receiver is rate limiting (429); wait a moment, or raise its limit.',
   500: 'The receiver failed while handling the event (500); check its log.',
-  501: 'The receiver does not support POST (501); make it accept POST.',
   502: 'The proxy in front of the receiver got no valid answer from it (502); check that the application behind it is running.',
   503: 'The receiver is unavailable (503); check that it is running and not overloaded, then try again.',
   504: 'The proxy in front of the receiver timed out (504); answer first and do the work afterwards.',

@@ -3,8 +3,9 @@ import { isIP, isIPv6, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import got, { type Request } from 'got'
 import type { AddressReason, AddressRule } from './address-verdict.ts'
+import type { Failure } from './advice.ts'
 import { type CertificateFacts, certificateFacts } from './certificate.ts'
-import { type Failure, failureOf, PeerError } from './failures.ts'
+import { failureOf, PeerError } from './failures.ts'
 
 export const CONNECT_TIMEOUT_MS = 3_000
 export const TLS_TIMEOUT_MS = 3_000

@@ -1,38 +1,5 @@
 import { TimeoutError } from 'got'
-
-/**
- * Why no answer came, and its line in the log of the test. Deliberately coarse, so that a test send cannot be used to
- * scan other people's networks.
- */
-export const FAILURE_LINES = {
-  url_refused: 'not sent: the saved URL is no longer allowed',
-  name_not_found: 'not sent: DNS has no address for the name',
-  name_unanswered: 'not sent: DNS did not answer',
-  address_not_public: 'not sent: an address of the host is not public',
-  unreachable: 'could not connect',
-  connect_timeout: 'could not connect in time',
-  tls_timeout: 'the TLS handshake did not finish in time',
-  not_tls: 'the receiver does not speak TLS',
-  tls_version: 'no common TLS version: 1.2 or later is required',
-  tls_failed: 'the TLS handshake failed',
-  client_certificate: 'the receiver asked for a client certificate',
-  certificate_expired: 'the certificate has expired',
-  certificate_not_yet_valid: 'the certificate is not valid yet',
-  certificate_self_signed: 'the certificate is self-signed',
-  certificate_unknown_issuer: 'the issuer of the certificate is unknown',
-  certificate_wrong_host: 'the certificate is for another host',
-  certificate_refused: 'the certificate is not acceptable',
-  send_timeout: 'the receiver did not read the event in time',
-  no_answer: 'no answer in time',
-  interim_only: 'the receiver sent interim responses but no final one',
-  closed: 'the receiver closed the connection without answering',
-  not_http: 'the answer is not HTTP/1.1',
-  headers_too_large: 'the headers of the answer are too large',
-  total_timeout: 'cancelled after 10 seconds',
-  stopped: 'the test was stopped',
-} as const
-
-export type Failure = keyof typeof FAILURE_LINES
+import type { Failure } from './advice.ts'
 
 /** OpenSSL's verification errors by Node's names for them. */
 const CERTIFICATE_ERRORS: Record<string, Failure> = {
@@ -56,6 +23,13 @@ const HTTP_2_ONLY = /NO_APPLICATION_PROTOCOL/
 const CLIENT_CERTIFICATE =
   /CERTIFICATE_REQUIRED|TLSV1_ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_NO_CERTIFICATE/
 
+/** By got's names for the phases of a request. */
+const TIMEOUTS: Record<string, Failure> = {
+  connect: 'connect_timeout',
+  secureConnect: 'tls_timeout',
+  send: 'send_timeout',
+}
+
 /** The connection reached an address that was not verified. */
 export class PeerError extends Error {}
 
@@ -65,7 +39,7 @@ export function failureOf(
   { connected, secured }: { connected: boolean; secured: boolean },
 ): Failure {
   if (error?.cause instanceof PeerError || error instanceof PeerError) return 'address_not_public'
-  if (error instanceof TimeoutError) return timeoutOf(error.event)
+  if (error instanceof TimeoutError) return TIMEOUTS[error.event] ?? 'no_answer'
   const code = codeOf(error)
   if (!connected) return code === 'ETIMEDOUT' ? 'connect_timeout' : 'unreachable'
   const fromTls = tlsFailureOf(code)
@@ -85,19 +59,6 @@ function codeOf(error: Error | undefined): string {
   const [, reason] =
     code === 'EPROTO' ? (/:SSL routines:[^:]*:([^:]+):/.exec(error?.message ?? '') ?? []) : []
   return reason ? `ERR_SSL_${reason.toUpperCase().replaceAll(' ', '_')}` : code
-}
-
-function timeoutOf(event: string): Failure {
-  switch (event) {
-    case 'connect':
-      return 'connect_timeout'
-    case 'secureConnect':
-      return 'tls_timeout'
-    case 'send':
-      return 'send_timeout'
-    default:
-      return 'no_answer'
-  }
 }
 
 function tlsFailureOf(code: string): Failure | undefined {

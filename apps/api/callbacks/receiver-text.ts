@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noControlCharactersInRegex: compressed bodies begin with control characters
+// biome-ignore-all lint/suspicious/noControlCharactersInRegex: binary bodies have control characters
 import { plainText } from './plain-text.ts'
 import { redact } from './redaction.ts'
 
@@ -36,43 +36,29 @@ export function shownBody(body: ReceivedBody): ShownBody {
 }
 
 const LETTERS_OF_BINARY_SHARE = 0.1
-const COMPRESSED: readonly RegExp[] = [
-  /^\x1f\x8b/, // gzip
-  /^\x28\xb5\x2f\xfd/, // zstd
-  /^PK\x03\x04/, // zip
-  /^BZh[1-9]1AY/, // bzip2
-  /^\xfd7zXZ/, // xz
-]
-
 function decode({
   bytes,
   contentType,
   contentEncoding,
 }: ReceivedBody): { text: string } | { summary: string } {
   const coding = contentEncoding?.trim().toLowerCase()
-  const start = bytes.subarray(0, 16).toString('latin1')
-  if ((coding && coding !== 'identity') || COMPRESSED.some((magic) => magic.test(start))) {
+  if (coding && coding !== 'identity') {
     return { summary: `a compressed body, ${count(bytes)}; it is not decompressed` }
   }
-  const text = decoderFor(contentType, bytes)?.decode(bytes)
+  const text = decoderFor(contentType)?.decode(bytes)
   if (text === undefined || looksBinary(text)) return { summary: `a binary body, ${count(bytes)}` }
   return { text }
 }
 
 const count = (bytes: Buffer): string => `${bytes.length.toLocaleString('en')} bytes read`
 
-function decoderFor(contentType: string | undefined, bytes: Buffer): TextDecoder | undefined {
-  const label = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1] ?? markedCharset(bytes)
+function decoderFor(contentType: string | undefined): TextDecoder | undefined {
+  const label = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1]
   try {
     return new TextDecoder(label)
   } catch {
     return undefined
   }
-}
-
-function markedCharset(bytes: Buffer): string {
-  const mark = bytes.subarray(0, 2).toString('hex')
-  return mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8'
 }
 
 function looksBinary(text: string): boolean {

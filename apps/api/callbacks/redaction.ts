@@ -78,7 +78,10 @@ function nameBefore(text: string, at: number): string {
 
 /** Fields whose value is always a credential: Authorization, Cookie, Set-Cookie. */
 const HEADER = /(?:authori[sz]ation|cookies?2?)(\\{0,7}["'])?\s{0,8}[:=]›?\s{0,8}/gi
-const QUOTE = /\\{0,7}["']/y
+const JSON_NAME_END = /^(?:\\\\)*"$/
+const STRING_START = /"(?:[^"\\\n]|\\.)*/y
+const STRING_REST = /(?:[^"\\\n]|\\.)*/y
+const LINE_REST = /.*/y
 const JSON_LITERAL = /(?:null|true|false|-?\d[\d.eE+-]*)(?=[\s,}\]]|$)/y
 
 function hideHeaderValues(text: string): string {
@@ -88,72 +91,37 @@ function hideHeaderValues(text: string): string {
   for (const header of text.matchAll(HEADER)) {
     if (header.index < from) continue
     const start = header.index + header[0].length
-    const { hidden, end } = hideValue(text, start, {
-      nameQuote: header[1] && atItsDepth(header[1]),
-      quoted: quotes.areOpenAt(start),
-    })
+    const quoted = quotes.areOpenAt(start)
+    const isMember = !quoted && JSON_NAME_END.test(header[1] ?? '')
+    const { hidden, end } = hideValue(text, start, { quoted, isMember })
     shown += text.slice(from, start) + hidden
     from = end
   }
   return shown + text.slice(from)
 }
 
-/** Hides the value that begins at `start`, in any notation: JSON, JSON in JSON, a header field, YAML. */
+/**
+ * Hides the value that begins at `start`: that of a JSON member, or else the rest of the line or of the JSON string that
+ * surrounds it.
+ */
 function hideValue(
   text: string,
   start: number,
-  { nameQuote, quoted }: { nameQuote: string | undefined; quoted: boolean },
+  { quoted, isMember }: { quoted: boolean; isMember: boolean },
 ): { hidden: string; end: number } {
-  if (nameQuote && !(quoted && nameQuote === '"')) {
-    QUOTE.lastIndex = start
-    const quote = QUOTE.exec(text)?.[0]
-    if (quote && (quote === nameQuote || !quoted))
-      return { hidden: `${quote}${HIDDEN}`, end: closingQuote(text, start + quote.length, { quote, quoted }) }
-    if (nameQuote === '"' && /[[{]/.test(text.charAt(start))) return hideStrings(text, start)
-    JSON_LITERAL.lastIndex = start
-    const literal = JSON_LITERAL.exec(text)?.[0]
+  const read = (pattern: RegExp): string => {
+    pattern.lastIndex = start
+    return pattern.exec(text)?.[0] ?? ''
+  }
+  if (isMember) {
+    const string = read(STRING_START)
+    if (string) return { hidden: `"${HIDDEN}`, end: start + string.length }
+    if (/[[{]/.test(text.charAt(start))) return hideStrings(text, start)
+    const literal = read(JSON_LITERAL)
     if (literal) return { hidden: literal, end: start + literal.length }
   }
-  const end = quoted ? closingQuote(text, start, { quote: '"', quoted }) : lineEnd(text, start)
-  return { hidden: end > start ? HIDDEN : '', end }
-}
-
-function lineEnd(text: string, start: number): number {
-  const end = text.indexOf('\n', start)
-  return end < 0 ? text.length : end
-}
-
-/** A quote with its own backslashes only. It has 0, 1, 3 or 7 of them, depending on the depth of JSON in JSON. */
-function atItsDepth(quote: string): string {
-  const count = quote.length - 1
-  const own = count % 2 === 0 ? 0 : count % 4 === 1 ? 1 : count % 8 === 3 ? 3 : 7
-  return quote.slice(count - own)
-}
-
-/**
- * Returns the position of the quote that ends a string, including its backslashes. Without one, returns the end of the
- * surrounding JSON string, or of the line.
- * @param quote the quote that began the string, with its backslashes.
- * @param quoted whether the string is inside a JSON string.
- */
-function closingQuote(
-  text: string,
-  start: number,
-  { quote, quoted }: { quote: string; quoted: boolean },
-): number {
-  const depth = quote.length - 1
-  let backslashes = 0
-  let at = start
-  for (; at < text.length && text[at] !== '\n'; at++) {
-    if (text[at] === '\\') {
-      backslashes += 1
-      continue
-    }
-    if (text[at] === quote.at(-1) && backslashes % (2 * (depth + 1)) === depth) return at - depth
-    if (quoted && text[at] === '"' && backslashes % 2 === 0) return at
-    backslashes = 0
-  }
-  return at
+  const rest = read(quoted ? STRING_REST : LINE_REST)
+  return { hidden: rest && HIDDEN, end: start + rest.length }
 }
 
 const STRING_OR_BRACKET = /"(?:[^"\\]|\\[\s\S])*"?|[[\]{}]/g

@@ -1,9 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { AddressRule } from './address-verdict.ts'
-import { adviceOnFailure, adviceOnStatus } from './advice.ts'
+import { adviceOnFailure, adviceOnStatus, type Failure } from './advice.ts'
 import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
 import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
-import { FAILURE_LINES, type Failure } from './failures.ts'
 import { shownBody, shownText } from './receiver-text.ts'
 import type { TestResult } from './schemas.ts'
 import { judgeCallbackUrl } from './url-verdict.ts'
@@ -94,7 +93,7 @@ function logOf(
     lines.push(`${exchange?.tlsVersion?.replace('TLSv', 'TLS ') ?? 'TLS'}${until} (${timings.tlsMs} ms)`)
     if (failure !== 'send_timeout') lines.push('sent POST with Content-Type: application/json')
   }
-  if (failure) lines.push(FAILURE_LINES[failure])
+  if (failure) lines.push(`failed: ${failure}`)
   return exchange?.answer ? [...lines, ...answerLines(exchange.answer, timings)] : lines
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { AddressReason, AddressRule } from './address-verdict.ts'
+import type { Failure } from './advice.ts'
 import { type Exchange, exchange, type PeerRefusal } from './exchange.ts'
-import type { Failure } from './failures.ts'
 import { judgeName } from './name-verdict.ts'
 import { testResult } from './report.ts'
 import type { Resolve } from './resolver.ts'

@@ -99,8 +99,8 @@ describe('a body', () => {
     ['gzip', gzipSync('hello')],
     ['zstd', zstdCompressSync('hello')],
   ] as const) {
-    it(`only describes a body that is ${name}, declared or not`, () => {
-      assert.match(JSON.stringify(text(packed, 'text/plain')), /a compressed body, \d+ bytes read/)
+    it(`only describes a body that is ${name} and not declared as such`, () => {
+      assert.match(JSON.stringify(text(packed, 'text/plain')), /a binary body, \d+ bytes read/)
     })
   }
   it('only describes a body declared as compressed', () => {
@@ -127,7 +127,6 @@ describe('a body', () => {
     assert.deepEqual(text(Buffer.from('Grüße', 'utf16le'), 'text/plain; charset="utf-16le"'), {
       lines: ['Grüße'],
     })
-    assert.deepEqual(text(Buffer.from('\ufeffGrüße', 'utf16le')), { lines: ['Grüße'] })
     assert.deepEqual(text('Grüße', 'text/plain'), { lines: ['Grüße'] })
   })
   it('only describes a body of an unknown charset', () => {

@@ -53,11 +53,9 @@ describe('a test send over TLS', () => {
     assert.equal(result.receiver?.certificateExpiresAt, '2026-03-14T10:00:00.000Z')
   })
 
-  it('refuses a certificate that is not valid yet and says from when it is', async () => {
-    const validFrom = new Date(Date.now() + 5 * DAY_MS)
-    const result = await resultWith(certified({ validFrom }))
-    const day = validFrom.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-    assertUnconfirmed(result, new RegExp(`is not valid before ${day};`))
+  it('refuses a certificate that is not valid yet', async () => {
+    const result = await resultWith(certified({ validFrom: new Date(Date.now() + 5 * DAY_MS) }))
+    assertUnconfirmed(result, /is not valid yet;/)
   })
 
   it('refuses a certificate for another host and says which', async () => {
@@ -101,7 +99,7 @@ describe('a test send over TLS', () => {
     assertUnconfirmed(await resultWith(certified({ issuer: between })), /with its full chain/)
   })
 
-  it('says which day an intermediate certificate expired', async () => {
+  it('says that an intermediate certificate has expired', async () => {
     const between = createCertificate({
       commonName: 'Between',
       isAuthority: true,
@@ -111,10 +109,7 @@ describe('a test send over TLS', () => {
     })
     const tls = certified({ issuer: between })
     const result = await resultWith({ ...tls, cert: `${tls.cert}${between.pem}` })
-    assertUnconfirmed(
-      result,
-      /^An intermediate certificate of hooks\.acme-receiver\.com expired on 31 January 2026;/,
-    )
+    assertUnconfirmed(result, /^An intermediate certificate of hooks\.acme-receiver\.com has expired;/)
   })
 
   it('refuses a certificate signed by another one that is no authority', async () => {
