@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
 import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
 import { type ApiRequest, type Person, startApi, type TestApi } from '../support/api.ts'
 import { requestLines } from '../support/log.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { untilBlocked } from '../support/stores.ts'
 import { REFUSED } from './callbacks/refused-urls.ts'
 
 /** Whether a value means the same as JSON, and is not stopped by the limit on bodies. */
@@ -99,7 +99,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       [vendorId],
     )
     const saving = save('https://third.acme.com/')
-    await sleep(150)
+    await untilBlocked(api.db)
     await other.commit()
     assert.equal((await saving).status, 200)
     const { detail } = (await activity()).at(-1)

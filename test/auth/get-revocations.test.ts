@@ -13,7 +13,7 @@ import type { Exchange, Handler } from '../../apps/auth/route.ts'
 import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
-import { cutOffDatabase } from '../support/stores.ts'
+import { cutOffDatabase, untilBlocked } from '../support/stores.ts'
 
 const PATH = '/v1/oauth/revocations'
 const PAGE_LIFE_MS = 1_000
@@ -103,10 +103,7 @@ describe(`GET ${PATH}`, () => {
     const transaction = await auth.db.transaction()
     await transaction.raw('lock table revoked_tokens in access exclusive mode')
     const page = fresh()
-    await eventually(async () => {
-      const { rows } = await auth.db.raw('select 1 from pg_locks where not granted and database is not null')
-      return rows.length > 0
-    })
+    await untilBlocked(auth.db)
     auth.clock.advance(30_000)
     await transaction.rollback()
     const answer = await page.finally(() => auth.clock.advance(-30_000))

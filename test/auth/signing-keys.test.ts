@@ -1,6 +1,5 @@
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
@@ -32,7 +31,7 @@ import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
-import { cutOffDatabase } from '../support/stores.ts'
+import { cutOffDatabase, untilBlocked } from '../support/stores.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -349,7 +348,7 @@ describe('signing keys', () => {
       const inTheWay = await auth.db.transaction()
       await inTheWay.raw('lock table signing_keys in access exclusive mode')
       const answering = auth.token(client)
-      await sleep(200)
+      await untilBlocked(auth.db)
       await inTheWay.rollback()
       const response = await answering
       assert.equal(response.status, 200, response.text)

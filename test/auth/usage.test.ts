@@ -7,6 +7,7 @@ import { createUsageCounts } from '#shared/usage/usage-counts.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { connectedRedis } from '../support/redis.ts'
+import { untilBlocked } from '../support/stores.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 const HOUR_MS = 3_600_000
@@ -178,10 +179,7 @@ describe('the usage of clients', () => {
     await blocked.raw('select from usage_writers for update')
     usage.count(token(client.clientId))
     const flushed = usage.flush()
-    await eventually(async () => {
-      const { rows } = await auth.db.raw(`select from pg_locks where not granted`)
-      return rows.length > 0
-    })
+    await untilBlocked(auth.db)
     proxy.cut()
     await flushed
     await blocked.commit()

@@ -15,6 +15,7 @@ import {
   assertFits,
   OWNER,
   sessionToken,
+  untilReported,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -160,6 +161,7 @@ describe('workspace: clients that have a key', () => {
     await dialog.getByRole('button', { name: 'Create client' }).click()
     await dialog.getByText('Paste the public key.', { exact: true }).waitFor()
     await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+    await untilReported(page)
     for (const form of formsOf(pem)) assert.ok(sent.every((body) => !body.includes(form)))
     assert.equal(sent.filter((body) => body.includes('Mistaken')).length, 0)
     await dialog.getByRole('button', { name: 'Cancel' }).click()

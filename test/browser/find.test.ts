@@ -8,6 +8,7 @@ import {
   requestToken,
   sessionToken,
   untilExplained,
+  untilReported,
   untilUsed,
   type Visit,
   visit,
@@ -216,6 +217,7 @@ describe('workspace: finding', () => {
     await tab.page.keyboard.press('Control+k')
     await tab.page.getByRole('option', { name: 'API documentation' }).waitFor()
     assert.equal(await tab.page.getByRole('option', { name: /OAuth2 Clients|People/ }).count(), 0)
+    await untilReported(tab.page)
     assert.deepEqual(asked, [])
   })
 })

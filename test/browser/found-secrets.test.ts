@@ -8,6 +8,7 @@ import {
   MEMBER,
   OWNER,
   sessionToken,
+  untilReported,
   type Visit,
   type VisitOptions,
   visit,
@@ -88,6 +89,7 @@ describe('workspace: a client secret that was found', () => {
     page.on('request', (request) => asked.push(request.url()))
     await page.reload()
     await page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
+    await untilReported(page)
     assert.equal(await warning(page).count(), 0)
     assert.deepEqual(
       asked.filter((url) => url.includes('oauth-clients?')),

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { MEMBER, SUSPENDED, type Visit, visit } from '../support/workspace.ts'
+import { MEMBER, SUSPENDED, untilReported, type Visit, visit } from '../support/workspace.ts'
 
 const SCREENS = [
   'integrations/oauth2-clients',
@@ -33,6 +33,7 @@ describe('workspace: whoever may not', () => {
         assert.match(await page.getByRole('main').innerText(), sentence)
         assert.equal(await page.getByRole('navigation').count(), 0)
       }
+      await untilReported(page)
       assert.deepEqual(asked, [])
     })
   }

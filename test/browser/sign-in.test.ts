@@ -18,6 +18,7 @@ import {
   newSession,
   OWNER,
   testWorkspace,
+  untilReported,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -78,6 +79,7 @@ describe('workspace: signing in and out', () => {
     await tab.page.getByRole('button', { name: 'Sign in' }).click()
     await tab.page.getByText('Enter your email address.').waitFor()
     await tab.page.getByLabel('Email address').and(tab.page.locator(':focus')).waitFor()
+    await untilReported(tab.page)
     assert.equal(asked, 0)
   })
 

@@ -21,6 +21,7 @@ import {
   type TestProcess,
 } from '../support/revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { untilBlocked } from '../support/stores.ts'
 
 describe('a round of the reconciler', () => {
   let database: TestDatabase
@@ -172,12 +173,7 @@ describe('a round of the reconciler', () => {
       const inTheWay = await owner.transaction()
       await inTheWay.raw('select * from revocation_trust for update')
       const replacing = round()
-      await eventually(async () => {
-        const { rows } = await owner.raw(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        )
-        return rows.length > 0
-      })
+      await untilBlocked(owner)
       wait(FAST.settle_ms)
       await inTheWay.rollback()
       assert.equal(await replacing, 'replaced')

@@ -1,4 +1,5 @@
-import knex from 'knex'
+import knex, { type Knex } from 'knex'
+import { eventually } from './eventually.ts'
 import type { TestDatabase } from './servers.ts'
 
 /** Nobody can use the database until the returned function is called: as if its server were gone. */
@@ -17,3 +18,12 @@ export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => 
   )
   return () => asOwner(`alter database ${name} allow_connections true`)
 }
+
+/** Waits until a statement on this database waits for a lock. */
+export const untilBlocked = (db: Knex): Promise<unknown> =>
+  eventually(async () => {
+    const { rows } = await db.raw(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length > 0
+  })

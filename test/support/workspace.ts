@@ -260,6 +260,10 @@ export async function clickUntilShown(control: Locator, shown: Locator): Promise
   await shown.waitFor()
 }
 
+/** Waits until tests have heard of every request that the page has sent so far: the browser reports them in order. */
+export const untilReported = (page: Page): Promise<unknown> =>
+  page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 /**
