@@ -370,6 +370,8 @@ describe('metrics', () => {
   it('shows one process in trouble among healthy ones', () => {
     // The worst process counts for its stores; one that is well is enough for rounds and keys.
     for (const expression of [
+      'max(integration_fenced) == 1',
+      'max(integration_degraded{without="read-only"}) == 1',
       'min by (job, redis) (integration_redis_usable) == 0',
       'min by (job) (integration_redis_trusted) == 0',
       'min(integration_revocation_round_age_seconds) > 30 or absent(integration_revocation_round_age_seconds)',
