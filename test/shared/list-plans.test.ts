@@ -3,8 +3,10 @@ import type { Knex } from 'knex'
 import { listActivity, wasRemoved } from '#shared/accounts/activity.ts'
 import { listInvitations } from '#shared/accounts/invitations.ts'
 import { listMembers, PEOPLE_MAX } from '#shared/accounts/people.ts'
+import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { findClient, listClients } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
+import { readPublishedRevocations, readStandings } from '#shared/revocation/records.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
@@ -79,7 +81,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     await db.raw(
       `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, status, revoked_at, replaces, secret_found_at, created_at)
        select 'cli_' || lpad(n::text, 22, '0'), ?, 'n', array['boost:read'], sha256(n::text::bytea),
-         case when n > 3 then 'Revoked' else 'Active' end, case when n > 3 then now() end, case when n > 3 then ? end,
+         case when n > 3 then 'Revoked' else 'Active' end, case when n > 3 then now() - interval '2 days' end, case when n > 3 then ? end,
          case when n % 2 = 0 then now() end, ?::timestamptz + n * interval '1 minute'
        from generate_series(1, ?::int) as n`,
       [busy, replaced, '2026-01-01Z', ROWS],
@@ -94,6 +96,11 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
        select sha256(n::text::bytea), 'usr_1', ?::timestamptz - n * interval '1 second', ?::timestamptz + interval '1 hour', ?, '', ''
        from generate_series(1, ?::int) as n`,
       [now, now, now, ROWS],
+    )
+    await db.raw(
+      `insert into revoked_tokens (jti, client_id, expires_at)
+       select 'jti ' || n, ?, now() - interval '1 hour' from generate_series(1, ?::int) as n`,
+      [replaced, ROWS],
     )
     await db.raw('analyze')
   }
@@ -152,6 +159,12 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ],
     ['people', () => listMembers(db, busy), 2 * PEOPLE_MAX],
     ['invitations', () => listInvitations(db, { vendorId: busy, now })],
+    ['the record of a client that asks for a token', () => readClientCredentials(db, [replaced])],
+    [
+      'the question whether a token is revoked',
+      () => readStandings(db, [{ clientId: replaced, jti: 'jti 1', kid: 'kid' }]),
+    ],
+    ['the page of what is revoked', () => readPublishedRevocations(db, new Date())],
   ]
   for (const [name, work, most = 0] of lists)
     it(`reads no more than a page for ${name}`, async () => {

@@ -1,10 +1,7 @@
-import { fillTables } from './filled-tables.ts'
-import { addClientsOfMany, analyze, type BenchClient, tokenRequest } from './fixtures.ts'
+import { addClientsOfMany, analyze, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
 import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
-import { plansOf } from './plans.ts'
 import { createReaders } from './readers.ts'
-import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
 const STORED_CLIENTS = 1_000_000
@@ -12,9 +9,6 @@ const STORED_CLIENTS = 1_000_000
 const CLIENTS = { few: 10, many: 100_000 } as const
 const DAYS = [30, 366] as const
 const DAY_MS = 86_400_000
-
-/** Its statement reads what is revoked now, and not every client or token that ever was. */
-const REVOCATIONS: HttpRequest = { method: 'GET', path: '/v1/oauth/revocations', headers: {} }
 
 const NOT_DEARER: Goal = { least: 0.9 }
 
@@ -39,14 +33,12 @@ async function clients(bench: Bench): Promise<Measurement> {
   return {
     findings: [{ ...finding, ...throughputRatio(many, few) }],
     loads: [few, many].map(figuresOf),
-    plans: await plansOf(world, 'auth', [tokenRequest(all.at(-1) as BenchClient), REVOCATIONS]),
   }
 }
 
 /** A longer range is more to read and to send: it may cost as many times as much as it has days. */
 async function days(bench: Bench): Promise<Measurement> {
   const world = await bench.world()
-  await fillTables(world)
   const [few, many] = DAYS
   const month = await createReaders(world)
   const year = await createReaders(world, `?from=${daysAgo(many - 1)}&to=${daysAgo(0)}`)
@@ -64,7 +56,6 @@ async function days(bench: Bench): Promise<Measurement> {
       },
     ],
     loads: [short, long].map(figuresOf),
-    plans: await plansOf(world, 'api', [...month.requests, ...year.requests]),
   }
 }
 

@@ -1,6 +1,5 @@
 import { moveTo } from './cores.ts'
 import { HELP, type Options, readOptions } from './options.ts'
-import { planText } from './plans.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { type Business, businessText } from './quiet.ts'
 import { machine, type RowResult, saveResults, writeResults } from './results.ts'
@@ -30,8 +29,6 @@ async function main(): Promise<number> {
   process.stdout.write(
     `\n${measured.machine}. ${businessText(results)}\n\n${findingsTable([measured])}\n\n${loadsTable(results)}\n`,
   )
-  for (const { name, plans = [] } of results)
-    for (const plan of plans) process.stdout.write(`\n${name}: ${planText(plan)}\n`)
   if (options.json) await writeResults(options.json, measured)
   if (options.save) await saveResults(measured)
   for (const { name, error } of failures) complain(`${name}: failed: ${(error as Error).message}`)

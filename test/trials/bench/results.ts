@@ -48,8 +48,7 @@ export async function saveResults(measured: Results): Promise<void> {
   const file = join(RESULTS, `${measured.cpu.replace(/\W+/g, '-').toLowerCase()}.json`)
   const before: Results = JSON.parse(await readFile(file, 'utf8').catch(() => '{"rows":[]}'))
   const results = { ...measured, rows: inOrder([...before.rows, ...measured.rows]) }
-  // A row a line; the plans of its statements are longer than all figures.
-  const lines = results.rows.map(({ plans, ...row }) => JSON.stringify(row, short))
+  const lines = results.rows.map((row) => JSON.stringify(row, short))
   const head = JSON.stringify({ cpu: results.cpu, machine: results.machine }).slice(0, -1)
   await writeFile(file, `${head},"rows":[\n${lines.join(',\n')}\n]}\n`)
   const others = (await readdir(RESULTS)).map(async (name) =>

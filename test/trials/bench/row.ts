@@ -38,14 +38,6 @@ export interface Bench {
 export interface Measurement {
   findings: Finding[]
   loads: LoadFigures[]
-  plans?: Plan[]
-}
-
-/** How Postgres ran a statement. */
-export interface Plan {
-  statement: string
-  /** A line for each node, indented below its parent. */
-  nodes: string[]
 }
 
 export type Unit = 'ratio' | 'ms' | 's' | 'MiB'

@@ -13,7 +13,6 @@ import type { Server, Servers } from './servers.ts'
 const ROOMY = '100000000/60'
 /** A newly named Redis server is trusted after 6 s; until then every question goes to Postgres. */
 const TRUST_MS = 9_000
-export const POSTGRES_LOG = 'log'
 
 export type ServiceName = 'auth' | 'api'
 
@@ -85,8 +84,6 @@ async function startStores(directory: string): Promise<Stores> {
     directory: join(directory, 'postgres'),
     port: await freePort(),
     password,
-    // Plans are read from the log (plans.ts).
-    settings: { logging_collector: 'on', log_destination: 'jsonlog', log_directory: POSTGRES_LOG },
   })
   const redis = await startRedis({ directory: join(directory, 'redis'), port: await freePort(), passwords })
   await migrate({
