@@ -17,6 +17,7 @@ import { createAccessTokenAccess } from './access-tokens/access.ts'
 import { createActivityRoutes } from './activity/routes.ts'
 import { createAnalyticsRoutes } from './analytics/routes.ts'
 import { type CallbackDependencies, createCallbackRoutes } from './callbacks/routes.ts'
+import { type FetchKeys, fetchInTurn } from './clients/issuer-keys.ts'
 import { createClientRoutes } from './clients/routes.ts'
 import type { ApiDocument } from './discovery/openapi/document-shape.ts'
 import { createDiscovery, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
@@ -89,6 +90,8 @@ export interface ApiDependencies {
     changesPerCompany: RateLimit
     foundSecretsPerAddress: AddressLimits
   }
+  /** Fetches the public keys of a workload's issuer. */
+  fetchKeys: FetchKeys
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
   draining: () => boolean
@@ -213,6 +216,7 @@ function workspaceRoutes(
       manager,
       changer,
       creationsPerCompany: limits.clientCreationsPerCompany,
+      fetchKeys: fetchInTurn(deps.fetchKeys),
     }),
     ...createFoundSecretRoutes({ db, metrics, perAddress: limits.foundSecretsPerAddress }),
     ...createCallbackRoutes({

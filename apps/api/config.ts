@@ -84,7 +84,7 @@ export const apiShape = {
   }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:
-      'more addresses and ranges to block test events to, besides all non-public ones: your own public addresses, a NAT64 prefix',
+      'more addresses and ranges that nothing is sent to (test events, requests for the keys of issuers), besides all non-public ones: your own public addresses, a NAT64 prefix',
   }),
   ...openidShape,
 }

@@ -7,12 +7,15 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { revokeArmed } from './clients/armed-revocations.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
+import type { FetchKeys } from './clients/issuer-keys.ts'
+import { refreshIssuers } from './clients/refresh-issuers.ts'
 import { deleteOldUsage } from './clients/usage.ts'
 import { revokeFoundClients } from './found-secrets/revoke-found.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
 
 const REVOKE_FOUND_EVERY_MS = 2_000
 const ARMED_EVERY_MS = 60_000
+const ISSUERS_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 600_000
 const EVENTS_EVERY_MS = 600_000
 /** At most this many rows per purge, to keep each short. The rest goes next time. */
@@ -25,6 +28,7 @@ export interface HousekeepingDependencies {
   revocation: Revocation
   clock: Clock
   log: Log
+  fetchKeys: FetchKeys
   /** How long events are kept; daily figures are kept permanently. */
   eventRetention_days: number
   /** Revokes clients whose secret was found. Without it they are only marked. */
@@ -41,6 +45,7 @@ export function startHousekeeping({
   revocation,
   clock,
   log,
+  fetchKeys,
   eventRetention_days,
   revokesFound,
 }: HousekeepingDependencies): () => Promise<void> {
@@ -52,6 +57,9 @@ export function startHousekeeping({
       if (clientIds.length > 0)
         log.info({ event: 'clients.revoked_as_armed', clientIds }, 'armed clients revoked')
     }),
+    repeat(ISSUERS_EVERY_MS, 'fetching keys of issuers', () =>
+      refreshIssuers({ db, clock, log, fetchKeys, ending: () => ending }),
+    ),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await endExpiredSessions({ db, log }, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })

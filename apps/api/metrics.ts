@@ -1,12 +1,16 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Middleware } from 'koa'
 import { Histogram } from 'prom-client'
+import { countFailingIssuers } from '#shared/oauth/workload-issuers.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
+import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { TestSender } from './callbacks/sender.ts'
 import type { ApiState } from './http/state.ts'
 
 const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
+const STORE_WAIT_MS = 2_000
 const STORE_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5]
 const TURN_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128]
 
@@ -90,6 +94,17 @@ export function measureStoreWaits({ registry }: Metrics, pools: readonly Databas
     unsubscribe(COMMAND_SENT, sent)
     unsubscribe(COMMAND_ENDED, ended)
   }
+}
+
+/** Nothing is set while Postgres does not answer. */
+export function measureIssuers({ gauge }: Metrics, db: Database, clock: Clock): void {
+  const help =
+    'Issuers of workloads whose keys could not be fetched for an hour: after a day they are not believed'
+  gauge('integration_workload_issuers_failing', { help, over: 'max' }, async (set) => {
+    const count = countFailingIssuers(db, new Date(clock.now())).catch(() => undefined)
+    const failing = await within(STORE_WAIT_MS, count)
+    if (failing !== undefined) set(failing)
+  })
 }
 
 /** The sender that also counts the outcome of each test event. */

@@ -14,12 +14,13 @@ import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { type ApiDependencies, type ApiPools, createApi } from './app.ts'
-import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
-import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
+import { createFetchKeys } from './clients/issuer-keys.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
-import { countedSender, measureStoreWaits } from './metrics.ts'
+import { countedSender, measureIssuers, measureStoreWaits } from './metrics.ts'
+import { type AddressRule, createAddressRule } from './outbound/address-verdict.ts'
+import { createResolver, type Resolve } from './outbound/resolver.ts'
 import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
 
 const NAME = 'integration-api'
@@ -29,7 +30,7 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
-  /** What stands between the callbacks and the internet. Default: the system's name servers and the real rules. */
+  /** What stands between callbacks, issuers of workloads, and the internet. Default: the system's name servers and the real rules. */
   outside?: {
     resolve?: Resolve
     judgeAddress?: AddressRule
@@ -65,7 +66,10 @@ export function createService({
   const roundMarked = measureRoundAge(metrics)
   const usage = createClientUsage({ redis, db: pools.workspace, clock, log })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
-  const callbacks = callbacksOf({ config, clock, outside, metrics })
+  const guards = guardsOf(config, outside)
+  const sender = countedSender(createTestSender({ clock, ...guards }), metrics)
+  const fetchKeys = createFetchKeys(guards)
+  measureIssuers(metrics, pools.workspace, clock)
 
   let draining = false
   let reconciling: Reconciling | undefined
@@ -79,7 +83,8 @@ export function createService({
     usage,
     signingKeys,
     limits: createLimits({ config, redis, metrics }),
-    callbacks,
+    callbacks: { ...guards, sender },
+    fetchKeys,
     draining: () => draining,
     degraded: () => degradedBy(reconciling, connections),
     metrics,
@@ -108,6 +113,7 @@ export function createService({
         revocation,
         clock,
         log,
+        fetchKeys,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
         ...(config.FOUND_SECRETS === 'revoke' && { revokesFound: revocation }),
       })
@@ -117,7 +123,7 @@ export function createService({
       draining = true
     },
     async stop() {
-      await callbacks.sender.close()
+      await sender.close()
       await usage.stop()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
@@ -194,20 +200,15 @@ function createLimits({
   }
 }
 
-function callbacksOf({
-  config,
-  clock,
-  outside = {},
-  metrics,
-}: Pick<ServiceOptions, 'config' | 'clock' | 'outside'> & { metrics: Metrics }) {
-  const {
+/** What requests to addresses that strangers choose have to pass. */
+const guardsOf = (
+  { CALLBACK_DENY_RANGES: denyRanges }: ApiConfig,
+  {
     resolve = createResolver(),
-    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
+    judgeAddress = createAddressRule({ denyRanges }),
     certificateAuthority,
-  } = outside
-  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
-  return { resolve, judgeAddress, sender: countedSender(sender, metrics) }
-}
+  }: NonNullable<ServiceOptions['outside']>,
+) => ({ resolve, judgeAddress, certificateAuthority })
 
 /**
  * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of

@@ -17,4 +17,5 @@ export const NOT_AUDITED = [
   'redis.trusted', 'redis.two_servers', 'redis.unusable', 'redis.usable', 'request.answered',
   'request.failed', 'revocations.not_fetched', 'service.listening', 'service.not_ready', 'service.ready',
   'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted', 'usage.lost',
+  'workload_issuer.failed',
 ] as const

@@ -124,6 +124,7 @@ describe('the work beside the requests', () => {
         revocation,
         clock: api.clock,
         log: pino({ level: 'silent' }),
+        fetchKeys: async () => 'no_answer',
         eventRetention_days: 400,
         revokesFound: { ...revocation, revoke },
       })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
-import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
+import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type ApiRequest, type Person, startApi, type TestApi } from '../support/api.ts'
 import { requestLines } from '../support/log.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'

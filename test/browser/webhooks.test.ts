@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
+import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'

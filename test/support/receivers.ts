@@ -95,9 +95,9 @@ export function answering(answer: string | Buffer, { end = true } = {}): (socket
 }
 
 /** An HTTPS receiver as anyone would write one. */
-export async function startHttpsReceiver(listener: RequestListener): Promise<Receiver> {
+export async function startHttpsReceiver(listener: RequestListener, tls?: TlsOptions): Promise<Receiver> {
   const http = createHttpServer(listener)
-  return startTlsReceiver({ talk: (socket) => void http.emit('connection', socket) })
+  return startTlsReceiver({ ...(tls && { tls }), talk: (socket) => void http.emit('connection', socket) })
 }
 
 /** A server without TLS. */

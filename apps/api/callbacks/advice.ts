@@ -1,5 +1,11 @@
-import type { CertificateFacts } from './certificate.ts'
-import { CONNECT_TIMEOUT_MS, FIRST_BYTE_TIMEOUT_MS, SEND_TIMEOUT_MS, TLS_TIMEOUT_MS } from './exchange.ts'
+import type { CertificateFacts } from '../outbound/certificate.ts'
+import {
+  CONNECT_TIMEOUT_MS,
+  FIRST_BYTE_TIMEOUT_MS,
+  SEND_TIMEOUT_MS,
+  TLS_TIMEOUT_MS,
+} from '../outbound/exchange.ts'
+import type { Failure } from '../outbound/failures.ts'
 
 /** Facts that a sentence may mention. None comes from a receiver at an address that was not verified as public. */
 export interface AdviceFacts {
@@ -26,7 +32,7 @@ function wrongHost({ host, certificate }: AdviceFacts): string {
  * One sentence for each failure to get an answer. Deliberately coarse, so that a test send cannot be used to scan other
  * people's networks.
  */
-const ON_FAILURE = {
+const ON_FAILURE: Record<Failure, string | ((facts: AdviceFacts) => string)> = {
   url_refused:
     'The saved URL violates a rule that was added after it was saved; save a public HTTPS URL again.',
   name_not_found: ({ host }) => `DNS has no address for ${host}; check the spelling and the DNS records.`,
@@ -64,10 +70,7 @@ const ON_FAILURE = {
     'The answer has more than 16 KiB or 500 lines of headers; make the receiver send fewer or shorter ones.',
   total_timeout: 'The test was cancelled after 10 seconds; check that the receiver is not overloaded.',
   stopped: 'The test was stopped before the receiver answered; try again.',
-} satisfies Record<string, string | ((facts: AdviceFacts) => string)>
-
-/** Why no answer came. */
-export type Failure = keyof typeof ON_FAILURE
+}
 
 export function adviceOnFailure(failure: Failure, facts: AdviceFacts): string {
   const advice = ON_FAILURE[failure]

@@ -1,11 +1,12 @@
 import { STATUS_CODES } from 'node:http'
-import type { AddressRule } from './address-verdict.ts'
-import { adviceOnFailure, adviceOnStatus, type Failure } from './advice.ts'
-import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
-import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
+import type { AddressRule } from '../outbound/address-verdict.ts'
+import type { BodyEnd, Exchange, ReceiverAnswer } from '../outbound/exchange.ts'
+import { BODY_TIMEOUT_MS } from '../outbound/exchange.ts'
+import type { Failure } from '../outbound/failures.ts'
+import { judgeCallbackUrl } from '../outbound/url-verdict.ts'
+import { adviceOnFailure, adviceOnStatus } from './advice.ts'
 import { shownBody, shownText } from './receiver-text.ts'
 import type { TestResult } from './schemas.ts'
-import { judgeCallbackUrl } from './url-verdict.ts'
 
 /** All measured facts about a test. */
 export interface TestFacts {
@@ -23,6 +24,7 @@ export interface TestFacts {
   judgeAddress: AddressRule
 }
 
+export const BODY_LIMIT_BYTES = 16 * 1_024
 const HEADERS_SHOWN = 30
 
 /** All text from the receiver is plain, redacted and cut to size. */

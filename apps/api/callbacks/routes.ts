@@ -9,13 +9,13 @@ import type { Manager } from '../http/manager.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { actorOf } from '../http/schemas.ts'
 import type { ApiContext } from '../http/state.ts'
-import type { AddressReason, AddressRule } from './address-verdict.ts'
+import type { AddressReason, AddressRule } from '../outbound/address-verdict.ts'
+import { judgeName } from '../outbound/name-verdict.ts'
+import type { Resolve } from '../outbound/resolver.ts'
+import { type CallbackUrl, hostToLog, judgeCallbackUrl } from '../outbound/url-verdict.ts'
 import { beginTest, endTest, findDestination, holdCallbackUrl, saveDestination } from './destinations.ts'
-import { judgeName } from './name-verdict.ts'
-import type { Resolve } from './resolver.ts'
 import { Callback, CallbackInput, CallbackTest, type TestResult } from './schemas.ts'
 import type { TestSender } from './sender.ts'
-import { type CallbackUrl, hostToLog, judgeCallbackUrl } from './url-verdict.ts'
 
 export interface CallbackDependencies {
   db: Database

@@ -1,12 +1,12 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { AddressReason, AddressRule } from './address-verdict.ts'
-import type { Failure } from './advice.ts'
-import { type Exchange, exchange, type PeerRefusal } from './exchange.ts'
-import { judgeName } from './name-verdict.ts'
-import { testResult } from './report.ts'
-import type { Resolve } from './resolver.ts'
+import type { AddressRule } from '../outbound/address-verdict.ts'
+import { type Exchange, exchange, type PeerRefusal } from '../outbound/exchange.ts'
+import type { Failure } from '../outbound/failures.ts'
+import type { Resolve } from '../outbound/resolver.ts'
+import { findAddresses, noRoute } from '../outbound/route.ts'
+import { judgeCallbackUrl } from '../outbound/url-verdict.ts'
+import { BODY_LIMIT_BYTES, testResult } from './report.ts'
 import type { TestResult } from './schemas.ts'
-import { type CallbackUrl, judgeCallbackUrl } from './url-verdict.ts'
 
 /** The deadline from the DNS query to the end of the answer's body. */
 export const TOTAL_TIMEOUT_MS = 10_000
@@ -91,7 +91,15 @@ async function attempt(
   if (url && route.failure === null) {
     const payload = JSON.stringify({ type: 'test_event', vendorId, sentAt: sentAt.toISOString() })
     const { addresses } = route
-    facts = await exchange({ href: url.href, addresses, judgeAddress, certificateAuthority, payload, signal })
+    facts = await exchange({
+      href: url.href,
+      addresses,
+      judgeAddress,
+      certificateAuthority,
+      payload,
+      bodyLimit_bytes: BODY_LIMIT_BYTES,
+      signal,
+    })
   }
   const result = testResult({
     url: saved,
@@ -110,42 +118,5 @@ async function attempt(
     host: url?.hostname ?? null,
     failure: route.failure ?? facts?.failure ?? null,
     addressReason: route.addressReason ?? facts?.peerRefused ?? null,
-  }
-}
-
-interface Route {
-  /** Verified as public, in canonical form; empty on failure. */
-  addresses: string[]
-  dnsMs: number | null
-  failure: Failure | null
-  /** Why an address is not public, if that is the failure. */
-  addressReason: AddressReason | null
-}
-
-const noRoute = (
-  failure: Failure,
-  { dnsMs = null, addressReason = null }: Partial<Pick<Route, 'dnsMs' | 'addressReason'>> = {},
-): Route => ({ addresses: [], dnsMs, failure, addressReason })
-
-/** Finds the addresses to connect to. DNS is queried here, once, and never again. */
-async function findAddresses(
-  url: CallbackUrl,
-  { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal: AbortSignal },
-): Promise<Route> {
-  const found = { failure: null, addressReason: null }
-  if (url.address !== null) return { ...found, addresses: [url.address], dnsMs: null }
-  const asked = performance.now()
-  const verdict = await judgeName(url.hostname, { resolve, judgeAddress, signal })
-  const dnsMs = performance.now() - asked
-  if (signal.aborted) return noRoute(signal.reason as Failure)
-  switch (verdict.kind) {
-    case 'public':
-      return { ...found, addresses: verdict.addresses, dnsMs }
-    case 'not_public':
-      return noRoute('address_not_public', { dnsMs, addressReason: verdict.reason })
-    case 'not_found':
-      return noRoute('name_not_found', { dnsMs })
-    case 'no_answer':
-      return noRoute('name_unanswered')
   }
 }

@@ -5,6 +5,7 @@ import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import type { Manager } from '../http/manager.ts'
 import type { Access } from '../http/route.ts'
+import type { fetchInTurn } from './issuer-keys.ts'
 
 /** Dependencies of the client routes. */
 export interface ClientDependencies {
@@ -16,4 +17,6 @@ export interface ClientDependencies {
   /** As manager, for what changes something. */
   changer: Access<Manager>
   creationsPerCompany: RateLimit
+  /** Fetches the public keys of an issuer for a company, in its turn. */
+  fetchKeys: ReturnType<typeof fetchInTurn>
 }

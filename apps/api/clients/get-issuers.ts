@@ -1,7 +1,8 @@
 import type { z } from 'zod'
-import { listIssuers, type WorkloadIssuer } from '#shared/oauth/workload-issuers.ts'
+import { isFailing, listIssuers, type WorkloadIssuer } from '#shared/oauth/workload-issuers.ts'
 import { type Route, route } from '../http/route.ts'
 import type { ClientDependencies } from './dependencies.ts'
+import { failureSentence } from './issuer-keys.ts'
 import { type WorkloadIssuer as IssuerAnswer, WorkloadIssuers } from './schemas.ts'
 
 export const getIssuers = ({ db, clock, manager: by }: ClientDependencies): Route =>
@@ -20,19 +21,14 @@ export const getIssuers = ({ db, clock, manager: by }: ClientDependencies): Rout
     },
   })
 
-/** Until then, a missed fetch is no reason to worry anyone: the keys are believed for a day. */
-const FAILING_AFTER_MS = 3_600_000
-
-export function issuerAnswer(
-  { issuer, keysFrom, keys, keysAsOf, failure }: WorkloadIssuer,
-  now_ms: number,
-): z.infer<typeof IssuerAnswer> {
-  const isOld = now_ms - keysAsOf.getTime() >= FAILING_AFTER_MS
+export function issuerAnswer(record: WorkloadIssuer, now_ms: number): z.infer<typeof IssuerAnswer> {
+  const { issuer, keysFrom, keys, keysAsOf, failure } = record
+  const why = failure === null ? 'the service did not try' : failureSentence(failure)
   return {
     issuer,
     keysFrom,
     keysAsOf: keysAsOf.toISOString(),
     keyIds: keys.flatMap(({ kid }) => kid ?? []),
-    failing: failure !== null && isOld ? `The keys cannot be fetched: ${failure}.` : null,
+    failing: isFailing(record, now_ms) ? `The keys could not be fetched: ${why}.` : null,
   }
 }

@@ -3,13 +3,26 @@ import type { JWK } from 'jose'
 import { findIssuer, listIssuers, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { ClientDependencies } from './dependencies.ts'
+import { failureSentence, type IssuerFailure } from './issuer-keys.ts'
 
 const ISSUERS_MAX = 20
 
 /** The keys of a new client's issuer: those in the request, or those that the issuer published, or why there are none. */
 export interface IssuerKeysSent {
   pasted?: JWK[] | undefined
-  fetched?: JWK[] | string | undefined
+  fetched?: JWK[] | IssuerFailure | undefined
+}
+
+/** Fetches the keys of a new client's issuer, unless a person sent them, now or before. */
+export async function findIssuerKeys(
+  { db, fetchKeys }: Pick<ClientDependencies, 'db' | 'fetchKeys'>,
+  vendorId: string,
+  { issuer, keys: pasted }: { issuer: string; keys?: JWK[] | undefined },
+): Promise<IssuerKeysSent> {
+  if (pasted) return { pasted }
+  const known = await findIssuer(db, { vendorId, issuer })
+  return known?.keysFrom === 'pasted' ? {} : { fetched: await fetchKeys(vendorId, issuer) }
 }
 
 /**
@@ -35,7 +48,8 @@ export async function saveIssuer(
     throw refuse('/workload/keys', 'must be left out: this company has other keys for this issuer already')
   }
   if (known?.keysFrom === 'pasted') return
-  if (!Array.isArray(fetched)) throw refuse('/workload/issuer', fetched ?? 'has no keys: send them in keys')
+  if (!Array.isArray(fetched))
+    throw refuse('/workload/issuer', `must publish its keys: ${failureSentence(fetched ?? 'no_answer')}`)
   return save('issuer', fetched)
 }
 

@@ -4,6 +4,7 @@ import { type Route, route } from '../http/route.ts'
 import { clientAnswer, oneClientAnswer } from './client-answer.ts'
 import { createClient } from './create.ts'
 import type { ClientDependencies } from './dependencies.ts'
+import { findIssuerKeys } from './issuer-of-client.ts'
 import { CreatedOAuthClient, CreationHeaders, OAuthClientInput } from './schemas.ts'
 
 export const postClient = ({
@@ -12,10 +13,13 @@ export const postClient = ({
   clock,
   manager: by,
   creationsPerCompany,
+  fetchKeys,
 }: ClientDependencies): Route =>
   route({
     method: 'post',
     path: '/v1/vendor/:vendorId/oauth-clients',
+    // An issuer may take five seconds to publish its keys, and the company's turn comes after that.
+    deadline: 'own',
     operationId: 'createClient',
     tag: 'Clients',
     summary: 'Create a client',
@@ -43,18 +47,22 @@ export const postClient = ({
       const rate = await creationsPerCompany.consume(vendorId)
       ctx.set(rateLimitHeaders(rate))
       if (!rate.allowed) throw new Problem('rate_limited', 'Too many new clients for this company.')
-      const { client, isNew, clientSecret } = await createClient(db, {
+      const { workload } = body
+      const creation = {
         vendorId,
         userId: session.userId,
         name: body.name,
         scopes: body.scopes,
         replaces: body.replaces,
-        authenticatesBy: body.publicKey ?? (body.workload && { workload: body.workload }),
-        issuerKeys: body.workload && { pasted: body.workload.keys },
+        authenticatesBy:
+          body.publicKey ?? (workload && { workload: { issuer: workload.issuer, claims: workload.claims } }),
+        issuerKeys: workload && (await findIssuerKeys({ db, fetchKeys }, vendorId, workload)),
         expiresAt: body.expiresAt,
         idempotencyKey: headers['Idempotency-Key'],
         at: new Date(clock.now()),
-      })
+      }
+      const create = () => createClient(db, creation)
+      const { client, isNew, clientSecret } = await (by.turn?.({ vendorId, session }, create) ?? create())
       ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
       if (!isNew) return { ...(await oneClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
       ctx.status = 201

@@ -1,8 +1,8 @@
 import { systemClock } from '#shared/process/clock.ts'
-import { type AddressRule, createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
-import type { Resolution, Resolve } from '../../../apps/api/callbacks/resolver.ts'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { createTestSender, type TestSender } from '../../../apps/api/callbacks/sender.ts'
+import { type AddressRule, createAddressRule } from '../../../apps/api/outbound/address-verdict.ts'
+import type { Resolution, Resolve } from '../../../apps/api/outbound/resolver.ts'
 import { authority } from '../../support/receivers.ts'
 
 const realRule = createAddressRule()

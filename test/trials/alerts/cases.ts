@@ -176,6 +176,14 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: { [`integration_found_secrets_total{${API}}`]: '3x180' },
   },
   {
+    alert: 'IntegrationIssuerKeysOld',
+    fires: {
+      [`integration_workload_issuers_failing{${API}}`]: '0x140 1x39',
+      'integration_workload_issuers_failing{job="integration-api",instance="c"}': '0x180',
+    },
+    quiet: { [`integration_workload_issuers_failing{${API}}`]: '1x140 0x39' },
+  },
+  {
     alert: 'IntegrationLimitsHit',
     fires: { [`integration_rate_limit_hits_total{${API},limit="api-client"}`]: '0+61x180' },
     labels: { limit: 'api-client' },

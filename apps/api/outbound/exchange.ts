@@ -3,17 +3,15 @@ import { isIP, isIPv6, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import got, { type Request } from 'got'
 import type { AddressReason, AddressRule } from './address-verdict.ts'
-import type { Failure } from './advice.ts'
 import { type CertificateFacts, certificateFacts } from './certificate.ts'
-import { failureOf, PeerError } from './failures.ts'
+import { type Failure, failureOf, PeerError } from './failures.ts'
 
 export const CONNECT_TIMEOUT_MS = 3_000
 export const TLS_TIMEOUT_MS = 3_000
 export const SEND_TIMEOUT_MS = 3_000
 export const FIRST_BYTE_TIMEOUT_MS = 5_000
-/** The status has arrived and only the start of a body is shown, so the rest is not worth waiting for. */
+/** The status has arrived, and a body is short or only its start is of interest. */
 export const BODY_TIMEOUT_MS = 2_000
-export const BODY_LIMIT_BYTES = 16 * 1_024
 export const HEADERS_LIMIT_BYTES = 16 * 1_024
 /** Node counts only names and values, so without this limit thousands of empty headers would pass. */
 const HEADER_FIELDS_LIMIT = 500
@@ -65,14 +63,16 @@ export interface ExchangeOptions {
   judgeAddress: AddressRule
   /** Certificate authorities in PEM that replace Node's own. */
   certificateAuthority: string | undefined
-  /** The JSON body. */
-  payload: string
+  /** The JSON to POST. undefined: a GET. */
+  payload?: string | undefined
+  /** How much of the answer's body is kept. */
+  bodyLimit_bytes: number
   /** Ends the exchange at once. Its reason is a Failure. */
   signal: AbortSignal
 }
 
 /**
- * Sends one POST over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that affects where the
+ * Sends one request over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that affects where the
  * bytes go or how much comes back is explicit. Never rejects. Its sockets are destroyed when it resolves.
  */
 export async function exchange(options: ExchangeOptions): Promise<Exchange> {
@@ -93,7 +93,7 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   const request = startRequest(options, agent)
   // Destroyed streams may emit several errors. Without a listener, one would end the process.
   request.on('error', () => {})
-  await settled(request, facts, options.signal)
+  await settled(request, facts, options)
   request.destroy()
   // Nothing else owns an upgraded socket (101), so it is destroyed here.
   for (const socket of sockets) socket.destroy()
@@ -102,7 +102,8 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
 }
 
 /** Waits until an answer's body has been read, or for a failure, and records either in `facts`. */
-function settled(request: Request, facts: Exchange, signal: AbortSignal): Promise<void> {
+function settled(request: Request, facts: Exchange, options: ExchangeOptions): Promise<void> {
+  const { signal } = options
   return new Promise((resolve) => {
     const fail = (failure: Failure) => {
       if (!facts.answer) facts.failure ??= failure
@@ -123,7 +124,7 @@ function settled(request: Request, facts: Exchange, signal: AbortSignal): Promis
       if (refused) return fail(refused)
       const { statusCode: status, rawHeaders } = head
       facts.answer = { status, headers: pairs(rawHeaders), body: Buffer.alloc(0), bodyEnd: 'broken' }
-      resolve(readBody(request, facts.answer, signal))
+      resolve(readBody(request, facts.answer, options))
     })
   })
 }
@@ -148,10 +149,9 @@ function onAbort(signal: AbortSignal, listener: () => void): void {
 
 function startRequest({ href, payload, signal }: ExchangeOptions, agent: Agent): Request {
   return got.stream(href, {
-    method: 'POST',
-    body: payload,
+    ...(payload === undefined ? { method: 'GET' } : { method: 'POST', body: payload }),
     headers: {
-      'content-type': 'application/json',
+      ...(payload === undefined ? { accept: 'application/json' } : { 'content-type': 'application/json' }),
       'accept-encoding': 'identity',
       'user-agent': 'integration-access-service',
     },
@@ -263,8 +263,12 @@ function limitInterimAnswers(request: Request, onTooMany: () => void): void {
   })
 }
 
-/** Keeps the first 16 KiB of the body, however reading ends. */
-function readBody(request: Request, answer: ReceiverAnswer, signal: AbortSignal): Promise<void> {
+/** Keeps the start of the body, however reading ends. */
+function readBody(
+  request: Request,
+  answer: ReceiverAnswer,
+  { bodyLimit_bytes, signal }: ExchangeOptions,
+): Promise<void> {
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve) => {
@@ -274,7 +278,7 @@ function readBody(request: Request, answer: ReceiverAnswer, signal: AbortSignal)
       ended = true
       clearTimeout(timer)
       answer.bodyEnd = bodyEnd
-      answer.body = Buffer.concat(chunks).subarray(0, BODY_LIMIT_BYTES)
+      answer.body = Buffer.concat(chunks).subarray(0, bodyLimit_bytes)
       resolve()
     }
     const timer = setTimeout(() => end('too_slow'), BODY_TIMEOUT_MS)
@@ -283,7 +287,7 @@ function readBody(request: Request, answer: ReceiverAnswer, signal: AbortSignal)
       if (ended) return
       chunks.push(chunk)
       size += chunk.length
-      if (size > BODY_LIMIT_BYTES) end('too_long')
+      if (size > bodyLimit_bytes) end('too_long')
     })
     request.once('end', () => end('whole'))
     request.once('error', () => end('broken'))

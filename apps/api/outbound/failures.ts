@@ -1,5 +1,32 @@
 import { TimeoutError } from 'got'
-import type { Failure } from './advice.ts'
+
+/** Why no answer came. Deliberately coarse, so that nobody can scan other people's networks with our requests. */
+export type Failure =
+  | 'url_refused'
+  | 'name_not_found'
+  | 'name_unanswered'
+  | 'address_not_public'
+  | 'unreachable'
+  | 'connect_timeout'
+  | 'tls_timeout'
+  | 'not_tls'
+  | 'tls_version'
+  | 'tls_failed'
+  | 'client_certificate'
+  | 'certificate_expired'
+  | 'certificate_not_yet_valid'
+  | 'certificate_self_signed'
+  | 'certificate_unknown_issuer'
+  | 'certificate_wrong_host'
+  | 'certificate_refused'
+  | 'send_timeout'
+  | 'no_answer'
+  | 'interim_only'
+  | 'closed'
+  | 'not_http'
+  | 'headers_too_large'
+  | 'total_timeout'
+  | 'stopped'
 
 /** OpenSSL's verification errors by Node's names for them. */
 const CERTIFICATE_ERRORS: Record<string, Failure> = {

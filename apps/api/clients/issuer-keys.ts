@@ -1,0 +1,98 @@
+import type { JWK } from 'jose'
+import { unavailable } from '#shared/problems/problems.ts'
+import { createFairQueue } from '#shared/process/fair-queue.ts'
+import type { AddressRule } from '../outbound/address-verdict.ts'
+import { exchange } from '../outbound/exchange.ts'
+import type { Failure } from '../outbound/failures.ts'
+import type { Resolve } from '../outbound/resolver.ts'
+import { findAddresses } from '../outbound/route.ts'
+import { judgeCallbackUrl } from '../outbound/url-verdict.ts'
+import { KEY_SET_FAULTS, type KeySetFault, keysOfSet } from './key-set.ts'
+
+/** For both documents, from the first DNS query on. */
+const TOTAL_TIMEOUT_MS = 5_000
+const DOCUMENT_LIMIT_BYTES = 64 * 1_024
+/** Of people who create clients. A slow issuer delays only its own company. */
+const FETCHES = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
+
+const FAULTS = {
+  ...KEY_SET_FAULTS,
+  url_refused: 'it must be a public https URL, and so must its jwks_uri',
+  not_ok: 'it must answer with status 200, without a redirect',
+  not_whole: `its documents must arrive whole, with at most ${DOCUMENT_LIMIT_BYTES / 1_024} KiB each`,
+  not_json: 'its documents must be JSON, and not compressed',
+  other_issuer: 'the issuer in its discovery document must be the same, character by character',
+  no_jwks_uri: 'its discovery document must have a jwks_uri',
+  total_timeout: `it must publish its keys within ${TOTAL_TIMEOUT_MS / 1_000} seconds`,
+} as const
+
+export type IssuerFailure = keyof typeof FAULTS | KeySetFault | Failure
+
+/** Returns why keys cannot be fetched, in words for a person of the company. */
+export const failureSentence = (failure: string): string =>
+  (FAULTS as Record<string, string>)[failure] ?? failure.replaceAll('_', ' ')
+
+export interface Outside {
+  resolve: Resolve
+  judgeAddress: AddressRule
+  certificateAuthority?: string | undefined
+}
+
+export type FetchKeys = (issuer: string) => Promise<JWK[] | IssuerFailure>
+
+/**
+ * Returns a function that fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517), or says why it
+ * cannot. Only public addresses are ever connected to, also for the URL that the issuer names.
+ */
+export function createFetchKeys(outside: Outside): FetchKeys {
+  return async (issuer) => {
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort('total_timeout' satisfies Failure), TOTAL_TIMEOUT_MS)
+    const read = (url: unknown) => readDocument(url, outside, stop.signal)
+    try {
+      const discovery = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+      if (typeof discovery === 'string') return discovery
+      if (discovery.issuer !== issuer) return 'other_issuer'
+      if (typeof discovery.jwks_uri !== 'string') return 'no_jwks_uri'
+      const set = await read(discovery.jwks_uri)
+      return typeof set === 'string' ? set : keysOfSet(set)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** Returns a function that does the same for a person of a company, in the company's turn. */
+export function fetchInTurn(fetchKeys: FetchKeys) {
+  const refusal = () => unavailable('Too many issuers are being asked for keys. Try again shortly.')
+  const queue = createFairQueue({ ...FETCHES, refusal })
+  return (vendorId: string, issuer: string) => queue(vendorId, () => fetchKeys(issuer))
+}
+
+async function readDocument(
+  typed: unknown,
+  { resolve, judgeAddress, certificateAuthority }: Outside,
+  signal: AbortSignal,
+): Promise<Record<string, unknown> | IssuerFailure> {
+  const verdict = judgeCallbackUrl(typed, judgeAddress)
+  if (!verdict.ok) return 'url_refused'
+  const route = await findAddresses(verdict.url, { resolve, judgeAddress, signal })
+  if (route.failure) return route.failure
+  const { answer, failure } = await exchange({
+    href: verdict.url.href,
+    addresses: route.addresses,
+    judgeAddress,
+    certificateAuthority,
+    bodyLimit_bytes: DOCUMENT_LIMIT_BYTES,
+    signal,
+  })
+  if (!answer) return failure ?? 'no_answer'
+  if (answer.status !== 200) return 'not_ok'
+  if (answer.bodyEnd !== 'whole') return 'not_whole'
+  try {
+    const document: unknown = JSON.parse(answer.body.toString())
+    return typeof document === 'object' && document ? (document as Record<string, unknown>) : 'not_json'
+  } catch {
+    return 'not_json'
+  }
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { pino } from 'pino'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createFetchKeys } from '../../apps/api/clients/issuer-keys.ts'
+import { refreshIssuers } from '../../apps/api/clients/refresh-issuers.ts'
+import { measureIssuers } from '../../apps/api/metrics.ts'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import { assertInvalid } from '../support/problem.ts'
+import { authority } from '../support/receivers.ts'
+import { startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
+import { found, resolverOf, ruleWith } from './callbacks/sending.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const keyOf = (kid: string) => ({
+  ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),
+  kid,
+})
+const FIRST = keyOf('first')
+const SECOND = keyOf('second')
+const OUTSIDE = {
+  resolve: resolverOf(found('127.0.0.1')).resolve,
+  judgeAddress: ruleWith('127.0.0.1'),
+  certificateAuthority: authority.pem,
+}
+
+describe('an issuer of workloads that publishes its keys', () => {
+  let api: TestApi
+  let db: Database
+  let server: TestWorkloadIssuer
+  let vendorId: string
+  let owner: Person
+  const logLines: string[] = []
+  before(async () => {
+    api = await startApi({ outside: OUTSIDE })
+    db = createPostgres({ url: api.database.apiUrl, poolSize: 4, applicationName: 'test' })
+  })
+  after(async () => {
+    await db.destroy()
+    await api.stop()
+  })
+  beforeEach(async () => {
+    logLines.length = 0
+    server = await startWorkloadIssuer([FIRST])
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+  })
+  afterEach(async () => {
+    await server.stop()
+    await api.db.raw(`update workload_issuers set keys_from = 'pasted'`)
+  })
+
+  const create = (headers: Record<string, string> = {}, person = owner, company = vendorId) =>
+    api.request('POST', `/v1/vendor/${company}/oauth-clients`, {
+      token: person.sessionToken,
+      body: {
+        name: 'A',
+        scopes: ['analytics:read'],
+        workload: { issuer: server.issuer, claims: { sub: 'a' } },
+      },
+      headers,
+    })
+  const issuer = async (person = owner, company = vendorId) => {
+    const path = `/v1/vendor/${company}/workload-issuers`
+    return (await api.request('GET', path, { token: person.sessionToken })).json.issuers[0]
+  }
+  const refresh = () =>
+    refreshIssuers({
+      db,
+      clock: api.clock,
+      log: pino({}, { write: (line: string) => void logLines.push(line) }),
+      fetchKeys: createFetchKeys(OUTSIDE),
+      ending: () => false,
+    })
+  const fetches = () => server.requests.filter((line) => line === 'GET /keys').length
+  const use = (clientId: string) =>
+    api.db.raw(
+      `insert into client_usage (client_id, first_used_at, last_used_at) values (:clientId, :at, :at)
+       on conflict (client_id) do update set last_used_at = :at`,
+      { clientId, at: new Date(api.clock.now()) },
+    )
+  const now = () => new Date(api.clock.now()).toISOString()
+  const breakDown = () => {
+    server.published.answer = (_, response) => response.writeHead(503).end()
+  }
+
+  it('has its keys fetched when a client is created', async () => {
+    const { status, json } = await create()
+    assert.equal(status, 201)
+    assert.deepEqual(json.workload, { issuer: server.issuer, claims: { sub: 'a' } })
+    const expected = { keysFrom: 'issuer', keysAsOf: now(), keyIds: ['first'], failing: null }
+    assert.deepEqual(await issuer(), { issuer: server.issuer, ...expected })
+  })
+
+  it('is refused with the reason if its keys cannot be fetched, and nothing is stored', async () => {
+    breakDown()
+    const answer = await create()
+    assertInvalid(answer, '/workload/issuer')
+    assert.equal(
+      answer.json.errors[0].detail,
+      'must publish its keys: it must answer with status 200, without a redirect',
+    )
+    for (const table of ['oauth_clients', 'workload_issuers'])
+      assert.deepEqual(await api.db(table).where({ vendor_id: vendorId }), [])
+  })
+
+  it('need not answer again when the request is repeated', async () => {
+    const first = await create({ 'Idempotency-Key': 'a' })
+    breakDown()
+    const again = await create({ 'Idempotency-Key': 'a' })
+    assert.deepEqual([first.status, again.status], [201, 200])
+    assert.equal(again.json.clientId, first.json.clientId)
+  })
+
+  it('delays no one but its own company while it is slow', async () => {
+    server.published.answer = () => {}
+    const people = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const company = await api.createCompany()
+        return { vendorId: company.vendorId, person: await api.createPerson({ vendorId: company.vendorId }) }
+      }),
+    )
+    const [other, ...slow] = people
+    assert.ok(other)
+    // Twice as many as the workspace has connections to Postgres.
+    const waiting = slow.flatMap((each) =>
+      Array.from({ length: 3 }, () => create({}, each.person, each.vendorId)),
+    )
+    await eventually(() => server.requests.length >= 6)
+    const path = `/v1/vendor/${other.vendorId}/oauth-clients`
+    const started_ms = performance.now()
+    const { status } = await api.request('GET', path, { token: other.person.sessionToken })
+    assert.equal(status, 200)
+    assert.ok(performance.now() - started_ms < 1_500)
+    const statuses = (await Promise.all(waiting)).map((answer) => answer.status)
+    assert.ok(
+      statuses.every((each) => each === 422 || each === 503),
+      String(statuses),
+    )
+  })
+
+  it('is asked again after about ten minutes if its workload was used in the last day, else after an hour', async () => {
+    const { json } = await create()
+    await use(json.clientId)
+    server.published.keys = [SECOND]
+    api.clock.advance(8 * MINUTE_MS)
+    await refresh()
+    assert.deepEqual((await issuer()).keyIds, ['first'])
+    api.clock.advance(4 * MINUTE_MS)
+    await refresh()
+    assert.partialDeepStrictEqual(await issuer(), { keyIds: ['second'], keysAsOf: now() })
+    assert.equal(fetches(), 2)
+
+    api.clock.advance(25 * HOUR_MS)
+    await refresh()
+    api.clock.advance(50 * MINUTE_MS)
+    await refresh()
+    assert.equal(fetches(), 3)
+    api.clock.advance(20 * MINUTE_MS)
+    await refresh()
+    assert.equal(fetches(), 4)
+  })
+
+  it('is asked by one process alone, for all companies', async () => {
+    await create()
+    api.clock.advance(4 * MINUTE_MS)
+    const other = await api.createCompany()
+    const person = await api.createPerson({ vendorId: other.vendorId })
+    await create({}, person, other.vendorId)
+    assert.equal(fetches(), 2)
+    server.published.keys = [SECOND]
+    api.clock.advance(2 * HOUR_MS)
+    await Promise.all([refresh(), refresh(), refresh()])
+    assert.equal(fetches(), 3)
+    for (const [who, where] of [
+      [owner, vendorId],
+      [person, other.vendorId],
+    ] as const)
+      assert.deepEqual((await issuer(who, where)).keyIds, ['second'])
+  })
+
+  it('is not asked once no Active client trusts it', async () => {
+    const { json } = await create()
+    await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${json.clientId}/revoke`, {
+      token: owner.sessionToken,
+    })
+    api.clock.advance(2 * HOUR_MS)
+    await refresh()
+    assert.equal(fetches(), 1)
+  })
+
+  it('is reported as failing after an hour, in the metrics too, until it publishes its keys again', async () => {
+    const metrics = createMetrics({ service: 'test' })
+    measureIssuers(metrics, db, api.clock)
+    const failing = async () =>
+      (await metrics.registry.getSingleMetric('integration_workload_issuers_failing')?.get())?.values[0]
+        ?.value
+    const { json } = await create()
+    await use(json.clientId)
+    const keysAsOf = now()
+    breakDown()
+    api.clock.advance(50 * MINUTE_MS)
+    await refresh()
+    assert.partialDeepStrictEqual(await issuer(), { failing: null, keyIds: ['first'] })
+    assert.equal(await failing(), 0)
+    assert.partialDeepStrictEqual(JSON.parse(logLines.at(-1) ?? ''), {
+      event: 'workload_issuer.failed',
+      issuer: server.issuer,
+      failure: 'not_ok',
+    })
+    api.clock.advance(11 * MINUTE_MS)
+    await refresh()
+    assert.partialDeepStrictEqual(await issuer(), {
+      failing: 'The keys could not be fetched: it must answer with status 200, without a redirect.',
+      keysAsOf,
+      keyIds: ['first'],
+    })
+    assert.equal(await failing(), 1)
+    delete server.published.answer
+    api.clock.advance(12 * MINUTE_MS)
+    await refresh()
+    assert.partialDeepStrictEqual(await issuer(), { failing: null, keysAsOf: now() })
+    assert.equal(await failing(), 0)
+  })
+
+  it('is reported as failing after two hours if no one asked', async () => {
+    await create()
+    api.clock.advance(119 * MINUTE_MS)
+    assert.equal((await issuer()).failing, null)
+    api.clock.advance(MINUTE_MS)
+    assert.equal((await issuer()).failing, 'The keys could not be fetched: the service did not try.')
+  })
+})
