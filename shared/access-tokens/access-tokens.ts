@@ -42,18 +42,14 @@ export class TokenRefused extends Error {
   constructor(
     code: RefusalCode,
     detail: string,
-    {
-      headers = {},
-      reason = code,
-      client,
-      scope,
-    }: {
+    about: {
       headers?: Record<string, string>
       reason?: RefusalReason | RefusalCode
       client?: TokenClient | undefined
       scope?: string
     } = {},
   ) {
+    const { headers = {}, reason = code, client, scope } = about
     super(detail)
     this.code = code
     this.status = STATUSES[code]
@@ -109,14 +105,8 @@ const unavailable = (detail: string) =>
   new TokenRefused('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_S) } })
 
 /** Judges the access tokens of the authorization server for any service of the company. */
-export function createAccessTokens({
-  keys,
-  issuer,
-  resource,
-  resourceMetadata,
-  revocation,
-  clock = Date,
-}: AccessTokenOptions): AccessTokens {
+export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
+  const { keys, issuer, resource, resourceMetadata, revocation, clock = Date } = options
   const judge = rememberVerified({
     verify: createTokenVerification({ keys, issuer, audience: resource, clock }),
     keys,

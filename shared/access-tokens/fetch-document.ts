@@ -5,13 +5,9 @@
  */
 export async function fetchDocument(
   url: string,
-  {
-    headers,
-    limit_bytes,
-    timeout_ms,
-    signal,
-  }: { headers: Record<string, string>; limit_bytes: number; timeout_ms: number; signal?: AbortSignal },
+  options: { headers: Record<string, string>; limit_bytes: number; timeout_ms: number; signal?: AbortSignal },
 ): Promise<{ text: string; headers: { get(name: string): string | null } }> {
+  const { headers, limit_bytes, timeout_ms, signal } = options
   const deadline = AbortSignal.timeout(timeout_ms)
   const response = await fetch(url, {
     headers,

@@ -9,17 +9,13 @@ const TOKENS_REMEMBERED = 10_000
  * signing key, which may be withdrawn or replaced. Whether a token was revoked is never remembered: that is asked for
  * every request. Tokens themselves are not kept, only their SHA-256.
  */
-export function rememberVerified({
-  verify,
-  keys,
-  clock,
-  limit = TOKENS_REMEMBERED,
-}: {
+export function rememberVerified(parts: {
   verify: VerifyToken
   keys: SigningKeys
   clock: { now(): number }
   limit?: number
 }): VerifyToken {
+  const { verify, keys, clock, limit = TOKENS_REMEMBERED } = parts
   const remembered = new Map<string, TokenVerdict & { verdict: 'valid' }>()
 
   return async (text) => {

@@ -60,16 +60,7 @@ export interface RevocationFeed {
  * @param options.timeout_ms how long a poll may take; the next one begins after it.
  * @param options.pollEvery_ms the longest time from the start of a poll to the start of the next.
  */
-export function createRevocationFeed({
-  url,
-  issuer,
-  keys,
-  clock = Date,
-  monotonic = () => performance.now(),
-  log = { warn: (fields, text) => console.warn(text, fields) },
-  timeout_ms = TIMEOUT_MS,
-  pollEvery_ms = POLL_EVERY_MS,
-}: {
+export function createRevocationFeed(options: {
   url: string
   issuer: string
   keys: Pick<SigningKeys, 'find'>
@@ -79,6 +70,9 @@ export function createRevocationFeed({
   timeout_ms?: number
   pollEvery_ms?: number
 }): RevocationFeed {
+  const { url, issuer, keys, clock = Date, monotonic = () => performance.now() } = options
+  const { timeout_ms = TIMEOUT_MS, pollEvery_ms = POLL_EVERY_MS } = options
+  const { log = { warn: (fields, text) => console.warn(text, fields) } } = options
   const stopping = new AbortController()
   const madeAt_ms = createArrivals()
   let copy: Copy | undefined

@@ -50,19 +50,15 @@ export interface SigningKeys {
  * @param options.timeout_ms what a fetch may take.
  * @param options.refreshEvery_ms the time from a fetch that worked to the next.
  */
-export function createSigningKeys({
-  url,
-  clock = Date,
-  log = { warn: (fields, text) => console.warn(text, fields) },
-  timeout_ms = FETCH_TIMEOUT_MS,
-  refreshEvery_ms = REFRESH_EVERY_MS,
-}: {
+export function createSigningKeys(options: {
   url: string
   clock?: { now(): number }
   log?: { warn(fields: object, text: string): void }
   timeout_ms?: number
   refreshEvery_ms?: number
 }): SigningKeys {
+  const { url, clock = Date, timeout_ms = FETCH_TIMEOUT_MS, refreshEvery_ms = REFRESH_EVERY_MS } = options
+  const { log = { warn: (fields, text) => console.warn(text, fields) } } = options
   let keys: ReadonlyMap<string, { key: SigningKey; source: string }> = new Map()
   let loadedAt_ms: number | undefined
   const mayFetchUnknown = createAllowance(clock)

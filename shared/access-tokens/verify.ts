@@ -55,17 +55,13 @@ export const refused = (reason: RefusalReason, client?: TokenClient): TokenVerdi
 })
 
 /** Judges access tokens by RFC 9068 §4, except whether they were revoked. Never rejects. */
-export function createTokenVerification({
-  keys,
-  issuer,
-  audience,
-  clock,
-}: {
+export function createTokenVerification(parts: {
   keys: SigningKeys
   issuer: string
   audience: string
   clock: { now(): number }
 }): VerifyToken {
+  const { keys, issuer, audience, clock } = parts
   return async (text) => {
     const header = protectedHeader(text)
     if (!header) return refused('malformed')

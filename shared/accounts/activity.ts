@@ -160,15 +160,9 @@ function conditionsOf({ subject, userId, action }: ActivityFilter): [column: str
  */
 export async function listActivity(
   db: Queryable,
-  {
-    vendorId,
-    after,
-    limit,
-    from,
-    to,
-    ...filter
-  }: ActivityFilter & { vendorId: string; after?: ActivityPosition | undefined; limit: number },
+  query: ActivityFilter & { vendorId: string; after?: ActivityPosition | undefined; limit: number },
 ): Promise<{ records: ActivityRecord[]; next: ActivityPosition | null }> {
+  const { vendorId, after, limit, from, to, ...filter } = query
   const [[column, value] = ['a.vendor_id', vendorId], ...others] = conditionsOf(filter)
   const end = to && !(after && new Date(after[0]) < to) ? [to, 0] : (after ?? ['infinity', 0])
   // Rows are compared, and ordered, from the column on, so that only its index has the order: by another, Postgres might
@@ -234,13 +228,9 @@ function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
 /** Entries with these ids, or all after one of them, oldest first. Needs the rights of `integration_operator`. */
 export async function listEntries(
   db: Queryable,
-  {
-    after = 0,
-    since = new Date(0),
-    ids = null,
-    limit,
-  }: { after?: number; since?: Date; ids?: number[] | null; limit: number },
+  range: { after?: number; since?: Date; ids?: number[] | null; limit: number },
 ): Promise<ExportedEntry[]> {
+  const { after = 0, since = new Date(0), ids = null, limit } = range
   const { rows } = await db.raw(
     `select a.entry_id as "entryId", ${AT} as at, a.vendor_id as "vendorId", a.user_id as "userId", a.operator, a.action,
        a.subject, a.detail

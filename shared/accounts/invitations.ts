@@ -19,16 +19,15 @@ export async function replaceInvitation(
   transaction: Queryable,
   invitation: Invitation & { tokenHash: Buffer; invitedBy: string; createdAt: Date },
 ): Promise<void> {
-  const { vendorId, email } = invitation
-  await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
+  await withdrawInvitationTo(transaction, invitation)
   await transaction.raw(
     `insert into invitations (token_hash, vendor_id, user_id, email, name, role, invited_by, created_at, expires_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       invitation.tokenHash,
-      vendorId,
+      invitation.vendorId,
       invitation.userId,
-      email,
+      invitation.email,
       invitation.name,
       invitation.role,
       invitation.invitedBy,

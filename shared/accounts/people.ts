@@ -1,5 +1,6 @@
-import { unusableHash } from '#shared/accounts/passwords.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { isLinked } from './openid-identities.ts'
+import { unusableHash } from './passwords.ts'
 
 export type Role = 'owner' | 'admin' | 'member'
 export type MembershipStatus = 'active' | 'suspended'
@@ -146,18 +147,18 @@ export async function changePassword(
     [passwordHash, userId, before],
   )
   if (rowCount !== 1) return undefined
-  const { rows } = await transaction.raw(
-    'delete from sessions where user_id = ? and token_hash <> ? returning session_id as "sessionId"',
-    [userId, keep],
-  )
-  return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
+  return endSessions(transaction, userId, keep)
 }
 
-/** Ends every session of the user; effective from the next request. Returns the sessions' ids. */
-export async function endSessions(db: Queryable, userId: string): Promise<string[]> {
+/** Ends the user's sessions, but that of token hash `keep`; effective from the next request. Returns their ids. */
+export async function endSessions(
+  db: Queryable,
+  userId: string,
+  keep: Buffer = Buffer.alloc(0),
+): Promise<string[]> {
   const { rows } = await db.raw(
-    'delete from sessions where user_id = ? returning session_id as "sessionId"',
-    [userId],
+    'delete from sessions where user_id = ? and token_hash <> ? returning session_id as "sessionId"',
+    [userId, keep],
   )
   return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
 }
@@ -173,8 +174,7 @@ export async function endAccountWithoutCompany(transaction: Queryable, userId: s
   await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
   if ((await listMemberships(transaction, userId)).length > 0) return []
   const ended = await endSessions(transaction, userId)
-  const linked = await transaction.raw('select from openid_identities where user_id = ? limit 1', [userId])
-  if (linked.rows.length > 0) return ended
+  if (await isLinked(transaction, userId)) return ended
   await transaction.raw('update users set email = null, password_hash = ? where user_id = ?', [
     unusableHash(),
     userId,

@@ -46,18 +46,14 @@ class NoSuchClient extends Error {}
  */
 export async function revokeClient(
   revocation: Revocation,
-  {
-    vendorId,
-    clientId,
-    revokedBy,
-    because = async () => ({}),
-  }: {
+  client: {
     vendorId: string
     clientId: string
     revokedBy: Actor | null
     because?: (transaction: Queryable) => Promise<Record<string, unknown>>
   },
 ): Promise<ClientRecord | undefined> {
+  const { vendorId, clientId, revokedBy, because = async () => ({}) } = client
   try {
     return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
       const reason = await because(transaction)
@@ -66,14 +62,14 @@ export async function revokeClient(
         clientId,
         revokedBy: userIdOf(revokedBy),
       })
-      const client = await findClient(transaction, { vendorId, clientId })
+      const found = await findClient(transaction, { vendorId, clientId })
       // Thrown, since a normal return counts as revoked.
-      if (!client) throw new NoSuchClient()
+      if (!found) throw new NoSuchClient()
       if (changed) {
-        const detail = { name: client.name, ...reason }
+        const detail = { name: found.name, ...reason }
         await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
       }
-      return client
+      return found
     })
   } catch (error) {
     if (error instanceof NoSuchClient) return undefined

@@ -1,4 +1,8 @@
-import { CALLBACK_URL_PROBLEMS } from './callback-url-problems.ts'
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from './callback-url-problems.ts'
+
+const callbackUrlProblems = Object.fromEntries(
+  Object.entries(CALLBACK_URL_PROBLEMS).map(([code, { title }]) => [code, { status: 422, title }]),
+) as Record<CallbackUrlProblemCode, { status: 422; title: string }>
 
 /**
  * Every problem that the resource API can answer with (RFC 9457), with its status and title. The key is `code`, which
@@ -31,7 +35,7 @@ export const PROBLEMS = {
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
   invalid_input: { status: 422, title: 'The input is not valid' },
-  ...CALLBACK_URL_PROBLEMS,
+  ...callbackUrlProblems,
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with a different body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Something went wrong on our side' },

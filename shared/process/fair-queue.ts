@@ -27,13 +27,8 @@ interface Waiting {
  * A fair queue, keyed. Keys take turns, and within a key the first comes first. When the queue is full,
  * a newcomer takes the place of the last one of the key that has the most waiting, if its own key has fewer.
  */
-export function createFairQueue({
-  atOnce,
-  atOncePerKey = Number.POSITIVE_INFINITY,
-  waitingMax,
-  wait_ms,
-  refusal,
-}: FairQueueOptions): FairQueue {
+export function createFairQueue(options: FairQueueOptions): FairQueue {
+  const { atOnce, atOncePerKey = Number.POSITIVE_INFINITY, waitingMax, wait_ms, refusal } = options
   const inside = new Map<string, number>()
   /** By key, in the order in which the keys take turns. */
   const queues = new Map<string, Waiting[]>()

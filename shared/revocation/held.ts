@@ -71,15 +71,7 @@ export async function insertLostTokens(db: Queryable, jtis: readonly string[]): 
  * @param options.nonce Key and value of what the server still has unless it was flushed meanwhile.
  * @throws Broken when that is not known within `deadline_ms`, or before `stopping`; rejects when Redis fails.
  */
-export async function judgePromoted({
-  redis,
-  db,
-  server,
-  nonce: [nonceKey, nonce],
-  deadline_ms,
-  monotonic,
-  stopping,
-}: {
+export async function judgePromoted(parts: {
   redis: Redis
   db: Queryable
   server: string
@@ -88,6 +80,8 @@ export async function judgePromoted({
   monotonic: () => number
   stopping: AbortSignal | undefined
 }): Promise<Verdict> {
+  const { redis, db, server, deadline_ms, monotonic, stopping } = parts
+  const [nonceKey, nonce] = parts.nonce
   const end_ms = monotonic() + deadline_ms
   for await (const entries of heldEntries(redis, server)) {
     const lost = await lostAmong(db, entries).catch(fromPostgres)

@@ -219,12 +219,8 @@ async function markServer(
 }
 
 /** What this process has seen of the server that Postgres names. */
-function createNaming({
-  db,
-  timings,
-  clock,
-  monotonic,
-}: Required<Pick<ReconcilerOptions, 'db' | 'timings' | 'clock' | 'monotonic'>>) {
+function createNaming(parts: Required<Pick<ReconcilerOptions, 'db' | 'timings' | 'clock' | 'monotonic'>>) {
+  const { db, timings, clock, monotonic } = parts
   let seen: { named: NamedServer; at_ms: number } | undefined
   return {
     /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */

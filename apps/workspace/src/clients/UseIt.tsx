@@ -42,13 +42,16 @@ export function UseIt({ client: { clientId, scopes, keyThumbprint }, title = 'Us
 }
 
 const TAB =
-  'tabs-tab data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined'
+  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2 hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined'
 
 /** A first call, ready to paste, and the settings that every program of the documentation reads. */
 export const AccessCode = ({ access }: { access: Access }) => (
   <>
-    <Tabs.Root className="tabs" defaultValue="curl">
-      <Tabs.List className="tabs-list" aria-label="Ready to use">
+    <Tabs.Root className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-2.5" defaultValue="curl">
+      <Tabs.List
+        className="flex gap-1 overflow-x-auto shadow-[inset_0_-1px_0_var(--line)] [scrollbar-width:none]"
+        aria-label="Ready to use"
+      >
         <Tabs.Trigger className={TAB} value="curl">
           curl
         </Tabs.Trigger>
