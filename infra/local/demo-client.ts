@@ -23,17 +23,13 @@ export interface DemoClient {
  * Makes sure that there is a demo client, which may read Acme's analytics. A revoked one stays. A new one is created
  * only if `replace` is set.
  */
-export async function demoClient({
-  db,
-  dataDir,
-  secrets,
-  replace,
-}: {
+export async function demoClient(parts: {
   db: Database
   dataDir: DataDir
   secrets: LocalSecrets
   replace: boolean
 }): Promise<DemoClient> {
+  const { db, dataDir, secrets, replace } = parts
   const { demoClient: client } = replace ? await replaceDemoClient(dataDir, secrets) : secrets
   const [stored] = await readClientCredentials(db, [client.clientId])
   if (!stored) {

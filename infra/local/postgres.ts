@@ -42,13 +42,8 @@ export interface PostgresPrograms {
  * Starts the Postgres of the npm package on loopback, initialising `directory` at the first start.
  * @throws Failure with the server's last output if it does not start.
  */
-export async function startPostgres({
-  directory,
-  port,
-  password,
-  settings = {},
-  programs,
-}: LocalPostgresOptions): Promise<LocalPostgres> {
+export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
+  const { directory, port, password, settings = {}, programs } = options
   const { initdb, postgres } = programs ?? (await binaries())
   if (!(await initialisedBy(directory, postgres))) await initialise(initdb, directory, password)
   const flags = Object.entries({
@@ -128,22 +123,10 @@ async function initialise(initdb: string, directory: string, password: string): 
   await writeFile(passwordFile, password, { mode: 0o600 })
   await giveAway(unfinished, passwordFile)
   try {
-    const [command, ...args] = await unprivileged(
-      [
-        initdb,
-        '-D',
-        unfinished,
-        '-U',
-        'postgres',
-        '-E',
-        'UTF8',
-        '--locale=C.UTF-8',
-        '--auth=scram-sha-256',
-        `--pwfile=${passwordFile}`,
-      ],
-      initdb,
-      directory,
-    )
+    const encoding = ['--encoding=UTF8', '--locale=C.UTF-8']
+    const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+    const program = [initdb, `--pgdata=${unfinished}`, ...encoding, ...login]
+    const [command, ...args] = await unprivileged(program, initdb, directory)
     await run(command as string, args, { cwd: dirname(directory), env: storeEnvironment() })
     await rm(directory, { recursive: true, force: true })
     await rename(unfinished, directory)

@@ -189,12 +189,7 @@ async function asOwner<T>(
   work: (db: Database) => Promise<T>,
   activityLog = (_entry: object): void => {},
 ): Promise<T> {
-  const db = createPostgres({
-    url,
-    poolSize: 1,
-    applicationName: 'integration-local',
-    activityLog,
-  })
+  const db = createPostgres({ url, poolSize: 1, applicationName: 'integration-local', activityLog })
   try {
     return await work(db)
   } finally {
@@ -230,16 +225,9 @@ const OF_OTHER_SERVICE = {
 async function startServices(
   parts: Parts,
   { settings, say, output, signal, watch, inspect }: LocalStackOptions,
-  {
-    stores,
-    keyEncryptionKey,
-    auditFile,
-    ends,
-  }: Pick<LocalStack, 'stores' | 'auditFile'> & {
-    keyEncryptionKey: string
-    ends: ExitWatch
-  },
+  about: Pick<LocalStack, 'stores' | 'auditFile'> & { keyEncryptionKey: string; ends: ExitWatch },
 ): Promise<LocalStack['services']> {
+  const { stores, keyEncryptionKey, auditFile, ends } = about
   const env = (service: 'auth' | 'api') => ({
     ...Object.fromEntries(
       Object.entries(settings.serviceEnv).filter(([name]) => !OF_OTHER_SERVICE[service].test(name)),

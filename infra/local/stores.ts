@@ -97,14 +97,8 @@ const nothingToStop = { stop: async () => {}, kill: async () => {} }
 
 export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Promise<PostgresStore> {
   const directory = dataDir.at('postgres')
-  const server = await onFreePort((port) =>
-    startPostgres({
-      directory,
-      port,
-      password: secrets.postgres.postgres,
-      settings: { max_connections: MAX_CONNECTIONS },
-    }),
-  )
+  const own = { password: secrets.postgres.postgres, settings: { max_connections: MAX_CONNECTIONS } }
+  const server = await onFreePort((port) => startPostgres({ directory, port, ...own }))
   try {
     await createDatabase(server.url('postgres'))
   } catch (error) {
@@ -112,12 +106,8 @@ export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Prom
     throw error
   }
   say(`Postgres: on 127.0.0.1:${server.port}`)
-  return {
-    ...postgresAt(server.url(DATABASE), secrets),
-    ended: server.ended,
-    stop: server.stop,
-    kill: server.kill,
-  }
+  const { ended, stop, kill } = server
+  return { ...postgresAt(server.url(DATABASE), secrets), ended, stop, kill }
 }
 
 export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {

@@ -1,52 +1,113 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { getToken, type Installation, revokeToken } from './installation.ts'
-import type { Verifier } from './verifiers.ts'
+import got from 'got'
+import { decodeJwt } from 'jose'
+import { createAccessTokens, TokenRefused } from '#shared/access-tokens/access-tokens.ts'
+import { createRevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
+import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
+
+/** One way to learn that a token was revoked. */
+export interface Verifier {
+  name: string
+  /** From the reply to a revocation to the first request that must be refused. */
+  promised_ms: number
+  /** Whether it accepts the token now. @throws Error when it can tell neither. */
+  accepts(token: string): Promise<boolean>
+}
+
+type Credentials = { client_id: string; client_secret: string }
 
 const POLL_EVERY_MS = 20
 /** Later than any verifier has promised to refuse. */
 const GIVE_UP_MS = 15_000
 /** Rounds begin at any moment between two polls of a page. */
 const PAUSE_MAX_MS = 1_000
+const TIMEOUT_MS = 10_000
 
-/** How long one verifier took, round by round. */
-export interface Result {
-  name: string
-  promised_ms: number
-  /** From the reply to each revocation to the beginning of the last request that was accepted; 0: none was. */
-  took_ms: number[]
+const http = got.extend({
+  throwHttpErrors: false,
+  followRedirect: false,
+  retry: { limit: 0 },
+  timeout: { request: TIMEOUT_MS },
+})
+
+/** Reads the metadata (RFC 8414) below a base URL. @throws Error that says what is wrong with the URL. */
+export async function discover(baseUrl: string): Promise<Record<string, string>> {
+  const url = `${baseUrl}/.well-known/oauth-authorization-server`
+  const { statusCode, body } = await http(url)
+  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}, not 200.`)
+  const metadata = JSON.parse(body)
+  // RFC 8414 §3.3. The secret goes to the endpoints that this document names.
+  if (metadata.issuer === baseUrl) return metadata
+  throw new Error(`${url} is of another issuer, ${metadata.issuer}. Give that as the base URL.`)
+}
+
+/** Returns the body of a 200. @throws Error with what the endpoint said otherwise. */
+async function post(url = '', form: Credentials & Record<string, string>): Promise<string> {
+  const { statusCode, body } = await http.post(url, { form })
+  if (statusCode === 200) return body
+  throw new Error(`${url} answered ${statusCode}: ${body.slice(0, 200)}`)
+}
+
+/** @throws Error with what the token endpoint said. */
+export async function getToken({ token_endpoint }: Record<string, string>, client: Credentials) {
+  const grant = { grant_type: 'client_credentials', scope: 'analytics:read' }
+  const { access_token } = JSON.parse(await post(token_endpoint, { ...grant, ...client }))
+  return access_token as string
+}
+
+/** The resource API: accepts a token if it answers the read of its company's daily figures. */
+export async function apiAccepts(apiUrl: string, token: string): Promise<boolean> {
+  const { vendor_id } = decodeJwt<{ vendor_id: string }>(token)
+  const headers = { authorization: `Bearer ${token}` }
+  const { statusCode, body } = await http(`${apiUrl}/v1/analytics/${vendor_id}/daily`, { headers })
+  if (statusCode === 401 || statusCode === 200) return statusCode === 200
+  throw new Error(`The API answered ${statusCode} to a daily read: ${body.slice(0, 200)}`)
+}
+
+/** RFC 7662, by a service that the operator registered. */
+export const introspectionAccepts = async (url: string | undefined, service: Credentials, token: string) =>
+  JSON.parse(await post(url, { token, ...service })).active === true
+
+/** Any service that installs the package: it polls the page of revocations and makes no request for a token. */
+export async function startPackage(metadata: Record<string, string>, resource: string) {
+  const { issuer = '', jwks_uri = '', revocations_uri = '' } = metadata
+  const log = { warn() {} }
+  const keys = createSigningKeys({ url: jwks_uri, log })
+  const revocation = createRevocationFeed({ url: revocations_uri, issuer, keys, log })
+  await keys.start()
+  await revocation.start()
+  const tokens = createAccessTokens({ keys, revocation, issuer, resource })
+  return async (token: string): Promise<boolean> => {
+    try {
+      await tokens.requireLive(await tokens.verify({ kind: 'token', token }))
+      return true
+    } catch (error) {
+      if (error instanceof TokenRefused && error.status === 401) return false
+      throw error
+    }
+  }
 }
 
 /**
- * Gets a token, waits until every verifier accepts it, revokes it, and asks each of them until it refuses it; `count`
- * times.
- * @param options.progress called with the number of rounds that are over.
+ * Gets a token, waits until every verifier accepts it, revokes it, and asks each of them until it refuses it.
+ * Returns for each how long it took from the reply to the beginning of the last request that was accepted; 0: none was.
  * @throws Error when a good token is refused, or a revoked one still accepted after 15 s.
  */
-export async function checkRevocation(
-  installation: Installation,
+export async function revokeOnce(
+  metadata: Record<string, string>,
+  client: Credentials,
   verifiers: readonly Verifier[],
-  { count, progress }: { count: number; progress(rounds: number): void },
-): Promise<Result[]> {
-  const results = verifiers.map(({ name, promised_ms }): Result => ({ name, promised_ms, took_ms: [] }))
-  for (let round = 1; round <= count; round += 1) {
-    await sleep(Math.random() * PAUSE_MAX_MS)
-    const token = await getToken(installation)
-    for (const { name, accepts } of verifiers)
-      if (!(await accepts(token))) throw new Error(`A token that was not revoked is refused: ${name}.`)
-    await revokeToken(installation, token)
-    const repliedAt_ms = performance.now()
-    const took = await Promise.all(verifiers.map((verifier) => untilRefused(verifier, token, repliedAt_ms)))
-    for (const [i, { took_ms }] of results.entries()) took_ms.push(took[i] ?? 0)
-    progress(round)
-  }
-  return results
+): Promise<number[]> {
+  await sleep(Math.random() * PAUSE_MAX_MS)
+  const token = await getToken(metadata, client)
+  for (const { name, accepts } of verifiers)
+    if (!(await accepts(token))) throw new Error(`A token that was not revoked is refused: ${name}.`)
+  await post(metadata.revocation_endpoint, { token, ...client })
+  const repliedAt_ms = performance.now()
+  return Promise.all(verifiers.map((verifier) => untilRefused(verifier, token, repliedAt_ms)))
 }
 
-async function untilRefused(
-  { name, accepts }: Verifier,
-  token: string,
-  repliedAt_ms: number,
-): Promise<number> {
+async function untilRefused({ name, accepts }: Verifier, token: string, repliedAt_ms: number) {
   for (let took_ms = 0; ; await sleep(POLL_EVERY_MS)) {
     const began_ms = performance.now() - repliedAt_ms
     if (began_ms > GIVE_UP_MS) throw new Error(`A revoked token is still accepted after 15 s: ${name}.`)
@@ -54,29 +115,3 @@ async function untilRefused(
     took_ms = began_ms
   }
 }
-
-/** Whether a verifier accepted a revoked token for longer than it has promised. */
-export const isLate = ({ promised_ms, took_ms }: Result): boolean => Math.max(...took_ms) > promised_ms
-
-/** A row for each verifier, as a Markdown table that also reads well in a terminal. */
-export function resultsTable(results: readonly Result[]): string {
-  const header = ['verifier', 'median', 'worst', 'promised', 'count']
-  const rows = results.map(({ name, promised_ms, took_ms }) => {
-    const sorted = [...took_ms].sort((a, b) => a - b)
-    const median_ms = sorted[Math.floor(sorted.length / 2)] ?? 0
-    const durations = [median_ms, sorted.at(-1) ?? 0, promised_ms].map(seconds)
-    return [name, ...durations, String(took_ms.length)]
-  })
-  const widths = header.map((title, i) =>
-    Math.max(...[header, ...rows].map((row) => row[i]?.length ?? 0), title.length),
-  )
-  const line = (row: string[]) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
-  return [
-    line(header),
-    `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`,
-    ...rows.map(line),
-  ].join('\n')
-}
-
-const seconds = (duration_ms: number): string =>
-  duration_ms === 0 ? 'at once' : `${(duration_ms / 1_000).toFixed(2)} s`

@@ -1,5 +1,4 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { isLinked } from './openid-identities.ts'
 import { unusableHash } from './passwords.ts'
 
 export type Role = 'owner' | 'admin' | 'member'
@@ -174,7 +173,8 @@ export async function endAccountWithoutCompany(transaction: Queryable, userId: s
   await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
   if ((await listMemberships(transaction, userId)).length > 0) return []
   const ended = await endSessions(transaction, userId)
-  if (await isLinked(transaction, userId)) return ended
+  const linked = await transaction.raw('select from openid_identities where user_id = ? limit 1', [userId])
+  if (linked.rows.length > 0) return ended
   await transaction.raw('update users set email = null, password_hash = ? where user_id = ?', [
     unusableHash(),
     userId,

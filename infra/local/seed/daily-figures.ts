@@ -19,19 +19,14 @@ const CLOSING_TIME = Temporal.PlainTime.from('23:52:40')
  * Returns a company's figures from `from` through today in its own time zone. Today's figures go up to `now` (Unix time
  * in milliseconds). The same company and day always give the same figures.
  */
-export function dailyFigures({
-  vendorId,
-  timezone,
-  trade,
-  from,
-  now,
-}: {
+export function dailyFigures(company: {
   vendorId: string
   timezone: string
   trade: DemoTrade
   from: Temporal.PlainDate
   now: number
 }): ReportedDay[] {
+  const { vendorId, timezone, trade, from, now } = company
   const today = dateAt(now, timezone)
   const days: ReportedDay[] = []
   for (let date = from; Temporal.PlainDate.compare(date, today) <= 0; date = date.add({ days: 1 })) {

@@ -40,15 +40,12 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
  * Adds missing demo companies, people and days. Changes nothing that exists.
  * @param password for new people. If undefined, one is generated and returned.
  */
-export async function seed({
-  db,
-  clock,
-  password,
-}: {
+export async function seed(parts: {
   db: Database
   clock: Clock
   password: string | undefined
 }): Promise<SeedResult> {
+  const { db, clock, password } = parts
   return db.transaction(async (transaction) => {
     await transaction.raw(`select pg_advisory_xact_lock(hashtext('demo seed'))`)
     const passwords = createDemoPassword(password)

@@ -41,8 +41,10 @@ export function UseIt({ client: { clientId, scopes, keyThumbprint }, title = 'Us
   )
 }
 
-const TAB =
-  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2 hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined'
+const TAB = [
+  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2',
+  'hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined',
+].join(' ')
 
 /** A first call, ready to paste, and the settings that every program of the documentation reads. */
 export const AccessCode = ({ access }: { access: Access }) => (
