@@ -1,10 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { sha256Of, step } from './release-step.ts'
+import { type Source, sha256Of, step } from './release-step.ts'
 
 /** The parts of npm's CycloneDX document that depend on what is shipped. */
 export interface Bill {
-  metadata: { component: object }
+  serialNumber: string
+  metadata: { timestamp: string; component: object }
   components: { 'bom-ref': string; properties?: { name: string }[] }[]
   dependencies: { ref: string; dependsOn: string[] }[]
 }
@@ -31,11 +32,20 @@ export async function bundledIn(tree: string): Promise<Set<string>> {
   )
 }
 
+/** Returns a UUID of version 8 with bits of the hash, so that each document has a number of its own, always the same. */
+const serialNumber = (sha256: string): string =>
+  `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-8${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`
+
 /**
- * Writes the bill of a file beside it. npm's own mark for development is left out, because it is also on a shipped
- * package that a development package needs.
+ * Writes the bill of a file beside it, with the commit's time. npm's own mark for development is left out, because it is
+ * also on a shipped package that a development package needs.
  */
-export async function writeBill(file: string, packages: Set<string>, whole: Bill): Promise<void> {
+export async function writeBill(
+  file: string,
+  packages: Set<string>,
+  whole: Bill,
+  { time_s }: Pick<Source, 'time_s'>,
+): Promise<void> {
   const components = whole.components
     .filter((component) => packages.has(component['bom-ref']))
     .map(({ properties = [], ...component }) => ({
@@ -49,12 +59,17 @@ export async function writeBill(file: string, packages: Set<string>, whole: Bill
   const dependencies = whole.dependencies
     .filter(({ ref }, i) => i === 0 || packages.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => packages.has(other)) }))
-  const component = {
-    ...whole.metadata.component,
-    type: 'application',
-    name: basename(file),
-    hashes: [{ alg: 'SHA-256', content: await sha256Of(file) }],
+  const content = await sha256Of(file)
+  const metadata = {
+    ...whole.metadata,
+    timestamp: new Date(time_s * 1_000).toISOString(),
+    component: {
+      ...whole.metadata.component,
+      type: 'application',
+      name: basename(file),
+      hashes: [{ alg: 'SHA-256', content }],
+    },
   }
-  const bill = { ...whole, metadata: { ...whole.metadata, component }, components, dependencies }
+  const bill = { ...whole, serialNumber: serialNumber(content), metadata, components, dependencies }
   await writeFile(`${file}.cdx.json`, JSON.stringify(bill, null, 2))
 }

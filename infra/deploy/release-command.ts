@@ -5,21 +5,24 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Failure } from '../local/failure.ts'
 import { bundledIn, installedBy, wholeBill, writeBill } from './release-bill.ts'
-import { type Bases, findBases, writeImages } from './release-images.ts'
+import { type Bases, findBases, type Image, writeImages } from './release-images.ts'
 import { writeProvenance, writeSums } from './release-provenance.ts'
-import { findMinisign, sign } from './release-signature.ts'
+import { findMinisign, type KeyPair, sign } from './release-signature.ts'
 import { type Source, step } from './release-step.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const USAGE = 'Usage: npm run release -- --key FILE (--base IMAGE --web-base IMAGE | --no-images) [FOLDER]'
+const USAGE =
+  'Usage: npm run release -- --key FILE --public-key FILE (--base IMAGE --web-base IMAGE | --no-images) [FOLDER]'
 const SHIPPED = 'CHANGELOG.md README.md package.json package-lock.json apps infra shared node_modules'.split(
   ' ',
 )
+const UNRELEASED = 'not yet released'
+const HEADING = new RegExp(`^## (\\S+), ${UNRELEASED}$`, 'gm')
 const CHANGELOGS = ['CHANGELOG.md', 'apps/api/discovery/docs/pages/changelog.md'] as const
 
 interface Request {
   folder: string
-  key: string
+  keys: KeyPair
   /** Undefined if the images are left out. */
   images: { node: string; web: string } | undefined
 }
@@ -35,40 +38,56 @@ function readRequest(args: string[]): Request {
     allowPositionals: true,
     options: {
       key: { type: 'string' },
+      'public-key': { type: 'string' },
       base: { type: 'string' },
       'web-base': { type: 'string' },
       'no-images': { type: 'boolean' },
     },
   })
-  const { key, base: node, 'web-base': web, 'no-images': without } = values
+  const { key, 'public-key': publicKey, base: node, 'web-base': web, 'no-images': without } = values
   const images = node && web ? { node, web } : undefined
-  if (!key || positionals.length > 1 || Boolean(images) === Boolean(without)) throw new Failure(USAGE)
-  return { folder: resolve(positionals[0] ?? join(ROOT, 'release')), key: resolve(key), images }
+  if (!key || !publicKey || positionals.length > 1 || Boolean(images) === Boolean(without))
+    throw new Failure(USAGE)
+  const keys = { key: resolve(key), publicKey: resolve(publicKey) }
+  return { folder: resolve(positionals[0] ?? join(ROOT, 'release')), keys, images }
 }
+
+const git = (...args: string[]): Promise<string> => step(ROOT, 'git', ...args)
 
 /**
  * Finds the commit to release.
  * @throws Failure if it is not exactly what a tag named after its version holds, or its changelogs do not name it.
  */
-async function findCommit(): Promise<{ source: Omit<Source, 'tree'>; notes: string }> {
-  const git = (...args: string[]) => step(ROOT, 'git', ...args)
+async function findCommit(): Promise<Omit<Source, 'tree'>> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   if (await git('status', '--porcelain'))
     throw new Failure('The working tree has changes that are not committed: commit or remove them first.')
   if (!(await git('tag', '--points-at', 'HEAD')).split('\n').includes(version))
     throw new Failure(`The commit has no tag ${version}, its version in package.json: git tag -a ${version}`)
-  const [notes = ''] = await Promise.all(CHANGELOGS.map((file) => topOf(file, version)))
-  const [commit = '', time_s = ''] = (await git('show', '-s', '--format=%H %ct')).split(' ')
-  return { source: { version, commit, time_s }, notes }
+  for (const file of CHANGELOGS) {
+    const [heading] = /^## .*$/m.exec(await readFile(join(ROOT, file), 'utf8')) ?? ['nothing']
+    if (heading !== `## ${version}, ${UNRELEASED}`)
+      throw new Failure(`${file} begins with "${heading}", not with "## ${version}, ${UNRELEASED}".`)
+  }
+  return { version, commit: await git('rev-parse', 'HEAD'), time_s: await timeOf('HEAD') }
 }
 
-/** The top section of a changelog, which must be headed by the version and a day. */
-async function topOf(file: string, version: string): Promise<string> {
-  const [, notes = ''] = (await readFile(join(ROOT, file), 'utf8')).split(/^(?=## )/m)
-  const [heading = ''] = notes.split('\n', 1)
-  const [named, day = ''] = heading.slice('## '.length).split(', ')
-  if (named !== version || !/^\d{4}-\d\d-\d\d$/.test(day))
-    throw new Failure(`${file} begins with "${heading}", not with "## ${version}, " and the day of release.`)
+const timeOf = async (commit: string): Promise<number> =>
+  Number(await git('log', '-1', '--format=%ct', commit))
+
+/** Gives each version in the changelogs the day of its tag's commit. Returns the section of the newest one. */
+async function dateChangelogs(tree: string): Promise<string> {
+  const [notes = ''] = await Promise.all(
+    CHANGELOGS.map(async (file) => {
+      let text = await readFile(join(tree, file), 'utf8')
+      for (const [heading, version = ''] of text.matchAll(HEADING)) {
+        const day = new Date((await timeOf(version)) * 1_000).toISOString().slice(0, 'yyyy-mm-dd'.length)
+        text = text.replace(heading, `## ${version}, ${day}`)
+      }
+      await writeFile(join(tree, file), text)
+      return text.split(/^(?=## )/m)[1] ?? ''
+    }),
+  )
   return notes
 }
 
@@ -85,18 +104,28 @@ async function pack({ tree, version, time_s }: Source, file: string): Promise<vo
     '--hard-dereference',
     // npm's own notes differ between its versions.
     '--exclude=node_modules/.package-lock.json',
+    // Only building the screens needs it.
+    '--exclude=apps/workspace/src/api/openapi.d.ts',
     `--transform=s,^,integration-access-service-${version}/,S`,
   ]
   await step(tree, 'tar', ...options, ...SHIPPED)
 }
 
-/** Installs and builds the commit in a folder of its own, and writes everything but the provenance into `folder`. */
-async function build(source: Source, bases: Bases | undefined, folder: string): Promise<void> {
+/**
+ * Installs and builds the commit in a folder of its own, and writes the files that are installed, with their bills, into
+ * `folder`. Returns the images and what is new in the release.
+ */
+async function build(
+  source: Source,
+  bases: Bases | undefined,
+  folder: string,
+): Promise<{ images: Image[]; changes: string }> {
   const { tree, version, commit } = source
   const archive = join(tree, 'source.tar')
-  await step(ROOT, 'git', '-c', 'tar.umask=0022', 'archive', '--format=tar', `--output=${archive}`, commit)
+  await git('-c', 'tar.umask=0022', 'archive', '--format=tar', `--output=${archive}`, commit)
   await step(tree, 'tar', '--extract', `--file=${archive}`)
   await rm(archive)
+  const changes = await dateChangelogs(tree)
   say('Installing the packages, building the screens')
   await step(tree, 'npm', 'ci', '--prefer-offline')
   await step(tree, 'npm', 'run', 'build')
@@ -110,30 +139,38 @@ async function build(source: Source, bases: Bases | undefined, folder: string): 
   )
   await pack(source, file)
   const installed = installedBy(await readFile(join(tree, 'node_modules/.package-lock.json'), 'utf8'))
-  await writeBill(file, new Set([...installed, ...(await bundledIn(tree))]), whole)
-  if (!bases) return
-  say('Building the images')
-  await writeImages(source, bases, folder, whole)
+  await writeBill(file, new Set([...installed, ...(await bundledIn(tree))]), whole, source)
+  if (bases) say('Building the images')
+  return { images: bases ? await writeImages(source, bases, folder, whole) : [], changes }
 }
 
-async function release({ folder, key, images }: Request): Promise<string> {
-  const { source, notes } = await findCommit()
-  const { version, commit } = source
+/** Returns the key of a public key's file, whose first line is a comment. */
+const publicKeyIn = async (file: string): Promise<string> =>
+  (await readFile(file, 'utf8')).trim().split('\n').at(-1) ?? ''
+
+async function release({ folder, keys, images }: Request): Promise<string> {
+  const commit = await findCommit()
+  const { version } = commit
   const target = join(folder, version)
-  if (!existsSync(key)) throw new Failure(`There is no key ${key}: make one with "minisign -G -s ${key}".`)
+  for (const file of Object.values(keys))
+    if (!existsSync(file))
+      throw new Failure(
+        `There is no key ${file}: make a pair with "minisign -G -s ${keys.key} -p ${keys.publicKey}".`,
+      )
   if (existsSync(target)) throw new Failure(`${target} is there already: remove it, or name another folder.`)
   const bases = images && (await findBases(ROOT, images.node, images.web))
   const minisign = await findMinisign(say)
-  const started = new Date()
   await mkdir(folder, { recursive: true })
   const unfinished = await mkdtemp(join(folder, '.unfinished-'))
   const tree = await mkdtemp(join(tmpdir(), 'integration-access-release-'))
   try {
-    await build({ ...source, tree }, bases, unfinished)
+    const source = { ...commit, tree }
+    const built = await build(source, bases, unfinished)
+    const notes = `${built.changes}The public key of the signature:\n\n    ${await publicKeyIn(keys.publicKey)}\n`
     await writeFile(join(unfinished, 'release-notes.md'), notes)
-    await writeProvenance({ ...source, tree }, bases, started, unfinished)
+    await writeProvenance(source, { bases, images: built.images }, unfinished)
     const sums = await writeSums(unfinished)
-    await sign(minisign, sums, key, `integration-access-service ${version}, commit ${commit}`)
+    await sign(minisign, sums, keys, `integration-access-service ${version}, commit ${source.commit}`)
     await chmod(unfinished, 0o755)
     await rename(unfinished, target)
     return target

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../local/child.ts'
 import { Failure } from '../local/failure.ts'
@@ -36,13 +37,24 @@ export async function findBases(cwd: string, node: string, web: string): Promise
   return { node: await find(node), web: await find(web) }
 }
 
-/** Builds the four images, and writes each into the folder as an OCI archive with its bill. Returns their files. */
+/** The digest of an image's manifest, by which registries know it. */
+export interface Image {
+  name: string
+  digest: string
+}
+
+/**
+ * Builds the four images, and writes each into the folder as an OCI archive with its bill, and images.yaml with their
+ * digests for Kustomize. Returns them.
+ */
 export async function writeImages(
-  { tree, version, time_s }: Source,
+  source: Source,
   bases: Bases,
   folder: string,
   whole: Bill,
-): Promise<void> {
+): Promise<Image[]> {
+  const { tree, version, time_s } = source
+  const images: Image[] = []
   for (const name of ['auth', 'api', 'operator', 'web']) {
     const base = name === 'web' ? bases.web : bases.node
     const image = `integration-${name}:${version}`
@@ -50,10 +62,18 @@ export async function writeImages(
     const containerfile = `infra/deploy/Containerfile.${name}`
     const options = ['--pull=never', '--format=oci', `--timestamp=${time_s}`, `--build-arg=BASE=${base.name}`]
     await step(tree, 'buildah', 'bud', ...options, '-f', containerfile, '-t', image, '.')
-    await step(tree, 'buildah', 'push', image, `oci-archive:${file}:${image}`)
+    const digestFile = join(tree, `${name}.digest`)
+    await step(tree, 'buildah', 'push', `--digestfile=${digestFile}`, image, `oci-archive:${file}:${image}`)
+    images.push({ name: `integration-${name}`, digest: (await readFile(digestFile, 'utf8')).trim() })
     const packages = name === 'web' ? await bundledIn(tree) : await installedIn(tree, image)
-    await writeBill(file, packages, whole)
+    await writeBill(file, packages, whole, source)
   }
+  const lines = images.map(
+    ({ name, digest }) =>
+      `  - { name: ${name}, newName: registry.example.com/${name}, digest: '${digest}' }\n`,
+  )
+  await writeFile(join(folder, 'images.yaml'), `images:\n${lines.join('')}`)
+  return images
 }
 
 async function installedIn(cwd: string, image: string): Promise<Set<string>> {

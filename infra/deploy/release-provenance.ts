@@ -1,26 +1,26 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Bases } from './release-images.ts'
+import type { Bases, Image } from './release-images.ts'
 import { type Source, sha256Of, step } from './release-step.ts'
 
 const NAME = 'integration-access-service'
 
 /**
- * Writes provenance.json about every file in the folder: an in-toto statement with a SLSA v1 provenance. It claims
- * build level 1: the builder is this command, on a machine that no one else vouches for.
+ * Writes provenance.json about every file in the folder and the manifest of each image: an in-toto statement with a SLSA
+ * v1 provenance. It claims build level 1: the builder is this command, on a machine that no one else vouches for.
  */
 export async function writeProvenance(
   { tree, version, commit }: Source,
-  bases: Bases | undefined,
-  startedOn: Date,
+  { bases, images }: { bases: Bases | undefined; images: Image[] },
   folder: string,
 ): Promise<void> {
-  const subject = []
+  const sha256 = (digest: string) => ({ sha256: digest.replace('sha256:', '') })
+  const subject = images.map(({ name, digest }) => ({ name, digest: sha256(digest) }))
   for (const name of (await readdir(folder)).sort())
     subject.push({ name, digest: { sha256: await sha256Of(join(folder, name)) } })
   const baseImages = Object.values(bases ?? {}).map(({ name, digest }) => ({
     name,
-    digest: { sha256: digest.replace('sha256:', '') },
+    digest: sha256(digest),
   }))
   const statement = {
     _type: 'https://in-toto.io/Statement/v1',
@@ -50,7 +50,6 @@ export async function writeProvenance(
           },
           integration_slsaBuildLevel: 1,
         },
-        metadata: { startedOn: startedOn.toISOString(), finishedOn: new Date().toISOString() },
       },
     },
   }

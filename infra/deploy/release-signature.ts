@@ -19,21 +19,31 @@ const MINISIGN: DebianProgram = {
 export const findMinisign = (say?: (line: string) => void): Promise<Executable> =>
   debianProgram(MINISIGN, say)
 
+/** The files of a key pair. */
+export interface KeyPair {
+  key: string
+  publicKey: string
+}
+
 /**
  * Signs the file, with a comment that the signature covers. minisign asks at the terminal for the key's password.
- * @throws Failure after three attempts.
+ * @throws Failure after three attempts, or if the public key is not the key's.
  */
 export async function sign(
   { command, env }: Executable,
   file: string,
-  key: string,
+  { key, publicKey }: KeyPair,
   comment: string,
 ): Promise<void> {
+  const minisign = async (...args: string[]): Promise<boolean> => {
+    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'inherit' })
+    const [code] = await once(child, 'exit')
+    return code === 0
+  }
   for (let attempt = 0; attempt < PASSWORD_ATTEMPTS; attempt++) {
-    const args = ['-S', '-s', key, '-m', file, '-t', comment]
-    const minisign = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'inherit' })
-    const [code] = await once(minisign, 'exit')
-    if (code === 0) return
+    if (!(await minisign('-S', '-s', key, '-m', file, '-t', comment))) continue
+    if (await minisign('-V', '-q', '-p', publicKey, '-m', file)) return
+    throw new Failure(`${publicKey} is not the public key of ${key}, so the release was not written.`)
   }
   throw new Failure(`${key} did not sign the release, so it was not written.`)
 }

@@ -15,7 +15,7 @@ export interface Source {
   version: string
   commit: string
   /** Seconds since 1970. */
-  time_s: string
+  time_s: number
 }
 
 /**

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileS
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { findMinisign } from '../../infra/deploy/release-signature.ts'
+import { findMinisign, sign } from '../../infra/deploy/release-signature.ts'
 import { onPath } from '../../infra/local/child.ts'
 import { writeFiles } from '../support/files.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
@@ -25,7 +25,7 @@ const BUILDAH = `#!/bin/sh
 echo "$@" >> "$BUILDAH_CALLS"
 case $1 in
   inspect) [ "$6" = gone ] && exit 1; printf 'sha256:%064d\\n' 7 ;;
-  push) file=\${3#oci-archive:}; echo "$2" > "\${file%%:*}" ;;
+  push) printf 'sha256:%064d' 8 > "\${2#--digestfile=}"; file=\${4#oci-archive:}; echo "$3" > "\${file%%:*}" ;;
   from) echo "container-of-$3" ;;
   run) cat "$IMAGE_LOCK" ;;
 esac`
@@ -40,10 +40,17 @@ describe('npm run release', function () {
   let unpacked: string
   let minisign: { path: string; env: Record<string, string> }
 
+  let day = '2024-12-24'
+
   const at = (name: string) => join(folder, name)
   const git = async (...args: string[]) => {
     const who = ['-c', 'user.name=a', '-c', 'user.email=a@acme.example']
-    const env = { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+    const env = {
+      PATH: process.env.PATH,
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_COMMITTER_DATE: `${day}T23:30:00Z`,
+    }
     return (await run('git', [...who, ...args], { cwd: repository, env })).stdout.trim()
   }
   /** Runs the command of the scratch repository. Returns its exit code and standard error. */
@@ -56,7 +63,7 @@ describe('npm run release', function () {
       ({ code, stderr }) => ({ code, stderr }),
     )
   }
-  const key = (name: string) => ['--key', at(`${name}.key`)]
+  const key = (name: string) => ['--key', at(`${name}.key`), '--public-key', at(`${name}.pub`)]
   const newKey = async (name: string) => {
     const files = ['-s', at(`${name}.key`), '-p', at(`${name}.pub`)]
     await run('minisign', ['-G', '-W', ...files], { env: minisign.env })
@@ -77,12 +84,18 @@ describe('npm run release', function () {
     for (const file of CHANGELOGS)
       writeFileSync(
         join(repository, file),
-        read(file).replace(/^## .*$/m, `## ${version}, 2030-01-31\n\n- New.\n\n## 0.0.9, 2029-12-24`),
+        read(file).replace(
+          /^## .*$/m,
+          `## ${version}, not yet released\n\n- New.\n\n## 0.0.9, not yet released\n\n## 0.0.8, 2024-11-11`,
+        ),
       )
     await git('init', '--quiet')
     await git('add', '--all')
     await git('commit', '--quiet', '--message', 'all')
-    await git('tag', version)
+    await git('tag', '0.0.9')
+    day = '2025-01-31'
+    await git('commit', '--quiet', '--allow-empty', '--message', 'new')
+    await git('tag', '--annotate', '--message', 'new', version)
     commit = await git('rev-parse', 'HEAD')
     // What git ignores, in folders that are packed and beside them.
     await writeFiles(repository, { '.data/secrets.json': SECRET, 'apps/api/debug.log': SECRET })
@@ -126,8 +139,11 @@ describe('npm run release', function () {
       writeFileSync(join(repository, file), text)
       return git('commit', '--quiet', '--all', '--message', 'more').then(() => git('tag', '-f', version))
     }
-    const unreleased = (file: string) =>
-      commitAll(file, readFileSync(join(repository, file), 'utf8').replace(', 2030-01-31', ', not yet'))
+    const dated = (file: string) =>
+      commitAll(
+        file,
+        readFileSync(join(repository, file), 'utf8').replace(', not yet released', ', 2025-01-01'),
+      )
 
     for (const [what, change, expected] of [
       [
@@ -142,12 +158,12 @@ describe('npm run release', function () {
         () => git('tag', '--delete', version).then(() => git('tag', '9.9.9')),
         /has no tag [\d.]+, its version/,
       ],
-      ['a changelog without the day', () => unreleased(CHANGELOGS[0] ?? ''), /^CHANGELOG\.md begins with/],
-      ["an integrators' changelog without it", () => unreleased(CHANGELOGS[1] ?? ''), /^apps\/.*begins with/],
+      ['a changelog with another day', () => dated(CHANGELOGS[0] ?? ''), /^CHANGELOG\.md begins with/],
+      ["an integrators' changelog with one", () => dated(CHANGELOGS[1] ?? ''), /^apps\/.*begins with/],
       [
         'a changelog that begins with another version',
-        () => commitAll('CHANGELOG.md', '# Changes\n\n## 9.9.9, 2030-01-31\n'),
-        /^CHANGELOG\.md begins with "## 9\.9\.9, 2030-01-31"/,
+        () => commitAll('CHANGELOG.md', '# Changes\n\n## 9.9.9, not yet released\n'),
+        /^CHANGELOG\.md begins with "## 9\.9\.9, not yet released"/,
       ],
     ] as [string, () => unknown, RegExp][])
       it(`${what}`, async () => {
@@ -188,7 +204,17 @@ describe('npm run release', function () {
 
     it('a key that is not there', async () => {
       const { stderr } = await release([...key('nobody'), '--no-images', at('refused')])
-      assert.match(stderr, /^There is no key .*: make one with "minisign -G -s [^\n]*\n$/)
+      assert.match(stderr, /^There is no key .*: make a pair with "minisign -G -s [^\n]*\n$/)
+    })
+
+    it('the public key of another pair, of which strangers would verify nothing', async () => {
+      await newKey('other')
+      await writeFile(at('sums'), 'x')
+      const keys = { key: at('ours.key'), publicKey: at('other.pub') }
+      await assert.rejects(
+        sign(await findMinisign(), at('sums'), keys, 'x'),
+        /^Error: .*other\.pub is not the public key of .*ours\.key, so the release was not written\.$/,
+      )
     })
   })
 
@@ -197,6 +223,34 @@ describe('npm run release', function () {
       [plain, withImages].map(async (place) => sha256(join(place, TARBALL))),
     )
     assert.equal(first, second)
+  })
+
+  it('lists the same packages of it in the same bytes, with the time of the commit', () => {
+    const [first, second] = [plain, withImages].map((place) => sha256(join(place, `${TARBALL}.cdx.json`)))
+    assert.equal(first, second)
+    assert.equal(billOf(plain, TARBALL).metadata.timestamp, '2025-01-31T23:30:00.000Z')
+  })
+
+  it('numbers each list of packages apart', () => {
+    const files = globSync('*.cdx.json', { cwd: withImages })
+    assert.equal(files.length, 1 + IMAGES.length)
+    const numbers = files.map((file) => billOf(withImages, file.replace('.cdx.json', '')).serialNumber)
+    assert.equal(new Set(numbers).size, files.length)
+    for (const number of numbers)
+      assert.match(number, /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  it('dates each version in both changelogs by the commit of its tag', () => {
+    for (const file of CHANGELOGS) {
+      const headings = readFileSync(join(unpacked, file), 'utf8')
+        .match(/^## .*$/gm)
+        ?.slice(0, 3)
+      assert.deepEqual(headings, [
+        `## ${version}, 2025-01-31`,
+        '## 0.0.9, 2024-12-24',
+        '## 0.0.8, 2024-11-11',
+      ])
+    }
   })
 
   it('packs no file that git does not have, but packages and the built workspace', async () => {
@@ -302,16 +356,32 @@ describe('npm run release', function () {
       )
       assert.equal(runDetails.builder.integration_slsaBuildLevel, 1)
       const names = globSync('*', { cwd: place }).filter((name) => !/^SHA256SUMS|^provenance/.test(name))
-      assert.deepEqual(
-        statement.subject,
-        names.sort().map((name) => ({ name, digest: { sha256: sha256(join(place, name)) } })),
-      )
+      const manifests = images === 'left out' ? [] : IMAGES.map((name) => `integration-${name}`)
+      assert.deepEqual(statement.subject, [
+        ...manifests.map((name) => ({ name, digest: { sha256: '8'.padStart(64, '0') } })),
+        ...names.sort().map((name) => ({ name, digest: { sha256: sha256(join(place, name)) } })),
+      ])
     }
   })
 
-  it("takes the top of the operators' changelog as the release's text", () => {
+  it("takes the top of the operators' changelog and the public key as the release's text", () => {
     const notes = readFileSync(join(plain, 'release-notes.md'), 'utf8')
-    assert.equal(notes, `## ${version}, 2030-01-31\n\n- New.\n\n`)
+    const key = readFileSync(at('ours.pub'), 'utf8').split('\n')[1]
+    assert.equal(
+      notes,
+      `## ${version}, 2025-01-31\n\n- New.\n\nThe public key of the signature:\n\n    ${key}\n`,
+    )
+  })
+
+  it('gives an overlay of Kustomize the digests of the images', () => {
+    const lines = readFileSync(join(withImages, 'images.yaml'), 'utf8').trimEnd().split('\n')
+    assert.deepEqual(lines, [
+      'images:',
+      ...IMAGES.map(
+        (name) =>
+          `  - { name: integration-${name}, newName: registry.example.com/integration-${name}, digest: 'sha256:${'8'.padStart(64, '0')}' }`,
+      ),
+    ])
   })
 
   describe("the runbook's command for a stranger", () => {
@@ -389,7 +459,8 @@ describe('npm run release', function () {
 
 interface Bill {
   bomFormat: string
-  metadata: { component: { name: string; hashes: { content: string }[] } }
+  serialNumber: string
+  metadata: { timestamp: string; component: { name: string; hashes: { content: string }[] } }
   components: { name: string; version: string; licenses?: object[] }[]
   dependencies: { ref: string; dependsOn: string[] }[]
 }
