@@ -21,7 +21,7 @@ import { createShell, type Shell } from './shell.ts'
  * `--restart-docker COMMAND` restarts the daemon (default: systemctl restart docker).
  */
 const GONE_MS = 20_000
-const INSTANCES = ['auth-1', 'auth-2', 'api-1', 'api-2', 'web']
+const INSTANCES = ['auth-1', 'auth-2', 'api-1', 'api-2']
 const AWAY = ['auth-1', 'api-1']
 const PROJECT = 'integration-trial'
 
@@ -57,7 +57,7 @@ async function vanish(run: Shell): Promise<void> {
 }
 
 async function recreate(run: Shell): Promise<void> {
-  for (const name of INSTANCES.filter((name) => name !== 'web'))
+  for (const name of INSTANCES)
     await run(`docker compose up --detach --no-deps --force-recreate --wait ${name}`)
 }
 
@@ -71,8 +71,7 @@ async function restart(run: Shell, command: string, client: Client): Promise<voi
 
 /** A wrong setting ends a service with a sentence and code 78. */
 async function refuse(run: Shell): Promise<void> {
-  const wrong = 'docker compose run --rm --no-deps --env ISSUER=ftp://x auth-1 2>&1'
-  const answer = await run(`${wrong} || echo "code $?"`)
+  const answer = await run('docker run --rm --env ISSUER=ftp://x integration-auth 2>&1 || echo "code $?"')
   if (!/ISSUER: .*\n[\s\S]*code 78/.test(answer))
     throw new Failure(`A wrong ISSUER was answered with: ${answer}`)
 }
