@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { ACME } from '../../infra/local/seed/companies.ts'
-import { startTestStack, type TestStack } from '../support/stack.ts'
+import type { TestStack } from '../support/stack.ts'
+import { testStack } from '../support/workspace.ts'
 
 const ELSEWHERE = 'https://pages.example'
 const PUBLIC = new Set([
@@ -38,12 +39,11 @@ describe('what pages of other origins may read, at both services and the gateway
   let stack: TestStack
   let paths: string[]
   before(async () => {
-    stack = await startTestStack()
+    stack = await testStack()
     const document = await (await fetch(`${stack.baseUrl}/openapi.json`)).json()
     const templates = [...Object.keys(document.paths), ...OTHER_PATHS, ...(await linkedFromDocs())]
     paths = [...new Set(templates)].map((path) => path.replace('{vendorId}', ACME).replaceAll(/[{}]/g, ''))
   })
-  after(() => stack.remove())
 
   async function linkedFromDocs(): Promise<string[]> {
     const html = await (await fetch(`${stack.baseUrl}/docs`)).text()

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto'
 import createClient from 'openapi-fetch'
 // `npm run typecheck` generates it from the published document, and checks this file against it.
 import type { paths } from '../../../apps/workspace/src/api/openapi.d.ts'
-import { startTestStack, type TestStack } from '../../support/stack.ts'
+import type { TestStack } from '../../support/stack.ts'
+import { testStack } from '../../support/workspace.ts'
 
 describe('a TypeScript client with the types of the published document', () => {
   let stack: TestStack
   before(async () => {
-    stack = await startTestStack()
+    stack = await testStack()
   })
-  after(() => stack.remove())
 
   it('needs nothing but the base URL', async () => {
     const api = createClient<paths>({ baseUrl: stack.baseUrl })
