@@ -11,6 +11,7 @@ const FIRST = [
   'faults/',
   'revocation/model',
   'revocation/faults',
+  'admin/company-erase',
   'auth/processes',
   'hostile-input/',
   'revocation/',
