@@ -11,6 +11,8 @@ import type {
   NewClient,
   OAuthClient,
   Refusal,
+  WorkloadIssuer,
+  WorkloadIssuerKeys,
 } from './contract.ts'
 import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
 import { asMe } from './session.ts'
@@ -19,6 +21,7 @@ import { asMe } from './session.ts'
 const PAGE = '200'
 
 const CLIENTS = 'oauth-clients'
+const ISSUERS = 'workload-issuers'
 
 /** Every Active client, newest first. */
 export const useActiveClients = () =>
@@ -87,6 +90,16 @@ export const useRequests = (clientId: string, refresh_ms = 30_000) =>
 /** Why a request of one of the company's clients was refused. It never changes. */
 export const useRefusal = (requestId: string) =>
   useRead<Refusal>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
+
+/** The issuers that the company's Active clients trust, and how old their keys are. */
+export const useIssuers = () => useRead<{ issuers: WorkloadIssuer[] }>([ISSUERS], { refresh_ms: 30_000 })
+
+/** Replaces keys that were pasted. */
+export async function replaceIssuerKeys(vendorId: string, body: WorkloadIssuerKeys): Promise<void> {
+  await asMe<WorkloadIssuer>(companyPath(vendorId, [ISSUERS]), { method: 'PUT', body })
+  void reread(vendorId, 'activity')
+  await reread(vendorId, ISSUERS)
+}
 
 /** What was seen of a client and its replacement. */
 export const useRotation = (clientId: string, refresh_ms = 10_000) =>

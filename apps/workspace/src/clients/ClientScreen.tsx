@@ -17,7 +17,7 @@ import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { ClientUsage } from './ClientUsage.tsx'
 import { nameError } from './client-name.ts'
-import { credentialName } from './credential.tsx'
+import { credentialName, rotationName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { FailingNotice } from './Failing.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
@@ -28,6 +28,7 @@ import { RevokeClient } from './RevokeClient.tsx'
 import { LastUsed, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
+import { FailingKeys, WorkloadFacts } from './WorkloadFacts.tsx'
 
 export function ClientScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
@@ -51,7 +52,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
             </Button>
             {pair === undefined && (
               <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
-                Rotate the {credentialName(client)}
+                {rotationName(client)}
               </Button>
             )}
             <Button variant="danger" onClick={() => setRevoking(true)}>
@@ -66,6 +67,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
           <>
             {pair && <InRotation client={loaded} pair={pair} />}
             <FailingNotice client={loaded} />
+            {loaded.workload && <FailingKeys workload={loaded.workload} />}
             <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
             <ClientFacts client={loaded} />
           </>
@@ -217,8 +219,9 @@ function ClientFacts({ client }: { client: OAuthClient }) {
   )
 }
 
-/** By what a person recognizes its secret or its key. */
-function Proof({ client: { keyThumbprint, secretHint } }: { client: OAuthClient }) {
+/** By what a person recognizes its secret, its key or its workload. */
+function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OAuthClient }) {
+  if (workload) return <WorkloadFacts workload={workload} />
   if (keyThumbprint !== null) {
     return (
       <Fact name="Key thumbprint">

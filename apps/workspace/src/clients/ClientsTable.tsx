@@ -7,7 +7,7 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { SkeletonLine } from '../ui/Loaded.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
-import { CredentialHint, credentialName } from './credential.tsx'
+import { CredentialHint, rotationName } from './credential.tsx'
 import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
 import type { ClientQuery, Order } from './find-clients.ts'
@@ -221,7 +221,7 @@ const ClientRow = memo((props: ClientRowProps) => {
             }
           >
             <MenuItem icon={<RotateIcon />} onSelect={() => navigate(`${href}/rotate`)}>
-              {role === 'old' ? 'Continue the rotation' : `Rotate the ${credentialName(client)}`}
+              {role === 'old' ? 'Continue the rotation' : rotationName(client)}
             </MenuItem>
             <MenuItem icon={<CloseIcon />} danger onSelect={() => onRevoke(client)}>
               Revoke

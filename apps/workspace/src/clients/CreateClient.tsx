@@ -13,7 +13,9 @@ import { type AuthChoice, type CreationOptions, useCreation } from './creation.t
 import { type Expiry, expiresAt, firstDay, hasExpired, type Lifetime, lifetimeOf } from './expiry.ts'
 import { isPrivateKey } from './key-pair.ts'
 import { Scopes } from './Status.tsx'
-import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+import { type Proof, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+import { WorkloadClaims } from './WorkloadClaims.tsx'
+import { WorkloadFields } from './WorkloadFields.tsx'
 
 export function CreateClient(options: CreationOptions) {
   const { replaces, onClose } = options
@@ -26,7 +28,7 @@ export function CreateClient(options: CreationOptions) {
       title={replaces ? 'Create the replacement' : 'Create a client'}
       description={
         replaces
-          ? `It gets ${narrower ? 'fewer' : 'the same'} scopes, a new id and a new secret or key.${hasExpired(replaces, new Date()) ? '' : ' Both clients work until you revoke the old one.'}`
+          ? `It gets ${narrower ? 'fewer' : 'the same'} scopes and a new id. You choose how it authenticates.${hasExpired(replaces, new Date()) ? '' : ' Both clients work until you revoke the old one.'}`
           : 'Create one client per integration, so that you can revoke each on its own.'
       }
       onClose={onClose}
@@ -55,7 +57,7 @@ export function CreateClient(options: CreationOptions) {
           scopes={draft.scopes}
           onChange={(scopes) => change({ scopes })}
           error={errors.scopes}
-          proof={draft.auth === 'secret' ? 'secret' : 'private key'}
+          proof={PROOFS[draft.auth]}
         />
       )}
       <AuthFields
@@ -64,6 +66,23 @@ export function CreateClient(options: CreationOptions) {
         error={errors.publicKey}
         onPaste={() => form.clearErrors('publicKey')}
       />
+      {draft.auth === 'workload' &&
+        (replaces?.workload ? (
+          <div className="grid gap-1.5">
+            <p className="font-semibold">Workload, the same as before</p>
+            <WorkloadClaims workload={replaces.workload} />
+          </div>
+        ) : (
+          <WorkloadFields
+            draft={draft.workload}
+            onChange={(workload) => change({ workload })}
+            errors={{
+              issuer: errors['workload/issuer'],
+              claims: errors['workload/claims'],
+              keys: errors['workload/keys'],
+            }}
+          />
+        ))}
       <ExpiryFields
         expiry={draft.expiry}
         before={replaces ? lifetimeOf(replaces) : 'never'}
@@ -93,12 +112,19 @@ const FIELDSET = 'grid min-w-0 gap-2.5 [&>legend]:pb-1'
 const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'
 const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px] [&_input]:mt-0.5'
 
+const PROOFS: Record<AuthChoice, Proof> = {
+  secret: 'secret',
+  'new key': 'private key',
+  'own key': 'private key',
+  workload: 'platform token',
+}
+
 interface ScopeFieldsProps {
   scopes: readonly Scope[]
   onChange: (scopes: Scope[]) => void
   error: ReactNode
   /** What whoever has it can use the scopes. */
-  proof: 'secret' | 'private key'
+  proof: Proof
 }
 
 /** Nothing is chosen beforehand. */
@@ -164,6 +190,11 @@ const AUTH_OPTIONS = [
     title: 'Key pair of your own',
     text: 'You paste the public key. The private key stays where it is.',
   },
+  {
+    auth: 'workload',
+    title: 'No secret: trust a platform',
+    text: 'It sends a token of GitHub Actions, GitLab, Kubernetes or another platform. There is nothing to keep.',
+  },
 ] as const
 
 interface AuthFieldsProps {
@@ -180,8 +211,8 @@ function AuthFields({ auth, onChange, error, onPaste }: AuthFieldsProps) {
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend>How will it authenticate?</legend>
       <p className="small quiet" id={`${id}note`}>
-        With a key pair, it signs each token request, and we hold nothing that could be used in its place.
-        This cannot be changed later.
+        With a key pair or a platform, we hold nothing that could be used in its place. This cannot be changed
+        later.
       </p>
       <div className="grid">
         {AUTH_OPTIONS.map((each) => (

@@ -59,7 +59,8 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
   )
 }
 
-const Credential = ({ client: { keyThumbprint, secretHint } }: { client: OAuthClient }) => {
+const Credential = ({ client: { keyThumbprint, secretHint, workload } }: { client: OAuthClient }) => {
+  if (workload) return 'a token of its platform'
   if (keyThumbprint !== null) return 'its key'
   return secretHint === null ? (
     'its secret'

@@ -10,7 +10,7 @@ import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { CreateClient } from './CreateClient.tsx'
-import { credentialName } from './credential.tsx'
+import { credentialName, rotationName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
@@ -33,14 +33,16 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const [search] = useSearchParams()
   return (
     <Page
-      title={`Rotate the ${query.data ? credentialName(query.data) : 'secret'}`}
+      title={query.data ? rotationName(query.data) : 'Rotate the secret'}
       back={back}
       lede={
         query.data && (
           <>
-            You are rotating <bdi className="strong">{query.data.name}</bdi>. A client keeps its{' '}
-            {credentialName(query.data)} for life, so a new client, with an id and a secret or key of its own,
-            takes its place.{' '}
+            {query.data.workload ? 'You are replacing' : 'You are rotating'}{' '}
+            <bdi className="strong">{query.data.name}</bdi>. A client keeps its {credentialName(query.data)}{' '}
+            for life, so a new client, with an id of its own, takes its place.{' '}
+            {query.data.workload &&
+              'The platform renews its tokens, so this is needed only for other scopes or before it expires. '}
             {query.data.status === 'Active' &&
               !hasExpired(query.data, new Date()) &&
               'Both work until you revoke the old one. '}
@@ -129,8 +131,8 @@ function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => vo
     <>
       <p>
         {left.length === 0
-          ? 'It gets the same scopes, its own id, and a secret or a key pair, as you choose.'
-          : 'It gets its own id, a secret or a key pair, as you choose, and only these scopes.'}
+          ? 'It gets the same scopes, its own id, and authenticates as you choose.'
+          : 'It gets its own id and only these scopes, and authenticates as you choose.'}
       </p>
       <Scopes scopes={scopes} />
       {left.length > 0 && (

@@ -20,6 +20,7 @@ import { isGranted } from './Requests.tsx'
 import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
 import type { Access } from './snippets.ts'
 import { AccessCode } from './UseIt.tsx'
+import { WorkloadClaims } from './WorkloadClaims.tsx'
 
 /** Shows a new client's secret or private key, the only time that anyone sees it, and waits for its first use. */
 export function SecretReveal() {
@@ -32,6 +33,7 @@ const revealedBy = (
   credential: Credential,
   clientId: string,
 ): Pick<Access, 'credential'> & { saves?: string } => {
+  if ('workload' in credential) return { credential }
   if ('secret' in credential) return { credential, saves: 'secret' }
   const { algorithm } = credential
   return 'privateKey' in credential
@@ -60,7 +62,9 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
       description={
         saves
           ? `Save its ${saves} now. It is offered only once. No one, not even support, can show it again.`
-          : 'It signs its token requests with the private key that belongs to your public key.'
+          : 'workload' in credential
+            ? `It sends its platform’s token. There is nothing to save: put this into the job.`
+            : 'It signs its token requests with the private key that belongs to your public key.'
       }
       onClose={done}
       canClose={saved}
@@ -78,7 +82,7 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
       <p className="small quiet">
         {saves &&
           `Keep the ${saves} on servers, in a secret store${saves === 'secret' ? ' or an environment variable' : ''}. Never put it in a browser, a mobile app, source control, a log or a URL. `}
-        {!('secret' in given) && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
+        {'algorithm' in given && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
       </p>
       <CompanyContext value={company}>
         <FirstUse client={client} saves={saves} onToken={clearReminder} />
@@ -119,6 +123,16 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
       <Saved name="Client secret" text={credential.secret}>
         <CopyButton text={credential.secret} what="client secret" labelled />
       </Saved>
+    )
+  }
+  if ('workload' in credential) {
+    return (
+      <>
+        <dt>Its tokens have</dt>
+        <dd className={BOX}>
+          <WorkloadClaims workload={credential.workload} />
+        </dd>
+      </>
     )
   }
   const file = `${client.clientId}.pem`
@@ -206,7 +220,7 @@ function FirstCall({ client, onToken }: FirstCallProps) {
         <span className={`${DOT} ${tokenAt ? DOT_USED : DOT_WAITING}`} aria-hidden="true" />
         {tokenAt
           ? `Token issued at ${clock(new Date(tokenAt))}: the id and ${credentialName(client)} work.`
-          : 'Waiting for the first token request: run the curl command and see it arrive here.'}
+          : `Waiting for the first token request: run the ${client.workload ? 'job' : 'curl command'} and see it arrive here.`}
       </p>
       {tokenAt && (
         <p className="small quiet" role="status">

@@ -2,13 +2,14 @@ import { useRef, useState } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, createClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
-import type { NewClient, OAuthClient } from '../api/contract.ts'
+import type { KeySet, NewClient, OAuthClient } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
 import { useForm } from '../ui/form.ts'
 import { type ErrorWords, useSubmission } from '../ui/submit.ts'
 import { nameError } from './client-name.ts'
 import { type Expiry, expiresAt, lifetimeOf } from './expiry.ts'
 import { algorithmOf, isPrivateKey, makeKeyPair, publicKeyIn } from './key-pair.ts'
+import { missingField, type WorkloadDraft, workloadOf } from './platforms.ts'
 import { type Credential, setReveal } from './reveal.ts'
 
 export interface CreationOptions {
@@ -19,12 +20,13 @@ export interface CreationOptions {
   scopes?: readonly Scope[]
 }
 
-/** How a new client will authenticate: by a secret, by a key pair created here, or by one of the company's own. */
-export type AuthChoice = 'secret' | 'new key' | 'own key'
+/** A new client will authenticate by a secret, a key pair created here, one of the company's own, or a platform's tokens. */
+export type AuthChoice = 'secret' | 'new key' | 'own key' | 'workload'
 
 interface Draft {
   scopes: Scope[]
   auth: AuthChoice
+  workload: WorkloadDraft
   expiry: Expiry
 }
 
@@ -36,6 +38,12 @@ const ERRORS: ErrorWords = {
   },
   client_limit_reached: 'Your company has too many active clients',
 }
+const AUTH_BEFORE: Record<OAuthClient['authMethod'], AuthChoice> = {
+  client_secret: 'secret',
+  private_key_jwt: 'new key',
+  workload_identity: 'workload',
+}
+
 const NOT_REPLACED = {
   title: 'This client can no longer be replaced',
   text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
@@ -48,7 +56,8 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
   // A replacement begins as what it replaces.
   const [draft, setDraft] = useState<Draft>({
     scopes: [...(scopes ?? replaces?.scopes ?? [])],
-    auth: replaces?.authMethod === 'private_key_jwt' ? 'new key' : 'secret',
+    auth: AUTH_BEFORE[replaces?.authMethod ?? 'client_secret'],
+    workload: { platform: 'github', issuer: '', claims: {} },
     expiry: { lifetime: replaces ? lifetimeOf(replaces) : 'never', date: '' },
   })
   const request = useRequest()
@@ -57,23 +66,25 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
-    form.clearErrors('scopes', 'expiresAt')
+    form.clearErrors('scopes', 'expiresAt', ...WORKLOAD_FIELDS)
   }
 
-  const form = useForm<'name' | 'scopes' | 'publicKey' | 'expiresAt'>({
+  const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
     submission: useSubmission(ERRORS),
-    check: ({ name, publicKey }) => ({
+    check: ({ name, publicKey, 'workload/keys': keys = '' }) => ({
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
       publicKey: draft.auth === 'own key' && publicKeyError(publicKey),
+      ...(draft.auth === 'workload' && !replaces?.workload && workloadErrors(draft.workload, keys)),
       expiresAt: draft.expiry.lifetime === 'date' && draft.expiry.date === '' && 'Choose the day.',
     }),
-    async send({ name, publicKey }) {
+    async send({ name, publicKey, 'workload/keys': keys = '' }) {
       const { body, idempotencyKey, credential } = await request({
         ...draft,
         name,
         publicKey,
-        replaces: replaces?.clientId,
+        keys,
+        replaces,
       })
       const { clientSecret, ...client } = await createClient(vendorId, body, idempotencyKey).catch(
         (error) => {
@@ -91,6 +102,9 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
       name: 'The name',
       scopes: 'The choice of scopes',
       publicKey: 'The key',
+      'workload/issuer': 'The issuer',
+      'workload/claims': 'The claims',
+      'workload/keys': 'The keys',
       expiresAt: 'The day',
     },
   })
@@ -102,10 +116,42 @@ function publicKeyError(text: string): string | undefined {
   return text === '' ? 'Paste the public key.' : undefined
 }
 
+/** As the API's errors point to them. */
+const WORKLOAD_FIELDS = ['workload/issuer', 'workload/claims', 'workload/keys'] as const
+type WorkloadField = (typeof WORKLOAD_FIELDS)[number]
+
+function workloadErrors(
+  draft: WorkloadDraft,
+  keys: string,
+): { [field in WorkloadField]?: string | undefined } {
+  const missing = missingField(draft)
+  return {
+    'workload/issuer': missing === 'Issuer' ? 'Fill in the issuer.' : undefined,
+    'workload/claims': missing && missing !== 'Issuer' ? `Fill in: ${missing}.` : undefined,
+    'workload/keys': keysError(keys),
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    return Boolean(JSON.parse(text))
+  } catch {
+    return false
+  }
+}
+
+/** What is wrong with a pasted key set, if the API does not have to say it. */
+export function keysError(text: string): string | undefined {
+  if (isPrivateKey(text)) return 'There is a private key in it. Paste public keys only.'
+  return text === '' || isJson(text) ? undefined : 'Paste the key set as JSON.'
+}
+
 interface Input extends Draft {
   name: string
   publicKey: string
-  replaces: string | undefined
+  /** A key set as JSON; empty if it is to be fetched. */
+  keys: string
+  replaces: OAuthClient | undefined
 }
 
 interface CreationRequest {
@@ -119,7 +165,7 @@ interface CreationRequest {
 function useRequest(): (input: Input) => Promise<CreationRequest> {
   const last = useRef<{ input: string; request: CreationRequest }>(undefined)
   return async (input) => {
-    const text = JSON.stringify(input)
+    const text = JSON.stringify({ ...input, replaces: input.replaces?.clientId })
     if (last.current?.input !== text) last.current = { input: text, request: await requestOf(input) }
     return last.current.request
   }
@@ -129,12 +175,22 @@ async function requestOf(input: Input): Promise<CreationRequest> {
   const { name, scopes, auth, expiry, replaces } = input
   const idempotencyKey = crypto.randomUUID()
   const at = expiresAt(expiry, new Date())
-  const body = { name, scopes, ...(replaces && { replaces }), ...(at && { expiresAt: at }) }
+  const body = {
+    name,
+    scopes,
+    ...(replaces && { replaces: replaces.clientId }),
+    ...(at && { expiresAt: at }),
+  }
   if (auth === 'secret') return { body, idempotencyKey }
   if (auth === 'new key') {
     const { publicKey, privateKey } = await makeKeyPair()
     const credential = { privateKey, algorithm: 'ES256' } as const
     return { body: { ...body, publicKey }, idempotencyKey, credential }
+  }
+  if (auth === 'workload') {
+    const workload = replaces?.workload ?? workloadOf(input.workload)
+    const keys = input.keys && { keys: JSON.parse(input.keys) as KeySet }
+    return { body: { ...body, workload: { ...workload, ...keys } }, idempotencyKey, credential: { workload } }
   }
   const credential = { algorithm: algorithmOf(input.publicKey) }
   return { body: { ...body, publicKey: publicKeyIn(input.publicKey) }, idempotencyKey, credential }

@@ -2,13 +2,15 @@ import { useSyncExternalStore } from 'react'
 import type { CurrentCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
+import type { Workload } from './platforms.ts'
 
-/** What a new client authenticates with: a secret, a key pair made here, or a key whose private half is elsewhere. */
+/** What a new client authenticates with: a secret, a key pair made here, a key whose private half is elsewhere, or a platform's token. */
 export type Credential =
   | { secret: string }
   /** PKCS #8, PEM. */
   | { privateKey: string; algorithm: KeyAlgorithm }
   | { algorithm: KeyAlgorithm }
+  | { workload: Workload }
 
 /** A secret or private key that is new. Held here, and nowhere else, until the dialog that shows it is closed. */
 export interface Reveal {

@@ -42,8 +42,11 @@ export const SCOPE_GROUPS: readonly { title: string; scopes: readonly Scope[] }[
 export const inOrder = (scopes: readonly Scope[]): Scope[] =>
   SCOPE_GROUPS.flatMap((group) => group.scopes).filter((scope) => scopes.includes(scope))
 
+/** What proves the client's identity. */
+export type Proof = 'secret' | 'private key' | 'platform token'
+
 /** What a secret or private key in the wrong hands could do with these scopes, all of it. */
-export function reach(scopes: readonly Scope[], proof: 'secret' | 'private key'): string {
+export function reach(scopes: readonly Scope[], proof: Proof): string {
   if (scopes.length === 0) return 'No scope chosen yet. Choose only what this integration needs.'
   const ordered = inOrder(scopes)
   const acts = ordered.map((scope) => lowerFirst(SCOPE_WORDS[scope].title))

@@ -1,12 +1,16 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
+import type { Workload } from './platforms.ts'
+import { assertionInShell, workloadFile } from './workload-file.ts'
+
+/** A placeholder when the secret is no longer known; the name of the private key's file. */
+type KeptCredential = { secret: string } | { keyFile: string; algorithm: KeyAlgorithm }
 
 export interface Access {
   baseUrl: string
   vendorId: string
   clientId: string
-  /** A placeholder when the secret is no longer known; the name of the private key's file. */
-  credential: { secret: string } | { keyFile: string; algorithm: KeyAlgorithm }
+  credential: KeptCredential | { workload: Workload }
   scopes: readonly Scope[]
 }
 
@@ -61,28 +65,36 @@ function calls(access: Access, { shared = '', report, read, none }: Calls): stri
   return shared + made.filter(Boolean).join('\n')
 }
 
-export const envFile = (access: Access): string =>
+export const envFile = (access: Access, credential: KeptCredential): string =>
   `INTEGRATION_BASE_URL=${access.baseUrl}
 INTEGRATION_VENDOR_ID=${access.vendorId}
 INTEGRATION_CLIENT_ID=${access.clientId}
-${'secret' in access.credential ? `INTEGRATION_CLIENT_SECRET=${access.credential.secret}` : `INTEGRATION_PRIVATE_KEY_FILE=${access.credential.keyFile}`}
+${'secret' in credential ? `INTEGRATION_CLIENT_SECRET=${credential.secret}` : `INTEGRATION_PRIVATE_KEY_FILE=${credential.keyFile}`}
 INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 `
+
+/** What proves the client's identity in a token request: the commands before it, and its fields. */
+function proofOf({ credential, ...access }: Access): { commands: string; fields: string } {
+  if ('secret' in credential) return { commands: '', fields: `-d client_secret=${credential.secret}` }
+  const fields = (assertion: string) =>
+    `-d client_assertion_type=${ASSERTION_TYPE} \\\n  -d client_assertion=${assertion}`
+  if ('workload' in credential) {
+    const commands = assertionInShell({ ...credential, audience: access.baseUrl })
+    return { commands: `${commands}\n\n`, fields: fields('"$ASSERTION"') }
+  }
+  return { commands: `${inShell(credential, access)}\n`, fields: fields('$SIGNED.$SIGNATURE') }
+}
 
 const curlToken = (access: Access): string =>
   `curl -sS ${tokenUrl(access)} \\
   -d grant_type=client_credentials \\
   -d client_id=${access.clientId} \\
-  ${
-    'secret' in access.credential
-      ? `-d client_secret=${access.credential.secret}`
-      : `-d client_assertion_type=${ASSERTION_TYPE} \\\n  -d client_assertion=$SIGNED.$SIGNATURE`
-  } \\
+  ${proofOf(access).fields} \\
   -d 'scope=${access.scopes.join(' ')}'`
 
 /** Works as pasted, all of it at once: the token goes into the next commands, and is not shown. */
 export const curl = (access: Access): string =>
-  ('secret' in access.credential ? '' : `${inShell(access.credential, access)}\n`) +
+  proofOf(access).commands +
   `# Get a token, valid for 15 minutes
 ${calls(access, {
   shared: `TOKEN=$(${curlToken(access)} |
@@ -103,3 +115,7 @@ curl -sS ${analyticsUrl(access)}/daily \\
   none: `${curlToken(access)}
 `,
 })}`
+
+/** Returns the file in which a workload's platform runs the commands. */
+export const platformFile = (access: Access, workload: Workload): { name: string; text: string } =>
+  workloadFile({ workload, audience: access.baseUrl }, curl(access))

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import type { Page, Request } from 'playwright-core'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import {
+  api,
+  assertAccessible,
+  assertFits,
+  OWNER,
+  sessionToken,
+  testStack,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+const GITHUB = 'https://token.actions.githubusercontent.com'
+const CLUSTER = 'https://oidc.cluster.example'
+
+const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const keySet = (kid: string, key = publicKey) =>
+  JSON.stringify({ keys: [{ ...key.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] })
+
+const dialogOf = (page: Page) => page.getByRole('dialog')
+
+describe('workspace: clients that trust a platform', () => {
+  let tab: Visit
+  let token: string
+  before(async () => {
+    token = await sessionToken(OWNER)
+    // GitHub's keys are not fetched where the company has pasted some.
+    const workload = { issuer: GITHUB, claims: { sub: 'another' }, keys: JSON.parse(keySet('github-1')) }
+    await api('/v1/vendor/ven_acme/oauth-clients', {
+      token,
+      body: { name: 'Holds the keys', scopes: ['boost:read'], workload },
+    })
+  })
+  afterEach(() => tab?.leave())
+
+  async function open(name: string, options: Parameters<typeof visit>[0] = {}): Promise<Page> {
+    tab = await visit({ sessionToken: token, path: CLIENTS, ...options })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    await dialogOf(page).getByLabel('Name').fill(name)
+    await dialogOf(page)
+      .getByRole('checkbox', { name: /Read daily analytics/ })
+      .check()
+    await dialogOf(page)
+      .getByRole('radio', { name: /trust a platform/ })
+      .check()
+    return page
+  }
+  const submit = (page: Page) => dialogOf(page).getByRole('button', { name: 'Create client' }).click()
+  const newest = async (name: string) => {
+    const { clients } = await api('/v1/vendor/ven_acme/oauth-clients?status=Active&limit=200', { token })
+    return clients.find((client: { name: string }) => client.name === name)
+  }
+
+  it('leads from the list to the workflow of a GitHub job, with nothing to save', async () => {
+    const page = await open('GitHub job', { width: 1440 })
+    const dialog = dialogOf(page)
+    await dialog.getByText('Anyone with this client’s platform token can').waitFor()
+    await dialog.getByLabel('Repository id').fill('1296269')
+    await dialog.getByLabel('Environment').fill('production')
+    await submit(page)
+    await dialog.getByText('GitHub job is ready').waitFor()
+    const { clientId, workload } = await newest('GitHub job')
+    assert.deepEqual(workload, {
+      issuer: GITHUB,
+      claims: { repository_id: '1296269', environment: 'production' },
+    })
+    const file = await dialog.getByRole('region', { name: '.github/workflows/report.yml' }).innerText()
+    for (const line of [
+      'id-token: write',
+      'environment: "production"',
+      `audience=${encodeURIComponent(tab.baseUrl)}`,
+      `client_id=${clientId}`,
+    ])
+      assert.ok(file.includes(line), line)
+    await dialog.getByText('Waiting for the first token request: run the job').waitFor()
+    assert.equal(await dialog.getByRole('checkbox').count(), 0)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page
+      .getByRole('row', { name: /GitHub job/ })
+      .getByText('GitHub Actions token')
+      .waitFor()
+  })
+
+  it('compares a pasted token in the browser, and neither sends nor stores it', async () => {
+    const page = await open('Compared')
+    const dialog = dialogOf(page)
+    const sent: Request[] = []
+    page.on('request', (request) => sent.push(request))
+    await dialog.getByLabel('Repository id').fill('1296269')
+    await dialog.getByLabel('Branch').fill('main')
+    await dialog.getByText('Compare a token').click()
+    const field = dialog.getByLabel('A token of the platform')
+    await field.fill('eyJ')
+    await dialog.getByText('This is not a JWT.').waitFor()
+    const now = Math.floor(Date.now() / 1_000)
+    const claims = { iss: GITHUB, repository_id: '1296269', ref: 'refs/heads/Main', aud: tab.baseUrl }
+    const payload = Buffer.from(JSON.stringify({ ...claims, iat: now, exp: now + 300 })).toString('base64url')
+    await field.fill(`e30.${payload}.c2ln`)
+    await dialog.getByText(/ref differs: must be refs\/heads\/main, is refs\/heads\/Main/).waitFor()
+    assert.equal(await dialog.getByText('matches', { exact: true }).count(), 4)
+    await dialog.getByLabel('Branch').fill('Main')
+    await dialog.getByText('differs').waitFor({ state: 'detached' })
+    await submit(page)
+    await dialog.getByText('Compared is ready').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    const kept = [
+      sent.map((request) => [request.url(), request.postData(), request.headers()]),
+      await tab.context.storageState({ indexedDB: true }),
+      await page.evaluate(() => [{ ...sessionStorage }, history.state]),
+    ]
+    assert.ok(JSON.stringify(kept).includes('refs/heads/Main'), 'the map itself was sent')
+    assert.equal(JSON.stringify(kept).includes(payload), false)
+  })
+
+  it('says at the field what is missing, and what the service has against it', async () => {
+    const page = await open('Names no one')
+    const dialog = dialogOf(page)
+    await submit(page)
+    await dialog.getByText('Fill in: Repository id.').waitFor()
+    await dialog.getByLabel('Repository id').fill('1296269')
+    await submit(page)
+    await dialog.getByText(/^The claims must name sub, or environment or ref/).waitFor()
+    await dialog.getByLabel('Platform', { exact: true }).selectOption('Other')
+    await dialog.getByLabel('Issuer').fill('http://issuer.example')
+    await dialog.getByLabel('Subject').fill('report')
+    await submit(page)
+    await dialog.getByText(/^The issuer must be an https URL/).waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  it('takes pasted keys for a private cluster, refuses a private one, and replaces them', async () => {
+    const page = await open('In a cluster')
+    const dialog = dialogOf(page)
+    await dialog.getByLabel('Platform', { exact: true }).selectOption('Kubernetes')
+    await dialog.getByLabel('Issuer').fill(CLUSTER)
+    await dialog.getByLabel('Service account').fill('prod:report')
+    const keys = dialog.getByLabel('Public keys')
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(request.postData() ?? ''))
+    const secret = privateKey.export({ format: 'jwk' })
+    await keys.fill(JSON.stringify({ keys: [secret] }))
+    await submit(page)
+    await dialog.getByText('There is a private key in it.').waitFor()
+    assert.ok(sent.every((body) => !body.includes(secret.d as string)))
+    await keys.fill(keySet('cluster-1'))
+    await submit(page)
+    await dialog.getByText('In a cluster is ready').waitFor()
+    const file = await dialog.getByRole('region', { name: 'report.yaml' }).innerText()
+    for (const line of ['namespace: prod', 'serviceAccountName: report', `audience: ${tab.baseUrl}`])
+      assert.ok(file.includes(line), line)
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('link', { name: 'In a cluster' }).click()
+    await page.getByText('system:serviceaccount:prod:report', { exact: true }).waitFor()
+    await page.getByText(/^Pasted .*: ?cluster-1$/).waitFor()
+    await page.getByRole('button', { name: 'Replace the keys' }).click()
+    await dialog.getByLabel('Public keys').fill(keySet('cluster-2'))
+    await dialog.getByRole('button', { name: 'Replace the keys' }).click()
+    await page.getByText(/^Pasted .*: ?cluster-2$/).waitFor()
+  })
+
+  it('warns when the keys of the issuer cannot be fetched', async () => {
+    const { clientId } = await api('/v1/vendor/ven_acme/oauth-clients', {
+      token,
+      body: {
+        name: 'Old keys',
+        scopes: ['boost:read'],
+        workload: { issuer: 'https://down.example', claims: { sub: 'a' }, keys: JSON.parse(keySet('down')) },
+      },
+    })
+    const { stores } = await testStack()
+    const db = createPostgres({ url: stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+    await db.raw(
+      `update workload_issuers set keys_from = 'issuer', keys_as_of = now() - interval '3 hours',
+         attempted_at = now(), failure = 'name_not_found' where issuer = 'https://down.example'`,
+    )
+    await db.destroy()
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
+    await tab.page.getByText(/^The keys cannot be fetched/).waitFor()
+    await tab.page.getByText(/They were last fetched 3 hours ago/).waitFor()
+    await assertAccessible(tab.page)
+  })
+
+  it('replaces a client by one of the same workload', async () => {
+    const { clientId } = await api('/v1/vendor/ven_acme/oauth-clients', {
+      token,
+      body: {
+        name: 'Replaced',
+        scopes: ['boost:read', 'analytics:read'],
+        workload: { issuer: GITHUB, claims: { sub: 'a', actor: 'b' } },
+      },
+    })
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Replace the client' }).click()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    await dialogOf(page).getByText('Workload, the same as before').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Create replacement' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Continue the rotation' }).click()
+    await page.getByRole('link', { name: 'Replaced 2' }).first().waitFor()
+    assert.deepEqual((await newest('Replaced 2')).workload.claims, { sub: 'a', actor: 'b' })
+  })
+
+  for (const width of [1440, 390])
+    for (const theme of ['light', 'dark'] as const)
+      it(`has accessible forms for each platform at ${width} pixels, ${theme}`, async () => {
+        const page = await open('Looked at', { width, theme })
+        const select = dialogOf(page).getByLabel('Platform', { exact: true })
+        for (const platform of await select.locator('option').allInnerTexts()) {
+          await select.selectOption(platform)
+          await assertFits(page)
+        }
+        await dialogOf(page).getByText('Compare a token').click()
+        await assertAccessible(page)
+        await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
+      })
+})

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { compareToken } from '../../apps/workspace/src/clients/compare-token.ts'
+import {
+  missingField,
+  PLATFORMS,
+  type PlatformId,
+  platform,
+  platformOf,
+  workloadOf,
+} from '../../apps/workspace/src/clients/platforms.ts'
+
+const GITHUB = 'https://token.actions.githubusercontent.com'
+
+describe('workspace: the workload that a person describes', () => {
+  const DRAFTS: [PlatformId, typed: Record<string, string>, claims: Record<string, string>][] = [
+    [
+      'github',
+      { repository_id: '1296269 ', environment: 'production', ref: '' },
+      { repository_id: '1296269', environment: 'production' },
+    ],
+    [
+      'github',
+      { repository_id: '1296269', ref: 'main' },
+      { repository_id: '1296269', ref: 'refs/heads/main' },
+    ],
+    [
+      'github',
+      { repository_id: '1', ref: 'refs/heads/main' },
+      { repository_id: '1', ref: 'refs/heads/main' },
+    ],
+    ['gitlab', { project_id: '22' }, { project_id: '22', ref_protected: 'true' }],
+    ['kubernetes', { sub: 'prod:report' }, { sub: 'system:serviceaccount:prod:report' }],
+    ['spiffe', { sub: 'example.org/report' }, { sub: 'spiffe://example.org/report' }],
+    ['google', { sub: '112233445566778899001' }, { sub: '112233445566778899001' }],
+    [
+      'aws',
+      { sub: 'arn:aws:iam::111122223333:role/report' },
+      { sub: 'arn:aws:iam::111122223333:role/report' },
+    ],
+    ['other', { sub: 'Report' }, { sub: 'Report' }],
+  ]
+  const ISSUERS: { [id in PlatformId]?: string } = {
+    kubernetes: 'https://oidc.cluster.example',
+    spiffe: 'https://spire.example.org',
+    aws: 'https://0f1e2d3c-aaaa-bbbb-cccc-001122334455.tokens.sts.global.api.aws',
+    other: 'https://issuer.example',
+  }
+  for (const [id, typed, claims] of DRAFTS)
+    it(`compares ${Object.keys(claims)} of ${PLATFORMS[id].title}, and recognizes it again`, () => {
+      const issuer = ISSUERS[id] ?? ''
+      const workload = workloadOf({ platform: id, issuer: ` ${issuer}`, claims: typed })
+      assert.deepEqual(workload, { issuer: platform(id).issuer ?? issuer, claims })
+      assert.equal(platformOf(workload), id)
+    })
+
+  it('leaves out what was typed for another platform', () => {
+    const draft = {
+      platform: 'google',
+      issuer: 'https://a.example',
+      claims: { environment: 'a', sub: '1' },
+    } as const
+    assert.deepEqual(workloadOf(draft), { issuer: 'https://accounts.google.com', claims: { sub: '1' } })
+  })
+
+  it('names the first field that is missing', () => {
+    assert.equal(missingField({ platform: 'github', issuer: '', claims: {} }), 'Repository id')
+    assert.equal(missingField({ platform: 'github', issuer: '', claims: { repository_id: '1' } }), undefined)
+    assert.equal(missingField({ platform: 'other', issuer: ' ', claims: { sub: 'a' } }), 'Issuer')
+    assert.equal(missingField({ platform: 'other', issuer: 'a', claims: { sub: ' ' } }), 'Subject')
+  })
+})
+
+describe('workspace: a token compared in the browser', () => {
+  const now = new Date('2026-01-01T00:00:00Z')
+  const now_s = now.getTime() / 1_000
+  const audience = 'https://api.example'
+  const claims = { repository_id: '1296269', environment: 'production' }
+  const payload = { iss: GITHUB, ...claims, aud: audience, iat: now_s - 10, exp: now_s + 290 }
+  const jwt = (body: unknown) => `e30.${Buffer.from(JSON.stringify(body)).toString('base64url')}.c2ln`
+  const compare = (body: object) =>
+    compareToken(jwt({ ...payload, ...body }), { issuer: GITHUB, claims }, { audience, now })
+  const differing = (body: object) =>
+    compare(body)
+      ?.filter(({ matches }) => !matches)
+      .map(({ name }) => name)
+
+  const DIFFERING: [what: string, change: object, names: string[]][] = [
+    ['nothing', {}, []],
+    ['a list of one audience', { aud: [audience] }, []],
+    ['case', { environment: 'Production' }, ['environment']],
+    ['a number', { repository_id: 1296269 }, ['repository_id']],
+    ['a list', { environment: ['production'] }, ['environment']],
+    ['an absent claim', { environment: undefined }, ['environment']],
+    ['the issuer', { iss: `${GITHUB}/` }, ['iss']],
+    ['another audience as well', { aud: [audience, 'https://b.example'] }, ['aud']],
+    ['no audience', { aud: undefined }, ['aud']],
+    ['an end in the past', { exp: now_s }, ['exp']],
+    ['a life of more than an hour', { exp: now_s + 3_600 }, ['exp']],
+    ['no start', { iat: undefined }, ['exp']],
+  ]
+  for (const [what, change, names] of DIFFERING)
+    it(`finds what differs: ${what}`, () => assert.deepEqual(differing(change), names))
+
+  it('shows both texts, letters outside ASCII too', () => {
+    const environment = compare({ environment: 'Prüfung' })?.find(({ name }) => name === 'environment')
+    assert.deepEqual(environment, {
+      name: 'environment',
+      expected: 'production',
+      actual: 'Prüfung',
+      matches: false,
+    })
+  })
+
+  for (const text of [
+    '',
+    'a',
+    'a.b',
+    'e30.e30',
+    'e30.!.c2ln',
+    `e30.${btoa('1')}.c2ln`,
+    `e30.${btoa('null')}.c2ln`,
+  ])
+    it(`does not take ${JSON.stringify(text)} for a JWT`, () =>
+      assert.equal(compareToken(text, { issuer: GITHUB, claims }, { audience, now }), undefined))
+})
