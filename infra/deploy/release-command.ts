@@ -166,7 +166,7 @@ async function release({ folder, keys, images }: Request): Promise<string> {
   try {
     const source = { ...commit, tree }
     const built = await build(source, bases, unfinished)
-    const notes = `${built.changes}The public key of the signature:\n\n    ${await publicKeyIn(keys.publicKey)}\n`
+    const notes = `${built.changes.trimEnd()}\n\nThe public key of the signature:\n\n    ${await publicKeyIn(keys.publicKey)}\n`
     await writeFile(join(unfinished, 'release-notes.md'), notes)
     await writeProvenance(source, { bases, images: built.images }, unfinished)
     const sums = await writeSums(unfinished)
