@@ -87,13 +87,9 @@ export async function createCompany(
 /** @throws OperatorError if there is no such company, or the person already belongs to it. */
 export async function addMember(
   db: Database,
-  {
-    vendorId,
-    role,
-    person: given,
-    by,
-  }: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Operator },
+  membership: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Operator },
 ): Promise<Member> {
+  const { vendorId, role, person: given, by } = membership
   await requireCompany(db, vendorId)
   const refuseMember = async (queryable: Queryable, { email }: Pick<User, 'email'>) => {
     if (await findMemberByEmail(queryable, { vendorId, email }))

@@ -39,12 +39,9 @@ export interface MigrateOptions {
  * 300 ms at a time, and each migration waits up to ten minutes for the lock on a table.
  * Returns the names of the migrations that it ran.
  */
-export async function migrate({
-  ownerUrl,
-  passwords,
-  directory = join(import.meta.dirname, 'migrations'),
-  waiting = () => {},
-}: MigrateOptions): Promise<string[]> {
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { ownerUrl, passwords, waiting = () => {} } = options
+  const { directory = join(import.meta.dirname, 'migrations') } = options
   const db = knex({
     client: 'pg',
     connection: { connectionString: ownerUrl, options: `-c lock_timeout=${LOCK_MAX_MS}` },

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,7 +8,6 @@ import { errorCode, Failure } from './failure.ts'
 
 const run = promisify(execFile)
 const APT_DEADLINE_MS = 180_000
-const ABANDONED_AFTER_MS = 3_600_000
 
 /** A program that Debian packages. */
 export interface DebianProgram {
@@ -84,7 +83,6 @@ async function unpack(program: DebianProgram, cache: string, folder: string): Pr
   let work: string | undefined
   try {
     await mkdir(cache, { recursive: true })
-    await removeAbandoned(cache)
     work = await mkdtemp(join(cache, 'unpacking-'))
     await download([program.package, ...(program.linksTo ?? [])], work)
     const archives = join(work, 'archives')
@@ -132,16 +130,6 @@ async function moveIntoPlace(program: DebianProgram, from: string, folder: strin
     if (await unpackedIn(folder, program)) return
     await rm(folder, { recursive: true, force: true })
     await rename(from, folder)
-  }
-}
-
-/** Removes what an interrupted run left behind. */
-async function removeAbandoned(cache: string): Promise<void> {
-  for (const name of await readdir(cache)) {
-    if (!name.startsWith('unpacking-')) continue
-    const path = join(cache, name)
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
-    if (Date.now() - mtimeMs > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true })
   }
 }
 

@@ -12,7 +12,7 @@ const secretsSchema = z.object({
     postgres: z.string(),
     integration_auth: z.string(),
     integration_api: z.string(),
-    integration_operator: z.string().default(() => newPassword()),
+    integration_operator: z.string(),
   }),
   redis: z.object({ admin: z.string(), auth: z.string(), api: z.string() }),
   /** 32 bytes in base64, which encrypt the private signing keys in the database. */
@@ -27,8 +27,7 @@ export type LocalSecrets = z.infer<typeof secretsSchema>
 export async function localSecrets(dataDir: DataDir): Promise<LocalSecrets> {
   const file = dataDir.at(FILE)
   try {
-    // What a folder of an older version lacks is generated now, and kept.
-    return await saveSecrets(dataDir, secretsSchema.parse(JSON.parse(await readFile(file, 'utf8'))))
+    return secretsSchema.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return saveSecrets(dataDir, newSecrets())
     throw new Failure(

@@ -63,13 +63,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-function createHandler({
-  auth,
-  api,
-  pages,
-  apiResource,
-  idleTimeout_ms = IDLE_TIMEOUT_MS,
-}: GatewayOptions): RequestListener {
+function createHandler(options: GatewayOptions): RequestListener {
+  const { auth, api, pages, apiResource, idleTimeout_ms = IDLE_TIMEOUT_MS } = options
   const forward = createForward(idleTimeout_ms)
   // Callers then come through a proxy that terminates TLS. HSTS must not be sent over plain HTTP (RFC 6797 §7.2).
   const byTls = apiResource.startsWith('https:')
@@ -88,14 +83,8 @@ function createHandler({
   }
 }
 
-const NOT_ONE_HOST: Refusal = {
-  code: 'invalid_request',
-  detail: 'The request must have one Host field.',
-}
-const NOT_A_PATH: Refusal = {
-  code: 'invalid_request',
-  detail: 'The request target is not a plain path.',
-}
+const NOT_ONE_HOST: Refusal = { code: 'invalid_request', detail: 'The request must have one Host field.' }
+const NOT_A_PATH: Refusal = { code: 'invalid_request', detail: 'The request target is not a plain path.' }
 const NO_SUCH_FILE: Refusal = { code: 'not_found', detail: 'No such file.' }
 const ONLY_PAGES: Refusal = {
   code: 'method_not_allowed',
