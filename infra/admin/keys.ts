@@ -19,17 +19,11 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { shownTime } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
-/** A stored private key cannot be decrypted with KEY_ENCRYPTION_KEY. */
-export class SigningKeyUnreadable extends OperatorError {}
-
-/** The standby key was published so recently that a verifier may not know it yet. */
-export class StandbyTooNew extends OperatorError {}
-
 /**
  * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token is
  * refused meanwhile. Returns both keys.
- * @throws StandbyTooNew if the standby key is younger than 10 minutes, or SigningKeyUnreadable if `encryptionKey` is not
- * the key of the services.
+ * @throws OperatorError if the standby key is younger than 10 minutes, so that a verifier may not know it yet, or if
+ * `encryptionKey` is not the key of the services.
  */
 export async function rotateSigningKey(
   db: Database,
@@ -43,11 +37,11 @@ export async function rotateSigningKey(
     const next = keyIn('standby', keys, now_ms)
     if (!next) throw new Error('there is no standby key')
     if (!openSigningKey(next, options.encryptionKey))
-      throw new SigningKeyUnreadable(
+      throw new OperatorError(
         `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to store it.`,
       )
     if (usableFrom(next).getTime() > now_ms)
-      throw new StandbyTooNew(
+      throw new OperatorError(
         `The standby key is too new to sign with: verifiers that cache the key set may not have it yet. Rotate after ${shownTime(usableFrom(next))}. If the active key was stolen, revoke it; that works at once.`,
       )
     const activatesAt = afterAll(keys, now_ms)

@@ -200,17 +200,6 @@ export async function saveMembership(
   )
 }
 
-export async function findMembership(
-  db: Queryable,
-  { vendorId, userId }: { vendorId: string; userId: string },
-): Promise<Membership | undefined> {
-  const { rows } = await db.raw(
-    'select vendor_id as "vendorId", user_id as "userId", role, status from memberships where user_id = ? and vendor_id = ?',
-    [userId, vendorId],
-  )
-  return rows[0]
-}
-
 /** The companies that a user belongs to, by name. */
 export async function listMemberships(
   db: Queryable,

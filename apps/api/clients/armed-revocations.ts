@@ -1,4 +1,4 @@
-import { findMembership } from '#shared/accounts/people.ts'
+import { findMember } from '#shared/accounts/people.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
 import { findClient, holdClient } from '#shared/oauth/clients.ts'
 import type { Clock } from '#shared/process/clock.ts'
@@ -99,7 +99,7 @@ async function judge(
 }
 
 async function mayStillDecide(transaction: Queryable, vendorId: string, userId: string): Promise<boolean> {
-  const membership = await findMembership(transaction, { vendorId, userId })
+  const membership = await findMember(transaction, { vendorId, userId })
   return membership?.status === 'active' && membership.role !== 'member'
 }
 

@@ -1,4 +1,4 @@
-import { findMembership, type Role } from '#shared/accounts/people.ts'
+import { findMember, type Role } from '#shared/accounts/people.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { FairQueue } from '#shared/process/fair-queue.ts'
@@ -25,7 +25,7 @@ export function createManagerAccess(
   const who = roles.includes('admin') ? 'the owner and active admins' : 'the owner'
   async function mayAct(vendorId: string, userId: string): Promise<boolean> {
     if (!VENDOR_ID_PATTERN.test(vendorId)) return false
-    const membership = await findMembership(db, { vendorId, userId })
+    const membership = await findMember(db, { vendorId, userId })
     return membership?.status === 'active' && roles.includes(membership.role)
   }
   return {

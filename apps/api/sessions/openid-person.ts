@@ -4,8 +4,8 @@ import { addIdentity, findUserByIdentity } from '#shared/accounts/openid-identit
 import { unusableHash } from '#shared/accounts/passwords.ts'
 import {
   findCompany,
+  findMember,
   findMemberByEmail,
-  findMembership,
   insertUser,
   listMembers,
   listMemberships,
@@ -107,7 +107,7 @@ async function followRole(
   { vendorId, role }: ClaimedPerson,
   { userId }: User,
 ): Promise<void> {
-  const membership = await findMembership(transaction, { vendorId, userId })
+  const membership = await findMember(transaction, { vendorId, userId })
   if (!membership) throw new OpenidRefusal('removed')
   if (membership.status === 'suspended') throw new OpenidRefusal('suspended')
   if (membership.role !== 'owner')

@@ -3,7 +3,7 @@ import { Temporal } from 'temporal-polyfill'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
   type Company,
-  findMembership,
+  findMember,
   insertCompany,
   insertUser,
   listAccounts,
@@ -86,7 +86,7 @@ async function seedPeople(
     const [known] = await listAccounts(db, email)
     const userId = known?.userId ?? newUserId()
     if (!known) await insertUser(db, { userId, email, name, passwordHash: await passwordHash() })
-    if (!(await findMembership(db, { vendorId, userId })))
+    if (!(await findMember(db, { vendorId, userId })))
       await saveMembership(db, { vendorId, userId, role, status })
   }
 }
