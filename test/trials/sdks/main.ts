@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { ACME } from '../../../infra/local/seed/companies.ts'
 import { startTestStack, type TestStack } from '../../support/stack.ts'
-import { findTool, SDKS, type Sdk, type Tool } from './sdks.ts'
+import { findTool, type OpenapiDocument, SDKS, type Sdk, type Tool } from './sdks.ts'
 
 /*
- * Generates clients from the published OpenAPI document and does with each of them, unmodified, what an integration
- * does. The generators must be installed, and the packages that generated code needs are fetched: so this is a
+ * Generates clients from the published OpenAPI documents. It does with some of them, unmodified, what an integration
+ * does, and compiles the others. The generators must be installed, and the packages that generated code needs are fetched: so this is a
  * command of its own and not part of `npm test`.
  */
 const STEPS = ['generate', 'build', 'sign in', 'list', 'create', 'token', 'report', 'read', 'revoke'] as const
@@ -41,7 +41,13 @@ const runIn = (folder: string, [command = '', ...args]: string[], env: Record<st
     signal: interrupted.signal,
   })
 
-async function trySdk(sdk: Sdk, folder: string, document: string, stack: TestStack): Promise<Outcome> {
+/** Where each document is published. */
+const PATHS: Record<OpenapiDocument, string> = {
+  'openapi.json': '/openapi.json',
+  'integrations.json': '/openapi/integrations.json',
+}
+
+async function trySdk(sdk: Sdk, folder: string, stack: TestStack): Promise<Outcome> {
   const files = new Map<Tool, string>()
   const outcome: Outcome = { sdk, version: '', missing: [], done: [] }
   for (const tool of [sdk.generator, ...sdk.others]) {
@@ -52,8 +58,9 @@ async function trySdk(sdk: Sdk, folder: string, document: string, stack: TestSta
   if (outcome.missing.length > 0) return outcome
   const fileOf = (tool: Tool) => files.get(tool) as string
   await mkdir(join(folder, 'client'), { recursive: true })
-  await writeFile(join(folder, 'openapi.json'), document)
-  await copyFile(join(import.meta.dirname, sdk.program), join(folder, sdk.program))
+  const document = await fetch(stack.baseUrl + PATHS[sdk.document])
+  await writeFile(join(folder, sdk.document), await document.text())
+  if (sdk.program) await copyFile(join(import.meta.dirname, sdk.program), join(folder, sdk.program))
   const env = {
     BASE_URL: stack.baseUrl,
     VENDOR_ID: ACME,
@@ -67,6 +74,7 @@ async function trySdk(sdk: Sdk, folder: string, document: string, stack: TestSta
     outcome.done.push('generate')
     for (const command of sdk.build(fileOf)) await runIn(folder, command)
     outcome.done.push('build')
+    if (!sdk.run) return outcome
     outcome.done.push(...linesOf((await runIn(folder, sdk.run(fileOf), env)).stdout))
     const missed = STEPS.filter((step) => !outcome.done.includes(step))
     if (missed.length > 0) outcome.failure = `The program did not say that it did: ${missed.join(', ')}`
@@ -126,12 +134,11 @@ const wanted = SDKS.filter(({ name }) => words.length === 0 || words.some((word)
 const folder = await mkdtemp(join(tmpdir(), 'integration-access-sdks-'))
 const stack = await startTestStack()
 try {
-  const document = await (await fetch(`${stack.baseUrl}/openapi.json`)).text()
   const outcomes: Outcome[] = []
   for (const [index, sdk] of wanted.entries()) {
     if (interrupted.signal.aborted) break
     process.stderr.write(`${sdk.name}\n`)
-    outcomes.push(await trySdk(sdk, join(folder, String(index)), document, stack))
+    outcomes.push(await trySdk(sdk, join(folder, String(index)), stack))
   }
   process.exitCode = interrupted.signal.aborted ? EXIT_INTERRUPTED : report(outcomes)
 } finally {

@@ -15,13 +15,18 @@ export interface Sdk {
   version: string[]
   /** What builds and runs the generated client. */
   others: Tool[]
-  /** A file of this folder, which is copied beside the generated client and uses it. */
-  program: string
-  /** Commands that are run in a folder with openapi.json. */
+  /** A file of this folder that is copied beside what is generated, such as a program that uses it. */
+  program?: string
+  /** The document to generate from: with the workspace, or for integrations alone. */
+  document: OpenapiDocument
+  /** Commands that are run in a folder with the document. */
   generate(tool: ToolFile): string[][]
   build(tool: ToolFile): string[][]
-  run(tool: ToolFile): string[]
+  /** Left out if the client is only compiled, or loaded. */
+  run?(tool: ToolFile): string[]
 }
+
+export type OpenapiDocument = 'openapi.json' | 'integrations.json'
 
 export type ToolFile = (tool: Tool) => string
 
@@ -35,6 +40,11 @@ const PYTHON = { names: ['python3'], setting: 'PYTHON' }
 const JAVA = { names: ['java'], setting: 'JAVA' }
 const MAVEN = { names: ['mvn'], setting: 'MAVEN' }
 const GO = { names: ['go'], setting: 'GO' }
+const RUBY = { names: ['ruby'], setting: 'RUBY' }
+const CARGO = { names: ['cargo'], setting: 'CARGO' }
+const DOTNET = { names: ['dotnet'], setting: 'DOTNET' }
+const TSC = { names: ['tsc'], setting: 'TSC' }
+const DOCUMENTS = ['openapi.json', 'integrations.json'] as const
 
 /** As a person would install it: in a virtual environment, with the dependencies that the package names. */
 const python = (program: string) => ({
@@ -57,10 +67,41 @@ const go = (program: string) => ({
   run: () => ['./integration'],
 })
 
-/** The clients to generate, each with a program that uses it unmodified. */
+/** A client of openapi-generator that is compiled, or loaded where nothing is compiled. */
+function compiled({
+  language,
+  generator,
+  documents = DOCUMENTS,
+  ...rest
+}: Pick<Sdk, 'others' | 'build' | 'program'> & {
+  language: string
+  generator: string
+  documents?: readonly OpenapiDocument[]
+}): Sdk[] {
+  return documents.map((document) => ({
+    name: `openapi-generator, ${language}, ${document}`,
+    generator: OPENAPI_GENERATOR,
+    version: ['version'],
+    document,
+    generate: (tool) => [
+      [tool(OPENAPI_GENERATOR), 'generate', ...['-i', document, '-g', generator, '-o', 'generated']],
+    ],
+    ...rest,
+  }))
+}
+
+const TYPESCRIPT = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022,dom']
+const MODULES = ['--module', 'esnext', '--moduleResolution', 'bundler']
+/** Loads everything, and has each way of authentication write its header. Needs the gem typhoeus. */
+const RUBY_PROGRAM =
+  'require "openapi_client"; OpenapiClient::Configuration.default.auth_settings; OpenapiClient::AnalyticsApi.new'
+const PACKAGE_ALONE = ['-Dmaven.test.skip', '-Dmaven.javadoc.skip', '-Dmaven.source.skip', 'package']
+
+/** The clients to generate, those first that a program uses unmodified. */
 export const SDKS: readonly Sdk[] = [
   {
     name: 'openapi-python-client',
+    document: 'openapi.json',
     generator: OPENAPI_PYTHON_CLIENT,
     version: ['--version'],
     others: [PYTHON],
@@ -76,6 +117,7 @@ export const SDKS: readonly Sdk[] = [
   },
   {
     name: 'openapi-generator, Python',
+    document: 'openapi.json',
     generator: OPENAPI_GENERATOR,
     version: ['version'],
     others: [PYTHON, JAVA],
@@ -86,6 +128,7 @@ export const SDKS: readonly Sdk[] = [
   },
   {
     name: 'openapi-generator, Java',
+    document: 'openapi.json',
     generator: OPENAPI_GENERATOR,
     version: ['version'],
     others: [JAVA, MAVEN],
@@ -98,16 +141,13 @@ export const SDKS: readonly Sdk[] = [
       ],
     ],
     build: (tool) => [
-      [
-        tool(MAVEN),
-        ...['--batch-mode', '--quiet', '--file', 'generated/pom.xml'],
-        ...['-Dmaven.test.skip', '-Dmaven.javadoc.skip', '-Dmaven.source.skip', 'package'],
-      ],
+      [tool(MAVEN), ...['--batch-mode', '--quiet', '--file', 'generated/pom.xml', ...PACKAGE_ALONE]],
     ],
     run: (tool) => [tool(JAVA), '-cp', 'generated/target/*:generated/target/lib/*', 'OpenapiGenerator.java'],
   },
   {
     name: 'openapi-generator, Go',
+    document: 'openapi.json',
     generator: OPENAPI_GENERATOR,
     version: ['version'],
     others: [JAVA, GO],
@@ -124,6 +164,7 @@ export const SDKS: readonly Sdk[] = [
   },
   {
     name: 'oapi-codegen, Go',
+    document: 'openapi.json',
     generator: OAPI_CODEGEN,
     version: ['-version'],
     others: [GO],
@@ -135,6 +176,49 @@ export const SDKS: readonly Sdk[] = [
     ],
     ...go('oapi_codegen.go'),
   },
+  ...compiled({
+    language: 'Java with okhttp',
+    generator: 'java',
+    others: [JAVA, MAVEN],
+    build: (tool) => [
+      [tool(MAVEN), '--batch-mode', '--quiet', '--file', 'generated/pom.xml', ...PACKAGE_ALONE],
+    ],
+  }),
+  ...compiled({
+    language: 'Kotlin',
+    generator: 'kotlin',
+    others: [JAVA, MAVEN],
+    // The generated client is built by Gradle; this builds it by Maven.
+    program: 'kotlin.xml',
+    build: (tool) => [[tool(MAVEN), '--batch-mode', '--quiet', '--file', 'kotlin.xml', 'compile']],
+  }),
+  ...compiled({
+    language: 'TypeScript with fetch',
+    generator: 'typescript-fetch',
+    others: [JAVA, TSC],
+    build: (tool) => [[tool(TSC), ...TYPESCRIPT, ...MODULES, 'generated/index.ts']],
+  }),
+  ...compiled({
+    language: 'Ruby',
+    generator: 'ruby',
+    // The generator has no code for an API key in a cookie, which the workspace has.
+    documents: ['integrations.json'],
+    others: [JAVA, RUBY],
+    build: (tool) => [[tool(RUBY), '-I', 'generated/lib', '-e', RUBY_PROGRAM]],
+  }),
+  ...compiled({
+    language: 'Rust',
+    generator: 'rust',
+    documents: ['integrations.json'],
+    others: [JAVA, CARGO],
+    build: (tool) => [[tool(CARGO), 'check', '--quiet', '--manifest-path', 'generated/Cargo.toml']],
+  }),
+  ...compiled({
+    language: 'C#',
+    generator: 'csharp',
+    others: [JAVA, DOTNET],
+    build: (tool) => [[tool(DOTNET), 'build', 'generated']],
+  }),
 ]
 
 /** @returns the file of the tool, or undefined if it is not installed. */
