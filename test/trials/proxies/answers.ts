@@ -12,6 +12,8 @@ type Check = [what: string, holds: boolean]
 
 /** Between the start of the prober and its first verdict, or its last one. */
 const PROBED_MS = 5_000
+/** As the services have it: longer than a proxy keeps a connection that it does not use. */
+const KEEP_ALIVE_MS = 75_000
 const CODE = 'c0de-of-a-sign-in'
 
 /** Starts stand-ins for two instances of each service, one at each host. They remember what reached them. */
@@ -21,7 +23,7 @@ export async function startInstances(hosts: string[]) {
   const servers: Server[] = []
   const ports: number[] = []
   for (const host of hosts) {
-    const server = createServer((request, response) => {
+    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
       if (request.url === '/readyz') return void response.end('{}')
       reached.push(`${request.method} ${request.url}`)
       answer(request, response)
