@@ -94,16 +94,12 @@ const ON_STATUS: Record<number, string> = {
   504: 'The proxy in front of the receiver timed out (504); answer first and do the work afterwards.',
 }
 
-/** @param redirectTo the target of a 3xx, if that could be saved instead. */
-export function adviceOnStatus(status: number, redirectTo: string | null): string {
+export function adviceOnStatus(status: number): string {
   if (status < 300) return 'The receiver accepted the test event.'
   if (status === 304)
     return 'The receiver answered 304, which is not a valid answer to a POST; answer with 200 or 204.'
-  if (status < 400) {
-    return redirectTo
-      ? `The receiver redirects (${status}), and redirects are not followed; if ${redirectTo} is yours, save that URL instead.`
-      : `The receiver redirects (${status}), and redirects are not followed; save the receiver's final URL.`
-  }
+  if (status < 400)
+    return `The receiver redirects (${status}), and redirects are not followed; save the receiver's final URL.`
   const known = ON_STATUS[status]
   if (known) return known
   return status < 500

@@ -34,37 +34,29 @@ export async function holdCallbackUrl(transaction: Queryable, vendorId: string):
 /** Saves the company's callback, replacing any earlier one. */
 export async function saveDestination(
   db: Queryable,
-  destination: { vendorId: string } & Omit<Destination, 'updatedByName'>,
+  saved: { vendorId: string } & Omit<Destination, 'updatedByName'>,
 ): Promise<void> {
   await db.raw(
     `insert into callback_destinations (vendor_id, callback_url, verified, updated_at, updated_by)
      values (?, ?, ?, ?, ?)
      on conflict (vendor_id) do update set callback_url = excluded.callback_url, verified = excluded.verified,
        updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
-    [
-      destination.vendorId,
-      destination.callbackUrl,
-      destination.verified,
-      destination.updatedAt,
-      destination.updatedBy,
-    ],
+    [saved.vendorId, saved.callbackUrl, saved.verified, saved.updatedAt, saved.updatedBy],
   )
 }
 
 /** Longer than a test send can take, so two never run at once. If a process dies, its lease expires. */
 const TEST_LEASE_S = 15
 
-export interface BegunTest {
-  callbackUrl: string
-  /** Passed to endTest, so that it ends only this test and no later one. */
-  lease: string
-}
-
 /**
  * Marks the company's callback as being tested, for 15 s at most, in one statement for all processes.
- * Returns undefined if no callback is saved, or if a test of it is running.
+ * Returns undefined if no callback is saved, or if a test of it is running. With `lease`, endTest ends only this test and
+ * no later one.
  */
-export async function beginTest(db: Queryable, vendorId: string): Promise<BegunTest | undefined> {
+export async function beginTest(
+  db: Queryable,
+  vendorId: string,
+): Promise<{ callbackUrl: string; lease: string } | undefined> {
   const { rows } = await db.raw(
     `update callback_destinations set test_until = clock_timestamp() + make_interval(secs => ?)
      where vendor_id = ? and (test_until is null or test_until < clock_timestamp())

@@ -1,9 +1,7 @@
 import { STATUS_CODES } from 'node:http'
-import type { AddressRule } from '../outbound/address-verdict.ts'
 import type { BodyEnd, Exchange, ReceiverAnswer } from '../outbound/exchange.ts'
 import { BODY_TIMEOUT_MS } from '../outbound/exchange.ts'
 import type { Failure } from '../outbound/failures.ts'
-import { judgeCallbackUrl } from '../outbound/url-verdict.ts'
 import { adviceOnFailure, adviceOnStatus } from './advice.ts'
 import { shownBody, shownText } from './receiver-text.ts'
 import type { TestResult } from './schemas.ts'
@@ -21,7 +19,6 @@ export interface TestFacts {
   exchange: Exchange | null
   /** Why no request was sent. */
   failure: Failure | null
-  judgeAddress: AddressRule
 }
 
 export const BODY_LIMIT_BYTES = 16 * 1_024
@@ -47,7 +44,7 @@ export function testResult(facts: TestFacts): TestResult {
       : null,
     log: logOf(facts, timings, failure),
     advice: answer
-      ? adviceOnStatus(answer.status, redirectTarget(answer, facts))
+      ? adviceOnStatus(answer.status)
       : adviceOnFailure(failure ?? 'closed', { host: facts.host, certificate }),
   }
 }
@@ -64,17 +61,6 @@ function timingsOf({ dnsMs, exchange }: TestFacts): TestResult['timings'] {
 
 const between = (from: number | undefined, to: number | undefined): number | null =>
   from === undefined || to === undefined ? null : Math.round(to - from)
-
-/** The target of a redirect, if that URL could be saved. It is not contacted. */
-function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress }: TestFacts): string | null {
-  const [, location] = answer.headers.find(([name]) => name.toLowerCase() === 'location') ?? []
-  if (location === undefined || answer.status >= 400) return null
-  const target = URL.parse(location, url)
-  const verdict = target && judgeCallbackUrl(target.href, judgeAddress)
-  if (!verdict?.ok || verdict.url.href === url || verdict.url.href.length > 200) return null
-  const { href } = verdict.url
-  return shownText(href).join('\n') === href ? href : null
-}
 
 /** The steps of the test, one per line, then the receiver's answer. */
 function logOf(

@@ -111,7 +111,6 @@ async function attempt(
     dnsMs: route.dnsMs,
     exchange: facts,
     failure: route.failure,
-    judgeAddress,
   })
   return {
     result,
