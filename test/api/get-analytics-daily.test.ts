@@ -270,42 +270,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       api.clock.set('2026-11-20T17:30:00Z')
     })
 
-    it('gives compressed figures their own ETag, and each matches only itself', async () => {
-      const { read } = await company()
-      const year = '?from=2025-11-20&to=2026-11-20'
-      const plain = await read(year, { 'accept-encoding': 'identity' })
-      const small = await read(year, { 'accept-encoding': 'br, gzip' })
-      assert.equal(plain.headers.get('content-encoding'), null)
-      assert.equal(small.headers.get('content-encoding'), 'gzip')
-      assert.ok(Number(plain.headers.get('content-length')) > 40_000)
-      assert.ok(Number(small.headers.get('content-length')) < 4_000)
-      assert.deepEqual(small.json, plain.json)
-      const tags = [plain, small].map(({ headers }) => headers.get('etag') as string)
-      assert.equal(new Set(tags).size, 2)
-      for (const [i, encoding] of ['identity', 'gzip'].entries())
-        for (const [j, tag] of tags.entries()) {
-          const headers = { 'accept-encoding': encoding, 'if-none-match': tag }
-          const { status, headers: answered } = await read(year, headers)
-          assert.equal(status, i === j ? 304 : 200)
-          assert.equal(answered.get('vary'), 'Accept-Encoding')
-          assert.equal(answered.get('content-encoding'), status === 200 && i === 1 ? 'gzip' : null)
-        }
-    })
-
-    it('gives the plain ETag to a caller who refuses gzip, and for a short answer', async () => {
-      const { read } = await company()
-      for (const [search, accepted] of [
-        ['?from=2025-11-20&to=2026-11-20', 'gzip;q=0'],
-        ['?from=2025-11-20&to=2026-11-20', 'br'],
-        ['', 'gzip'],
-      ] as const) {
-        const { headers } = await read(search, { 'accept-encoding': accepted })
-        assert.equal(headers.get('content-encoding'), null, accepted)
-        assert.match(headers.get('etag') ?? '', /^"[\w-]{27}"$/)
-        assert.equal(headers.get('vary'), 'Accept-Encoding')
-      }
-    })
-
     const conditional = [
       ['the tag', (tag: string) => tag, 304],
       ['the tag as weak', (tag: string) => `W/${tag}`, 304],

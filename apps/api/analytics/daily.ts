@@ -90,7 +90,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
     const before = cached.get(key)
     if (before?.revision === revision && before) return before
     const stored = await readStoredDays(db, { vendorId, ...range })
-    const json = Json.of(dailyAnalytics(company, range, stored))
+    const json = new Json(dailyAnalytics(company, range, stored))
     const answer = { revision: stored.revision, json, tag: entityTag(json.bytes) }
     remember(key, answer)
     return answer

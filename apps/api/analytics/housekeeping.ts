@@ -11,24 +11,16 @@ const STATEMENTS_A_ROUND = 20
 export const EVENT_RETENTION_DAYS_MIN = EVENT_IDS_REMEMBERED_DAYS
 export const EVENT_RETENTION_DAYS_DEFAULT = 90
 
-export interface KeptInOrder {
-  /** Names of partitions. */
-  created: string[]
-  dropped: string[]
-  /** The number of ids deleted because their retention time is over. */
-  forgottenIds: number
-}
-
 /**
  * Creates the partitions that will be needed, drops those whose events are all older than `eventRetention_days`, and
  * deletes old ids. Any process may call it at any time, because Postgres runs one call at a time. The work is done by
  * database functions that enforce the limits themselves, since the service's role may neither create or drop a table
- * nor delete an event or an id.
+ * nor delete an event or an id. Returns the names of the partitions, and how many ids it deleted.
  */
 export async function keepEventsInOrder(
   db: Database,
   { eventRetention_days }: { eventRetention_days: number },
-): Promise<KeptInOrder> {
+) {
   const created = await names(db, 'select create_analytics_event_partitions(?) as name', WEEKS_AHEAD)
   const dropped = await names(db, 'select drop_old_analytics_events(?) as name', eventRetention_days)
   let forgottenIds = 0

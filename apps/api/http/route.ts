@@ -1,5 +1,3 @@
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { z } from 'zod'
 import { failsIfMatch } from '#shared/http/entity-tag.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
@@ -16,8 +14,6 @@ import type {
   MatchedRoute,
   ServedRoute,
 } from './state.ts'
-
-const compress = promisify<Buffer, Buffer>(gzip)
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
 
@@ -92,22 +88,9 @@ type BodyOf<Answers> = {
 /** A body in JSON, for an answer that is sent more often than it changes. */
 export class Json {
   readonly bytes: Buffer
-  readonly encoding: 'gzip' | undefined
-  #gzipped: Promise<Json> | undefined
 
-  private constructor(bytes: Buffer, encoding?: 'gzip') {
-    this.bytes = bytes
-    this.encoding = encoding
-  }
-
-  static of(value: object): Json {
-    return new Json(Buffer.from(JSON.stringify(value)))
-  }
-
-  /** The same compressed, about a tenth in size. Made off the event loop, when it is first asked for. */
-  gzipped(): Promise<Json> {
-    this.#gzipped ??= compress(this.bytes).then((bytes) => new Json(bytes, 'gzip'))
-    return this.#gzipped
+  constructor(value: object) {
+    this.bytes = Buffer.from(JSON.stringify(value))
   }
 }
 
@@ -169,10 +152,8 @@ export function route<
       : handled())
     if (returned instanceof Json) {
       ctx.respond = false
-      const { bytes, encoding } = returned
       const fields = [...ctx.state.fields, 'Content-Type', 'application/json; charset=utf-8']
-      if (encoding) fields.push('Content-Encoding', encoding)
-      send(ctx.res, { status: ctx.status, fields, bytes })
+      send(ctx.res, { status: ctx.status, fields, bytes: returned.bytes })
     } else if (returned !== undefined) ctx.body = returned
   }
   return { ...definition, handler }
