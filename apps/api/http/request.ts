@@ -5,33 +5,21 @@ import { createContextReader, type RequestContext } from '#shared/http/request-c
 import type { Log } from '#shared/process/log.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { STANDARD_FIELDS, setMissing } from './fields.ts'
-import type { ApiState, MatchedRoute, SessionState } from './state.ts'
+import type { ApiState } from './state.ts'
 
 /** Requested about every second by whatever monitors the process. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
 
-class RequestState implements ApiState {
-  declare route?: MatchedRoute
-  declare session?: SessionState
-  declare userId?: string
-  declare vendorId?: string
-  declare client?: { clientId: string; vendorId: string }
-  declare refusal?: ApiState['refusal']
-  declare problem?: string
-  readonly request: RequestContext
-  readonly fields: string[]
-  readonly #parent: Log
-  #log: Log | undefined
-
-  constructor(request: RequestContext, parent: Log) {
-    this.request = request
-    this.fields = ['X-Request-Id', request.requestId, ...STANDARD_FIELDS]
-    this.#parent = parent
-  }
-
-  get log(): Log {
-    this.#log ??= this.#parent.child({ requestId: this.request.requestId })
-    return this.#log
+/** The state of a request that has begun. Its log is made when it is first needed. */
+function newState(request: RequestContext, parent: Log): ApiState {
+  let log: Log | undefined
+  return {
+    request,
+    fields: ['X-Request-Id', request.requestId, ...STANDARD_FIELDS],
+    get log() {
+      log ??= parent.child({ requestId: request.requestId })
+      return log
+    },
   }
 }
 
@@ -53,7 +41,7 @@ export function createRequestMiddleware({
   return async (ctx, next) => {
     const started_ms = performance.now()
     const request = readContext(ctx.req)
-    const state = new RequestState(request, log)
+    const state = newState(request, log)
     ctx.state = state
     await next()
     if (!ctx.res.headersSent) setMissing(ctx.res, state.fields)
