@@ -1,4 +1,3 @@
-import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
 import type { SigningKeys } from '#shared/access-tokens/signing-keys.ts'
@@ -8,9 +7,7 @@ import { createFairQueue } from '#shared/process/fair-queue.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { AddressLimits } from '#shared/stores/address-limits.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { createAccessTokenAccess } from './access-tokens/access.ts'
@@ -19,6 +16,7 @@ import { createAnalyticsRoutes } from './analytics/routes.ts'
 import { type CallbackDependencies, createCallbackRoutes } from './callbacks/routes.ts'
 import { type FetchKeys, fetchInTurn } from './clients/issuer-keys.ts'
 import { createClientRoutes } from './clients/routes.ts'
+import type { ApiConfig } from './config.ts'
 import type { ApiDocument } from './discovery/openapi/document-shape.ts'
 import { createDiscovery, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createFoundSecretRoutes } from './found-secrets/routes.ts'
@@ -31,13 +29,14 @@ import { type Access, anyone, type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiState } from './http/state.ts'
 import { readTarget } from './http/target.ts'
+import type { Limits } from './limits.ts'
 import { createMeasuringMiddleware } from './metrics.ts'
 import { createPeopleRoutes } from './people/routes.ts'
 import { createRefusalRoutes } from './refusals/routes.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
-import type { OpenidSettings } from './sessions/openid-settings.ts'
+import { configureOpenid } from './sessions/openid-configured.ts'
 import { createPasswordWork } from './sessions/password-check.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 
@@ -59,16 +58,7 @@ export interface ApiPools {
 }
 
 export interface ApiDependencies {
-  settings: {
-    issuer: string
-    apiResource: string
-    trustedProxies: BlockList
-    openid: OpenidSettings | undefined
-    builtInAccounts: boolean
-    sessionIdle_ms: number
-    /** For security.txt. */
-    securityContact: string | undefined
-  }
+  config: ApiConfig
   log: Log
   clock: Clock
   pools: ApiPools
@@ -76,20 +66,7 @@ export interface ApiDependencies {
   revocation: Revocation
   usage: ClientUsage
   signingKeys: SigningKeys
-  limits: {
-    apiPerClient: RateLimit
-    apiEventsPerClient: RateLimit
-    signInPerAccount: RateLimit
-    signInPerAddress: AddressLimits
-    signInStrangersPerAccount: RateLimit
-    openidOnce: RateLimit
-    sessionGuessesPerAddress: RateLimit
-    apiPerSession: RateLimit
-    callbackTestPerCompany: RateLimit
-    clientCreationsPerCompany: RateLimit
-    changesPerCompany: RateLimit
-    foundSecretsPerAddress: AddressLimits
-  }
+  limits: Limits
   /** Fetches the public keys of a workload's issuer. */
   fetchKeys: FetchKeys
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
@@ -102,18 +79,16 @@ export interface ApiDependencies {
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, usage } = deps
-  const { apiResource, trustedProxies } = settings
-  const { routers, missingPage } = createRouters(deps)
+  const { config, log, usage } = deps
+  const routers = createRouters(deps)
 
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(deps.metrics))
-  app.use(createRequestMiddleware({ log, trustedProxies, usage }))
-  app.use(createProblemMiddleware(apiResource))
+  app.use(createRequestMiddleware({ log, trustedProxies: config.TRUSTED_PROXIES, usage }))
+  app.use(createProblemMiddleware(config.API_RESOURCE))
   app.use(readTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
-  app.use(missingPage)
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) =>
     log.debug({ event: 'answer.not_sent', error: error.message }, 'an answer could not be sent'),
@@ -123,19 +98,18 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
 /** Everything that is served. */
 function createRouters(deps: ApiDependencies) {
-  const { settings, pools, signingKeys, draining, degraded, metrics } = deps
-  const { issuer, apiResource, securityContact } = settings
+  const { config, pools, signingKeys, draining, degraded, metrics } = deps
   const routes = createRoutes(deps)
-  const { router: discovery, missingPage } = createDiscovery({
-    issuer,
-    apiResource,
+  const discovery = createDiscovery({
+    issuer: config.ISSUER,
+    apiResource: config.API_RESOURCE,
     routes,
     clock: deps.clock,
-    securityContact,
+    securityContact: config.SECURITY_CONTACT,
   })
   const { decisions: db } = pools
   const health = createHealthRoutes({ db, keysUsable: signingKeys.usable, draining, degraded, metrics })
-  return { routers: [routerOf(routes), discovery, health], missingPage }
+  return [routerOf(routes), discovery, health]
 }
 
 function createRoutes(deps: ApiDependencies): Route[] {
@@ -151,25 +125,25 @@ export function describeApi(settings: { issuer: string; apiResource: string }): 
 /** Each method, but HEAD, with its path as Koa's router takes it, such as `GET /v1/vendor/:vendorId/people`. */
 export const listPaths = (settings: { issuer: string; apiResource: string }): string[] =>
   createRouters(withoutStores(settings))
-    .routers.flatMap(({ stack }) => stack)
+    .flatMap(({ stack }) => stack)
     .flatMap(({ methods, path }) =>
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${path}`),
     )
 
-const withoutStores = (settings: { issuer: string; apiResource: string }) => {
+const withoutStores = ({ issuer, apiResource }: { issuer: string; apiResource: string }) => {
+  const config = { ISSUER: issuer, API_RESOURCE: apiResource }
   const metrics = createMetrics({ service: 'api' })
-  return { settings, metrics, pools: {}, limits: {}, callbacks: {}, signingKeys: {} } as ApiDependencies
+  return { config, metrics, pools: {}, limits: {}, callbacks: {}, signingKeys: {} } as ApiDependencies
 }
 
 /** The routes for access tokens, and the workspace's daily figures, which are the same. */
 function integratorRoutes(deps: ApiDependencies, { manager }: AccessOfPeople): Route[] {
-  const { settings, clock, pools, revocation, signingKeys, limits } = deps
-  const { issuer, apiResource } = settings
+  const { config, clock, pools, revocation, signingKeys, limits } = deps
   const tokens = createAccessTokens({
     keys: signingKeys,
-    issuer,
-    resource: apiResource,
-    resourceMetadata: resourceMetadataUrl(apiResource),
+    issuer: config.ISSUER,
+    resource: config.API_RESOURCE,
+    resourceMetadata: resourceMetadataUrl(config.API_RESOURCE),
     revocation,
     clock,
   })
@@ -183,21 +157,22 @@ function workspaceRoutes(
   deps: ApiDependencies,
   { cookie, session, manager, changer, owner }: AccessOfPeople,
 ): Route[] {
-  const { settings, clock, pools, redis, revocation, limits, callbacks, metrics } = deps
+  const { config, clock, pools, redis, revocation, limits, callbacks, metrics } = deps
   const { workspace: db } = pools
-  const { openid, builtInAccounts, sessionIdle_ms } = settings
-  const baseUrl = new URL(settings.apiResource).origin
+  const { openid } = config
+  const builtInAccounts = config.BUILT_IN_ACCOUNTS === 'on'
+  const baseUrl = new URL(config.API_RESOURCE).origin
   return [
     ...createSessionRoutes({
       db,
       clock,
       cookie,
       session,
-      sessionIdle_ms,
+      sessionIdle_ms: idleOf(config),
       passwords: createPasswordWork(),
       accountName: createAccountNames(db),
       guessesPerAddress: limits.sessionGuessesPerAddress,
-      openid,
+      openid: openid && configureOpenid({ db, clock, settings: openid, baseUrl }),
       builtInAccounts,
       builtIn: builtInAccess(builtInAccounts),
       baseUrl,
@@ -243,15 +218,17 @@ const builtInAccess = (builtInAccounts: boolean): Access<object> => ({
   problems: ['forbidden'],
 })
 
+const idleOf = ({ SESSION_IDLE_MINUTES }: ApiConfig): number => SESSION_IDLE_MINUTES * 60_000
+
 type AccessOfPeople = ReturnType<typeof accessOfPeople>
 
-function accessOfPeople({ settings, clock, pools: { workspace: db }, limits }: ApiDependencies) {
-  const cookie = createSessionCookie({ baseUrl: settings.apiResource })
+function accessOfPeople({ config, clock, pools: { workspace: db }, limits }: ApiDependencies) {
+  const cookie = createSessionCookie({ baseUrl: config.API_RESOURCE })
   const session = createSessionAccess({
     db,
     clock,
     cookie,
-    sessionIdle_ms: settings.sessionIdle_ms,
+    sessionIdle_ms: idleOf(config),
     limits: {
       guessesPerAddress: limits.sessionGuessesPerAddress,
       requestsPerSession: limits.apiPerSession,

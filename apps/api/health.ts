@@ -26,11 +26,6 @@ interface DatabaseState {
 
 const SILENT: DatabaseState = { schema: 'silent', isReadOnly: false }
 
-interface Health {
-  waitingFor: string[]
-  degraded: string[]
-}
-
 /** What /readyz waits for, by the state of the database. */
 const DATABASE_WAITS: Record<DatabaseState['schema'], string[]> = {
   usable: [],
@@ -66,7 +61,7 @@ export function createHealthRoutes({
     return asking
   }
 
-  async function health(): Promise<Health> {
+  async function health() {
     const { schema, isReadOnly } = await databaseState()
     return {
       waitingFor: [

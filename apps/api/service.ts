@@ -6,22 +6,19 @@ import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
-import { addressLimits } from '#shared/stores/address-limits.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
-import { rateLimits } from '#shared/stores/rate-limit.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
-import { type ApiDependencies, type ApiPools, createApi } from './app.ts'
+import { type ApiPools, createApi } from './app.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import { createFetchKeys } from './clients/issuer-keys.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
-import { countedSender, measureIssuers, measureStoreWaits } from './metrics.ts'
+import { createLimits } from './limits.ts'
+import { measureIssuers } from './metrics.ts'
 import { type AddressRule, createAddressRule } from './outbound/address-verdict.ts'
 import { createResolver, type Resolve } from './outbound/resolver.ts'
-import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
 
 const NAME = 'integration-api'
 const DECISIONS_POOL_SIZE = 3
@@ -62,19 +59,18 @@ export function createService({
   })
   measurePools(metrics, { ...pools })
   measureRedis(metrics, connections.watches, revocation)
-  const endMeasuring = measureStoreWaits(metrics, [pools.decisions, pools.integrators])
   const roundMarked = measureRoundAge(metrics)
   const usage = createClientUsage({ redis, db: pools.workspace, clock, log })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const guards = guardsOf(config, outside)
-  const sender = countedSender(createTestSender({ clock, ...guards }), metrics)
+  const sender = createTestSender({ clock, ...guards })
   const fetchKeys = createFetchKeys(guards)
   measureIssuers(metrics, pools.workspace, clock)
 
   let draining = false
   let reconciling: Reconciling | undefined
   const app = createApi({
-    settings: appSettings(config),
+    config,
     log,
     clock,
     pools,
@@ -82,7 +78,7 @@ export function createService({
     revocation,
     usage,
     signingKeys,
-    limits: createLimits({ config, redis, metrics }),
+    limits: createLimits(config, redis, metrics),
     callbacks: { ...guards, sender },
     fetchKeys,
     draining: () => draining,
@@ -128,21 +124,10 @@ export function createService({
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       connections.close()
-      endMeasuring()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }
 }
-
-const appSettings = (config: ApiConfig): ApiDependencies['settings'] => ({
-  issuer: config.ISSUER,
-  apiResource: config.API_RESOURCE,
-  trustedProxies: config.TRUSTED_PROXIES,
-  openid: config.openid,
-  builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
-  securityContact: config.SECURITY_CONTACT,
-  sessionIdle_ms: config.SESSION_IDLE_MINUTES * 60_000,
-})
 
 /** Returns the dependencies that are down or untrusted. */
 function degradedBy(reconciling: Reconciling | undefined, connections: RedisConnections): string[] {
@@ -163,40 +148,6 @@ function measureRoundAge({ gauge }: Metrics): () => void {
   )
   return () => {
     markedAt_ms = performance.now()
-  }
-}
-
-function createLimits({
-  config,
-  redis,
-  metrics,
-}: {
-  config: ApiConfig
-  redis: Redis
-  metrics: Metrics
-}): ApiDependencies['limits'] {
-  const limit = rateLimits(redis, metrics)
-  return {
-    apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
-    apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
-    signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
-    signInPerAddress: addressLimits(
-      limit,
-      ['sign-in-address', 'sign-in-56', 'sign-in-48'],
-      config.RATE_SIGN_IN_PER_ADDRESS,
-    ),
-    signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
-    openidOnce: limit('openid-once', { limit: 1, window_s: OPENID_TRANSACTION_LIFETIME_S }),
-    sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
-    apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
-    callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
-    foundSecretsPerAddress: addressLimits(
-      limit,
-      ['found-secrets', 'found-secrets-56', 'found-secrets-48'],
-      config.RATE_FOUND_SECRETS_PER_ADDRESS,
-    ),
-    changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
-    clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
   }
 }
 

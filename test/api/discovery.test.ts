@@ -10,7 +10,6 @@ import { answerOf, exampleIn, parameterOf } from '../../apps/api/discovery/opena
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
-import { assertProblem } from '../support/problem.ts'
 
 /** Tools that resolve every reference at once take seconds for 300 KB. */
 const DOCUMENT_MAX_BYTES = 134_000
@@ -400,27 +399,6 @@ describe('discovery', () => {
       for (const scope of SCOPES) assert.ok(idsOf(pages.get('/docs/scopes')).includes(scope), scope)
     })
 
-    it('answers an address without a page by a page that leads to all others, and a program by a problem', async () => {
-      const read = (accept: string, method = 'GET', path = '/docs/nope') =>
-        api.request(method, path, { headers: { accept } })
-      for (const accept of ['text/html,application/xhtml+xml,*/*;q=0.8', '*/*']) {
-        const { status, headers, text } = await read(accept)
-        assert.equal(status, 404)
-        assert.match(headers.get('content-type') ?? '', /^text\/html/)
-        assert.equal(headers.get('content-security-policy'), policy)
-        assert.equal(headers.get('cache-control'), 'no-store')
-        assert.match(text, /<h1 id="missing">No such page<\/h1>/)
-        for (const path of pages.keys()) assert.ok(hrefsOf(text).includes(path), path)
-      }
-      assertProblem(await read('application/json'), 'not_found')
-      assertProblem(await read('application/problem+json'), 'not_found')
-      assertProblem(await read('text/html', 'POST'), 'not_found')
-      assertProblem(await read('text/html', 'POST', '/docs/token'), 'method_not_allowed')
-      assertProblem(await read('text/html', 'GET', '/nope'), 'not_found')
-      const address = '/docs/%3Cscript%3E'
-      assert.doesNotMatch((await read('text/html', 'GET', address)).text, /<script>/)
-    })
-
     it('has every place that the workspace links to', () => {
       const links = [
         ...Object.values(DOCS),
@@ -481,17 +459,12 @@ describe('discovery', () => {
       const document = (await api.request('GET', '/openapi.json')).json
       const list = pages.get('/docs/reference') ?? ''
       const operations = Object.values<Record<string, Operation>>(document.paths).flatMap(Object.values)
-      const anchors = [
-        ...operations.map(({ operationId }) => operationId),
-        ...Object.keys(document.components.schemas).map((name) => `schema-${name}`),
-      ]
-      for (const anchor of anchors) {
+      for (const { operationId: anchor } of operations) {
         const [, path = ''] = new RegExp(`<li id="${anchor}"><a href="([^"]*)#${anchor}"`).exec(list) ?? []
         assert.ok(idsOf(pages.get(path)).includes(anchor), anchor)
       }
       for (const { name } of document.tags)
         assert.ok(idsOf(list).includes(`section-${name.toLowerCase()}`), name)
-      assert.ok(idsOf(list).includes('schemas'))
     })
 
     it('says what each parameter of the reference is', () => {

@@ -86,15 +86,11 @@ describe('documents for machines', () => {
       assert.ok(examples > 80, `${examples} examples`)
     })
 
-    it('is named by the HTML page as its alternate, and a missing page names none', async () => {
+    it('is named by the HTML page as its alternate', async () => {
       const alternateIn = (html: string) =>
         / rel="alternate" type="text\/markdown" href="([^"]*)"/.exec(html)?.[1]
       for (const path of pages.keys())
         assert.equal(alternateIn((await api.request('GET', htmlPathOf(path))).text), path)
-      const missing = await api.request('GET', '/docs/nothing', { headers: { accept: 'text/html' } })
-      assert.equal(missing.status, 404)
-      assert.match(missing.text, /^<!doctype html>/)
-      assert.equal(alternateIn(missing.text), undefined)
     })
 
     it('explains every error, scope and route', () => {
@@ -119,7 +115,7 @@ describe('documents for machines', () => {
       )
       assert.match(
         pages.get('/docs/reference/oauth.md') ?? '',
-        /\n### OpenIdMetadata .*\n\n\[ServerMetadata\]\(.*#schema-ServerMetadata\) and object\n\n\| Member .*\n.*\n\| `subject_types_supported` \| list of string/,
+        /\n### OpenIdMetadata .*\n\n\[ServerMetadata\]\(#schema-ServerMetadata\) and object\n\n\| Member .*\n.*\n\| `subject_types_supported` \| list of string/,
       )
     })
 

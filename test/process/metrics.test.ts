@@ -7,7 +7,6 @@ import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
-import { createMeasuringMiddleware, measureStoreWaits } from '../../apps/api/metrics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
@@ -191,7 +190,6 @@ describe('metrics', () => {
     ['integration_degraded{without="clocks"}', 0],
     ['integration_degraded{without="read-only"}', 0],
     ['integration_rate_limit_hits_total{limit="sign-in-account"}', 0],
-    ['integration_test_sends_total{outcome="unconfirmed"}', 0],
     ['integration_found_secrets_total', 1],
   ] as const)
     it(`reports of the resource API: ${series}`, async () => {
@@ -249,52 +247,6 @@ describe('metrics', () => {
     assert.deepEqual(await values(), [1, 0, 0])
     trusted = true
     assert.deepEqual(await values(), [1, 0, 1])
-  })
-
-  it('reports what requests of the resource API waited for', () => {
-    // A read, a report of events and found secrets.
-    assert.equal(seriesValue(scraped.api, 'integration_turn_requests_sum'), 3, scraped.api)
-    for (const store of ['redis', 'postgres']) {
-      const count = seriesValue(scraped.api, `integration_store_wait_seconds_count{store="${store}"}`)
-      assert.ok((count ?? 0) > 2, `${store}: ${count}`)
-    }
-  })
-
-  it('counts the requests of each turn of the event loop', async () => {
-    const metrics = createMetrics({ service: 'api' })
-    const measuring = createMeasuringMiddleware(metrics)
-    const context = { method: 'GET', status: 404, state: {} } as Parameters<typeof measuring>[0]
-    for (const together of [1, 3]) {
-      for (let i = 0; i < together; i += 1) void measuring(context, () => sleep(5))
-      await new Promise(setImmediate)
-    }
-    const text = await metrics.registry.metrics()
-    const buckets = ['1', '2', '4'].map((le) =>
-      seriesValue(text, `integration_turn_requests_bucket{le="${le}"}`),
-    )
-    assert.deepEqual(buckets, [1, 1, 2], text)
-  })
-
-  it('times the wait for a connection with the use of it, even if none comes', async () => {
-    const metrics = createMetrics({ service: 'api' })
-    const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
-    const endMeasuring = measureStoreWaits(metrics, [db])
-    const counts = async () => {
-      const text = await metrics.registry.metrics()
-      const about = 'integration_store_wait_seconds'
-      return ['0.25', '5'].map((le) => seriesValue(text, `${about}_bucket{le="${le}",store="postgres"}`) ?? 0)
-    }
-    const connection = await db.client.acquireConnection()
-    try {
-      await assert.rejects(db.raw('select 1').then(String), /Timeout acquiring a connection/)
-      assert.deepEqual(await counts(), [0, 1])
-    } finally {
-      db.client.releaseConnection(connection)
-      await db.raw('select 1')
-      assert.deepEqual(await counts(), [1, 3])
-      endMeasuring()
-      await db.destroy()
-    }
   })
 
   it('distinguishes connections in use, free and waited for', async () => {

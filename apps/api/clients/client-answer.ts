@@ -18,34 +18,23 @@ export function clientAnswer(
   used: ClientUsage | undefined,
   failing: Failing | null | undefined,
 ): z.infer<typeof OAuthClient> {
-  const {
-    clientId,
-    name,
-    scopes,
-    secretHint,
-    keyThumbprint,
-    status,
-    replaces,
-    replacedBy,
-    createdAt,
-    revokedAt,
-  } = record
+  const { revokedAt } = record
   const tokensByDay = used?.tokensByDay ?? Array<number>(DAYS_SHOWN).fill(0)
   return {
-    clientId,
-    name,
-    scopes,
-    secretHint,
+    clientId: record.clientId,
+    name: record.name,
+    scopes: record.scopes,
+    secretHint: record.secretHint,
     authMethod: authMethodOf(record),
-    keyThumbprint,
+    keyThumbprint: record.keyThumbprint,
     workload: record.workload,
     expiresAt: record.expiresAt?.toISOString() ?? null,
-    status,
+    status: record.status,
     secretFoundAt: record.secretFoundAt?.toISOString() ?? null,
     secretFoundSource: record.secretFoundSource,
-    replaces,
-    replacedBy,
-    createdAt: createdAt.toISOString(),
+    replaces: record.replaces,
+    replacedBy: record.replacedBy,
+    createdAt: record.createdAt.toISOString(),
     createdBy: actorOf(record.createdBy, record.createdByName),
     revokedAt: revokedAt?.toISOString() ?? null,
     revokedBy: revokedAt && revokerOf(record),
@@ -84,9 +73,6 @@ export async function oneClientAnswer(stores: UsageStores, vendorId: string, rec
 }
 
 export const instantOf = (at_ms: number): string => new Date(at_ms).toISOString()
-
-export const instantOrNull = (at_ms: number | undefined): string | null =>
-  at_ms === undefined ? null : instantOf(at_ms)
 
 export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')
 

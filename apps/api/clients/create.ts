@@ -14,6 +14,7 @@ import { newClientId, newClientSecret, secretHint } from '#shared/oauth/new-ids.
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { invalidMember } from '../http/input.ts'
 import {
   CREATION_KEY_LIFETIME_MS,
   type CreationKey,
@@ -82,14 +83,8 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
     )
   }
   if (replaces !== undefined && !(await holdReplaceable(transaction, { vendorId, clientId: replaces }))) {
-    throw new Problem('invalid_input', 'The client named in replaces cannot be replaced.', {
-      errors: [
-        {
-          pointer: '/replaces',
-          detail: 'must be an Active client of this company that no Active client replaces yet',
-        },
-      ],
-    })
+    const detail = 'must be an Active client of this company that no Active client replaces yet'
+    throw invalidMember('/replaces', detail)
   }
   if (authenticatesBy && 'workload' in authenticatesBy)
     await saveIssuer(transaction, { vendorId, issuer: authenticatesBy.workload.issuer, ...issuerKeys, at })
@@ -122,9 +117,7 @@ function requireUsefulExpiry(expiresAt: Date, at: Date): void {
     expiresAt.getTime() <= inTwoYears.getTime() + EXPIRY_TOLERANCE_MS
   if (isUseful) return
   const detail = `must be a day to two years ahead: by this server's clock, it is ${at.toISOString()}`
-  throw new Problem('invalid_input', 'The client cannot expire at that time.', {
-    errors: [{ pointer: '/expiresAt', detail }],
-  })
+  throw invalidMember('/expiresAt', detail)
 }
 
 /** Returns the client created under this key, if there is one. Locks the key. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JWK } from 'jose'
 import { findIssuer, listIssuers, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
-import { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { invalidMember } from '../http/input.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { failureSentence, type IssuerFailure } from './issuer-keys.ts'
 
@@ -36,7 +36,7 @@ export async function saveIssuer(
 ): Promise<void> {
   const known = await findIssuer(transaction, { vendorId, issuer })
   if (!known && (await listIssuers(transaction, vendorId)).length >= ISSUERS_MAX)
-    throw refuse(
+    throw invalidMember(
       '/workload/issuer',
       `must be one of the ${ISSUERS_MAX} issuers that this company trusts already`,
     )
@@ -45,15 +45,16 @@ export async function saveIssuer(
   if (pasted) {
     if (!known) return save('pasted', pasted)
     if (known.keysFrom === 'pasted' && isDeepStrictEqual(known.keys, pasted)) return
-    throw refuse('/workload/keys', 'must be left out: this company has other keys for this issuer already')
+    throw invalidMember(
+      '/workload/keys',
+      'must be left out: this company has other keys for this issuer already',
+    )
   }
   if (known?.keysFrom === 'pasted') return
   if (!Array.isArray(fetched))
-    throw refuse('/workload/issuer', `must publish its keys: ${failureSentence(fetched ?? 'no_answer')}`)
+    throw invalidMember(
+      '/workload/issuer',
+      `must publish its keys: ${failureSentence(fetched ?? 'no_answer')}`,
+    )
   return save('issuer', fetched)
 }
-
-const refuse = (pointer: string, detail: string): Problem =>
-  new Problem('invalid_input', 'The workload cannot be trusted; see errors.', {
-    errors: [{ pointer, detail }],
-  })

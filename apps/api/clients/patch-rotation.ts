@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
 import { type ClientRecord, findClient } from '#shared/oauth/clients.ts'
-import { Problem } from '#shared/problems/problems.ts'
+import { invalidMember } from '../http/input.ts'
 import { type Route, route } from '../http/route.ts'
 import { armRevocation, disarmRevocation } from './arming.ts'
 import { knownClientId, noSuchClient } from './client-answer.ts'
@@ -46,9 +46,5 @@ async function requireReplacement(
 ): Promise<void> {
   const found = replacedBy !== null && (await findClient(transaction, { vendorId, clientId: replacedBy }))
   if (status === 'Active' && found && found.status === 'Active') return
-  throw new Problem('invalid_input', 'The client has no replacement.', {
-    errors: [
-      { pointer: '/armed', detail: 'is only possible while this client and its replacement are Active' },
-    ],
-  })
+  throw invalidMember('/armed', 'is only possible while this client and its replacement are Active')
 }

@@ -1,6 +1,7 @@
 import { record } from '#shared/accounts/activity.ts'
 import { findIssuer, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { Problem } from '#shared/problems/problems.ts'
+import { invalidMember } from '../http/input.ts'
 import { type Route, route } from '../http/route.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { issuerAnswer } from './get-issuers.ts'
@@ -24,12 +25,8 @@ export const putIssuer = ({ db, clock, changer: by }: ClientDependencies): Route
         const id = { vendorId, issuer }
         const before = await findIssuer(transaction, id)
         if (!before) throw new Problem('not_found', 'No Active client of this company trusts this issuer.')
-        if (before.keysFrom !== 'pasted') {
-          const detail = 'must be an issuer whose keys were pasted: those of this one are fetched from it'
-          throw new Problem('invalid_input', 'Only pasted keys can be replaced.', {
-            errors: [{ pointer: '/issuer', detail }],
-          })
-        }
+        const rule = 'must be an issuer whose keys were pasted: those of this one are fetched from it'
+        if (before.keysFrom !== 'pasted') throw invalidMember('/issuer', rule)
         const after = { ...before, keys, keysAsOf: new Date(clock.now()), failure: null }
         await saveIssuerKeys(transaction, id, after)
         const keyIds = (set: typeof before) => ({ keyIds: set.keys.flatMap(({ kid }) => kid ?? []) })

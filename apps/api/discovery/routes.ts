@@ -1,9 +1,8 @@
-import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { anyone, type Route, routerOf } from '../http/route.ts'
-import type { ApiRouter, ApiState } from '../http/state.ts'
+import type { ApiRouter } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
 import type { ApiDocument } from './openapi/document-shape.ts'
@@ -54,11 +53,7 @@ export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDepende
   })
 
 /** Documents for machines and people to find their way; public, and made once, when they are first asked for. */
-export function createDiscovery(deps: PublishingDependencies): {
-  router: ApiRouter
-  /** Answers 404 with a page to a browser that asks for a page of the documentation that there is not. */
-  missingPage: Middleware<ApiState>
-} {
+export function createDiscovery(deps: PublishingDependencies): ApiRouter {
   const { issuer, apiResource, routes, clock, securityContact: contact } = deps
   const getMetadata = metadataRoute({ issuer, apiResource })
   let document: ApiDocument | undefined
@@ -67,13 +62,13 @@ export function createDiscovery(deps: PublishingDependencies): {
     return document
   }
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
-  const { files, missing } = createDocs({ openapi, issuer, apiResource, securityContact: contact })
+  const files = createDocs({ openapi, issuer, apiResource, securityContact: contact })
   files.set('/openapi.json', { type: 'application/json', content: () => JSON.stringify(openapi()) })
   files.set('/openapi/integrations.json', {
     type: 'application/json',
     content: () => JSON.stringify(integrationsDocument(openapi())),
   })
-  const router = routerOf([
+  return routerOf([
     getMetadata,
     ...(pathname === METADATA_PATH ? [] : [{ ...getMetadata, path: pathname }]),
     ...(contact
@@ -87,17 +82,6 @@ export function createDiscovery(deps: PublishingDependencies): {
       : []),
     ...[...files].map(([path, file]) => ({ method: 'get' as const, path, handler: published(file) })),
   ])
-  const missingPage: Middleware<ApiState> = (ctx, next) => {
-    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
-    if (!isRead || !ctx.path.startsWith('/docs/') || ctx.accepts('html', 'json') !== 'html') return next()
-    const { html, headers } = missing()
-    ctx.state.problem = 'not_found'
-    ctx.status = 404
-    ctx.set({ ...headers, Vary: 'Accept' })
-    ctx.type = 'html'
-    ctx.body = html
-  }
-  return { router, missingPage }
 }
 
 function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'routes'>): Route {

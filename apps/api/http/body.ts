@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { Problem } from '#shared/problems/problems.ts'
-import { inputErrors } from './input.ts'
+import { inputErrors, invalidInput } from './input.ts'
 import { parseJson } from './json.ts'
 import { byteReader } from './received-bytes.ts'
 import type { ApiContext } from './state.ts'
@@ -30,9 +30,8 @@ export function bodyReader<Schema extends z.ZodType>(
     requireJson(ctx)
     const result = schema.safeParse(parseJson(await read(ctx), parse))
     if (result.success) return result.data
-    throw new Problem('invalid_input', 'The body is invalid; see errors.', {
-      errors: inputErrors(result.error.issues, (path) => path),
-    })
+    const errors = inputErrors(result.error.issues, (path) => path)
+    throw invalidInput('The body is invalid; see errors.', ...errors)
   }
 }
 

@@ -3,6 +3,14 @@ import { type InputError, Problem } from '#shared/problems/problems.ts'
 import type { ApiContext } from './state.ts'
 
 const ERRORS_SHOWN = 20
+
+export const invalidInput = (detail: string, ...errors: InputError[]): Problem =>
+  new Problem('invalid_input', detail, { errors })
+
+/** Returns the problem of one member of a body, which no schema can see. */
+export const invalidMember = (pointer: string, detail: string): Problem =>
+  invalidInput('The body is invalid; see errors.', { pointer, detail })
+
 /** The detail for an unknown member, whose name is the caller's own text. */
 export const UNKNOWN_MEMBER = 'is not a known field'
 
@@ -61,9 +69,7 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
   const result = schema.safeParse(Object.fromEntries(sent))
   if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
   if (errors.length > 0 || !result.success) {
-    throw new Problem('invalid_input', 'A query parameter is invalid; see errors.', {
-      errors: errors.slice(0, ERRORS_SHOWN),
-    })
+    throw invalidInput('A query parameter is invalid; see errors.', ...errors.slice(0, ERRORS_SHOWN))
   }
   return result.data
 }
@@ -77,9 +83,8 @@ export function headersReader<Schema extends z.ZodObject>(
     const sent = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
     const result = schema.safeParse(Object.fromEntries(sent))
     if (result.success) return result.data
-    throw new Problem('invalid_input', 'A header is invalid; see errors.', {
-      errors: inputErrors(result.error.issues, (pointer) => pointer.slice(1)),
-    })
+    const errors = inputErrors(result.error.issues, (pointer) => pointer.slice(1))
+    throw invalidInput('A header is invalid; see errors.', ...errors)
   }
 }
 

@@ -1,4 +1,5 @@
 import { Problem } from '#shared/problems/problems.ts'
+import { invalidMember } from './input.ts'
 
 /** Deeper than any body of this API, and shallow enough for recursive code. */
 const DEPTH_MAX = 32
@@ -20,9 +21,7 @@ export function parseJson(bytes: Buffer, parse: (text: string) => unknown = JSON
   } catch (error) {
     throw error instanceof SyntaxError ? malformed('The body is not valid JSON.') : error
   }
-  throw new Problem('invalid_input', 'The body is invalid; see errors.', {
-    errors: [{ pointer: '', detail: `must not be nested deeper than ${DEPTH_MAX} levels` }],
-  })
+  throw invalidMember('', `must not be nested deeper than ${DEPTH_MAX} levels`)
 }
 
 function decoded(bytes: Buffer): string {

@@ -1,13 +1,11 @@
 import { bearerChallenge, bearerOf } from '#shared/access-tokens/bearer.ts'
 import { hashSecret, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { pagesAsked } from '../http/page.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext, SessionState } from '../http/state.ts'
-import type { SessionCookie } from './cookie.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { restored } from './fence.ts'
 import { findSession, SEEN_EVERY_MS, touchSession } from './sessions.ts'
 
@@ -16,17 +14,8 @@ export const SESSION_REALM = 'workspace'
 
 export type SessionAccess = Access<{ session: SessionState }>
 
-/** Dependencies of the routes for one's own sessions. */
-export interface SessionDependencies {
-  db: Database
-  clock: Clock
-  cookie: SessionCookie
-  session: SessionAccess
-  /** A session unused for this long has ended. */
-  sessionIdle_ms: number
-}
-
-export interface SessionAccessDependencies extends Omit<SessionDependencies, 'session'> {
+interface SessionAccessDependencies
+  extends Pick<SessionDependencies, 'db' | 'clock' | 'cookie' | 'sessionIdle_ms'> {
   limits: {
     /** Counts invalid session tokens by address. */
     guessesPerAddress: RateLimit

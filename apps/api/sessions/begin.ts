@@ -21,30 +21,27 @@ export interface Admitted {
   ended?: EndedSession[]
 }
 
+interface SignInProof {
+  inCookie: boolean
+  how: SignInMethod
+  /** When the person authenticated, if not just now. */
+  authenticatedAt?: Date
+  /** The provider's session. */
+  openid?: OpenidSession
+  /** The replaced session's token hash in base64url, where the request may lack its cookie. */
+  replaces?: string | undefined
+}
+
 /**
  * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The session
- * whose cookie it replaces ends: no one but a thief could still use it.
- * `authenticatedAt`: when the person authenticated, if not just now. `openid`: the provider's session. `replaces`: the
- * replaced session's token hash in base64url, where the request may lack its cookie. `admit` runs first, in the same
- * transaction. If it throws, nothing is done.
+ * whose cookie it replaces ends: no one but a thief could still use it. `admit` runs first, in the same transaction. If
+ * it throws, nothing is done.
  * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
  */
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
-  {
-    inCookie,
-    how,
-    authenticatedAt,
-    openid,
-    replaces,
-  }: {
-    inCookie: boolean
-    how: SignInMethod
-    authenticatedAt?: Date
-    openid?: OpenidSession
-    replaces?: string | undefined
-  },
+  { inCookie, how, replaces, ...proof }: SignInProof,
   admit: (transaction: Queryable) => Promise<Admitted>,
 ): Promise<z.infer<typeof CreatedSession>> {
   const sessionToken = newSessionToken()
@@ -64,14 +61,7 @@ export async function beginSession(
     const replaced = hashBefore && (await deleteSession(transaction, hashBefore))
     if (replaced) ended.push({ ...replaced, why: 'replaced' })
     const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-    const sessionId = await startSession(transaction, {
-      tokenHash,
-      userId,
-      now,
-      authenticatedAt,
-      openid,
-      ...from,
-    })
+    const sessionId = await startSession(transaction, { tokenHash, userId, now, ...proof, ...from })
     if (place) await rememberPlace(transaction, { ...place, userId, now })
     return { userId, sessionId, ended, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
   })

@@ -9,24 +9,7 @@ const BROWSER_SECRET_BYTES = 32
 const READS = ['GET', 'HEAD']
 
 /** How a browser carries a session: in a cookie that no script can read. */
-export interface SessionCookie {
-  readonly name: string
-  /** Returns the session token in the request's cookie; undefined if it has none of that form. */
-  read(ctx: ApiContext): string | undefined
-  set(ctx: ApiContext, sessionToken: string): void
-  /**
-   * A secret by which a browser proves that a person has signed in from it before, so that strangers' guesses do not
-   * lock that person out of it.
-   */
-  browser: {
-    read(ctx: ApiContext): string | undefined
-    create(): string
-    set(ctx: ApiContext, secret: string): void
-  }
-  clear(ctx: ApiContext): void
-  /** @throws Problem forbidden when a request that changes something is not from a workspace page. */
-  requireOwnPage(ctx: ApiContext): void
-}
+export type SessionCookie = ReturnType<typeof createSessionCookie>
 
 /**
  * Creates a workspace cookie that no script can read. Over https its name starts with `__Host-`, so no sibling host
@@ -59,7 +42,7 @@ export function createCookie({
 }
 
 /** Creates the session cookie of the workspace at `baseUrl`. */
-export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCookie {
+export function createSessionCookie({ baseUrl }: { baseUrl: string }) {
   const { origin } = new URL(baseUrl)
   const { name, read, write } = createCookie({
     baseUrl,
@@ -75,15 +58,21 @@ export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCo
   })
   return {
     name,
+    /** Returns the session token in the request's cookie; undefined if it has none of that form. */
     read,
-    set: (ctx, sessionToken) => write(ctx, sessionToken, SESSION_LIFETIME_S),
+    set: (ctx: ApiContext, sessionToken: string) => write(ctx, sessionToken, SESSION_LIFETIME_S),
+    /**
+     * A secret by which a browser proves that a person has signed in from it before, so that strangers' guesses do not
+     * lock that person out of it.
+     */
     browser: {
       read: browser.read,
       create: () => randomBytes(BROWSER_SECRET_BYTES).toString('base64url'),
-      set: (ctx, secret) => browser.write(ctx, secret, BROWSER_KNOWN_FOR_S),
+      set: (ctx: ApiContext, secret: string) => browser.write(ctx, secret, BROWSER_KNOWN_FOR_S),
     },
-    clear: (ctx) => write(ctx, '', 0),
-    requireOwnPage(ctx) {
+    clear: (ctx: ApiContext) => write(ctx, '', 0),
+    /** @throws Problem forbidden when a request that changes something is not from a workspace page. */
+    requireOwnPage(ctx: ApiContext): void {
       if (READS.includes(ctx.method)) return
       // Browsers set both, and no script can choose either. Sec-Fetch-Site says more, so it decides if it is present.
       const site = ctx.get('Sec-Fetch-Site')

@@ -1,7 +1,7 @@
 import { Problem } from '#shared/problems/problems.ts'
 import { type Route, route } from '../http/route.ts'
 import { logSessionEnd } from '../http/session-end.ts'
-import type { SessionDependencies } from './access.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { deleteSessionOf } from './sessions.ts'
 
 const SESSION_ID = /^sid_[0-9a-f]{32}$/

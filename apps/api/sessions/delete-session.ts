@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { endSessions } from '#shared/accounts/people.ts'
 import { type Route, route } from '../http/route.ts'
 import { logSessionEnd } from '../http/session-end.ts'
-import type { SessionDependencies } from './access.ts'
-import type { ConfiguredOpenid } from './openid-configured.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { deleteSession as endSession } from './sessions.ts'
 
 const SignOutQuery = z.strictObject({
@@ -19,12 +18,7 @@ const SignedOut = z
 
 const CLEARED = ['Set-Cookie']
 
-export const deleteSession = ({
-  db,
-  cookie,
-  session: by,
-  configured,
-}: SessionDependencies & { configured: ConfiguredOpenid | undefined }): Route =>
+export const deleteSession = ({ db, cookie, session: by, openid }: SessionDependencies): Route =>
   route({
     method: 'delete',
     path: '/v1/session',
@@ -54,8 +48,8 @@ export const deleteSession = ({
       }
       // With a Bearer header, the cookie is ignored: it may be another session's.
       if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)
-      const isOfProvider = configured !== undefined && openidIssuer === configured.settings.issuer
-      const url = isOfProvider ? await configured.provider.signOutUrl() : undefined
+      const isOfProvider = openid !== undefined && openidIssuer === openid.settings.issuer
+      const url = isOfProvider ? await openid.provider.signOutUrl() : undefined
       ctx.status = url ? 200 : 204
       return url && { signOutUrl: url.href }
     },

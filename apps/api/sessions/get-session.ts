@@ -1,5 +1,5 @@
 import { type Route, route } from '../http/route.ts'
-import type { SessionDependencies } from './access.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { Session } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 

@@ -1,6 +1,6 @@
 import { page } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
-import type { SessionDependencies } from './access.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { SessionPage, SessionQuery } from './schemas.ts'
 import { type ListedSession, listSessions } from './sessions.ts'
 

@@ -7,7 +7,8 @@ import { byteReader } from '../http/received-bytes.ts'
 import { type Route, route } from '../http/route.ts'
 import { logSessionEnd } from '../http/session-end.ts'
 import type { ApiContext } from '../http/state.ts'
-import { type ConfiguredOpenid, type OpenidDependencies, whereConfigured } from './openid-configured.ts'
+import type { SessionDependencies } from './dependencies.ts'
+import { type ConfiguredOpenid, whereConfigured } from './openid-configured.ts'
 import type { OpenidLogout } from './openid-logout-token.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import { deleteOpenidSessions, type OpenidSession } from './sessions.ts'
@@ -20,10 +21,7 @@ const LogoutRequest = z
   .object({ logout_token: z.string().meta({ description: 'A JWT of the provider.' }) })
   .meta({ id: 'OpenidLogout' })
 
-export const postOpenidLogout = (
-  deps: OpenidDependencies,
-  configured: ConfiguredOpenid | undefined,
-): Route => {
+export function postOpenidLogout(deps: SessionDependencies): Route {
   const read = byteReader(BODY_MAX_BYTES)
   return route({
     method: 'post',
@@ -35,7 +33,7 @@ export const postOpenidLogout = (
     summary: 'Where the OpenID provider reports that sessions have ended',
     description:
       'For the provider (OpenID Connect Back-Channel Logout 1.0 §2.5). The sessions that began with the named session of the provider end at once, or all that the provider began for the person.',
-    by: whereConfigured(configured),
+    by: whereConfigured(deps.openid),
     publishedBody: LogoutRequest,
     bodyType: FORM,
     answers: { 200: { description: 'They have ended, or there were none.' } },
@@ -72,7 +70,7 @@ function logoutTokenOf(body: Buffer): string {
 /** @throws OpenidRefusal */
 async function endSessions(
   ctx: ApiContext,
-  { db, openidOnce }: OpenidDependencies,
+  { db, openidOnce }: SessionDependencies,
   { settings: { issuer }, provider }: ConfiguredOpenid,
   token: string,
 ): Promise<void> {
@@ -96,7 +94,7 @@ const endOf = (issuer: string, sid: string) => hashSecret(`ended ${issuer} ${sid
  */
 export async function endIfEnded(
   ctx: ApiContext,
-  { db, openidOnce }: OpenidDependencies,
+  { db, openidOnce }: SessionDependencies,
   { issuer, sid }: OpenidSession,
 ): Promise<boolean> {
   if (sid === undefined || (await openidOnce.consume(endOf(issuer, sid), 0)).remaining > 0) return false
@@ -106,7 +104,7 @@ export async function endIfEnded(
 }
 
 async function endSessionsOf(
-  { db }: Pick<OpenidDependencies, 'db'>,
+  { db }: Pick<SessionDependencies, 'db'>,
   { issuer, subject, sid }: Omit<OpenidLogout, 'jti'> & { issuer: string },
 ): Promise<{ userId: string; sessionId: string }[]> {
   if (subject === undefined) return deleteOpenidSessions(db, { issuer, sid, userId: undefined })
@@ -117,7 +115,7 @@ async function endSessionsOf(
 /** A good token is never refused because of bad ones from its address. */
 async function refused(
   ctx: ApiContext,
-  { guessesPerAddress }: OpenidDependencies,
+  { guessesPerAddress }: SessionDependencies,
   { reason, about }: OpenidRefusal,
 ): Promise<Problem> {
   const { clientAddress } = ctx.state.request

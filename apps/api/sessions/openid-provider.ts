@@ -26,26 +26,6 @@ const WAITING_MAX = 64
 
 export type Claims = Readonly<Record<string, unknown>>
 
-export interface OpenidProvider {
-  /** Where the browser goes to sign in. @throws OpenidRefusal unreachable or not_trusted */
-  authorizationUrl(transaction: OpenidTransaction): Promise<URL>
-  /**
-   * Exchanges the code in the redirect's query for the person's claims. Nothing else from the provider is kept.
-   * @throws OpenidRefusal
-   */
-  claims(querystring: string, transaction: OpenidTransaction, from: { address: string }): Promise<Claims>
-  /**
-   * Where the browser goes to sign out there too (OpenID Connect RP-Initiated Logout 1.0 §2); undefined if there is no
-   * such place or the provider does not answer in time.
-   *
-   * It has no `id_token_hint`, which would have to be kept for as long as the session. So the provider, which knows
-   * by its own cookie who it is, asks whether to sign out there as well.
-   */
-  signOutUrl(): Promise<URL | undefined>
-  /** What a logout token ends. Whether it was used before is left to the caller. @throws OpenidRefusal */
-  logout(token: string, from: { address: string }): Promise<OpenidLogout>
-}
-
 /** What is known of the provider. */
 interface Discovered {
   configuration: openid.Configuration
@@ -65,7 +45,7 @@ export function createOpenidProvider({
   baseUrl: string
   redirectUri: string
   clock: Clock
-}): OpenidProvider {
+}) {
   let known: { found: Discovered; until_ms: number } | undefined
   let discovering: Promise<Discovered> | undefined
   const refusal = () => new OpenidRefusal('unavailable', 'too_many_at_once')
@@ -90,7 +70,8 @@ export function createOpenidProvider({
     inLine(addressSubject(address, 48), () => bounded(discovered().then(work)))
 
   return {
-    async authorizationUrl({ state, nonce, codeVerifier, fresh }) {
+    /** Where the browser goes to sign in. @throws OpenidRefusal unreachable or not_trusted */
+    async authorizationUrl({ state, nonce, codeVerifier, fresh }: OpenidTransaction): Promise<URL> {
       const { configuration } = await bounded(discovered())
       return openid.buildAuthorizationUrl(configuration, {
         response_type: 'code',
@@ -103,7 +84,15 @@ export function createOpenidProvider({
         ...(fresh && { max_age: '0' }),
       })
     },
-    claims: (querystring, { state, nonce, codeVerifier, fresh }, { address }) =>
+    /**
+     * Exchanges the code in the redirect's query for the person's claims. Nothing else from the provider is kept.
+     * @throws OpenidRefusal
+     */
+    claims: (
+      querystring: string,
+      { state, nonce, codeVerifier, fresh }: OpenidTransaction,
+      { address }: { address: string },
+    ): Promise<Claims> =>
       inTurn(address, async ({ configuration }) => {
         const tokens = await openid.authorizationCodeGrant(
           configuration,
@@ -120,14 +109,20 @@ export function createOpenidProvider({
         judgeIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
         return completed(configuration, settings, { claims, accessToken: tokens.access_token })
       }),
-    async signOutUrl() {
+    /**
+     * Where the browser goes to sign out there too (OpenID Connect RP-Initiated Logout 1.0 §2); undefined if there is no
+     * such place or the provider does not answer in time. It has no `id_token_hint`, which would have to be kept for as
+     * long as the session. So the provider, which knows by its own cookie who it is, asks whether to sign out there too.
+     */
+    async signOutUrl(): Promise<URL | undefined> {
       if (!settings.signOut) return undefined
       const found = await within(SIGN_OUT_MAX_MS, discovered()).catch(() => undefined)
       const endpoint = URL.parse(found?.configuration.serverMetadata().end_session_endpoint ?? '')
       if (!found || !endpoint || !isAllowedUrl(endpoint, { loopback: isLoopback(settings) })) return undefined
       return openid.buildEndSessionUrl(found.configuration, { post_logout_redirect_uri: `${baseUrl}/` })
     },
-    logout: (token, { address }) =>
+    /** What a logout token ends. Whether it was used before is left to the caller. @throws OpenidRefusal */
+    logout: (token: string, { address }: { address: string }): Promise<OpenidLogout> =>
       inTurn(address, async ({ configuration, keys }) => {
         const { id_token_signing_alg_values_supported: listed = ['RS256'] } = configuration.serverMetadata()
         const algorithms = listed.filter((name) => PUBLIC_KEY_ALGORITHM.test(name))

@@ -7,13 +7,9 @@ import { asProblem, logFailure } from '../http/problem.ts'
 import { anyone, type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { claimedPerson } from './openid-claims.ts'
-import {
-  CALLBACK_PATH,
-  type ConfiguredOpenid,
-  type OpenidDependencies,
-  whereConfigured,
-} from './openid-configured.ts'
+import { CALLBACK_PATH, type ConfiguredOpenid, whereConfigured } from './openid-configured.ts'
 import { endIfEnded, postOpenidLogout } from './openid-logout.ts'
 import { admitClaimed } from './openid-person.ts'
 import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
@@ -24,14 +20,11 @@ const PATH_MAX_CHARACTERS = 1_000
 /** For the steps after the provider's answer. */
 const SESSION_DEADLINE_MS = 8_000
 
-export const createOpenidRoutes = (
-  deps: OpenidDependencies,
-  configured: ConfiguredOpenid | undefined,
-): Route[] => [
+export const createOpenidRoutes = (deps: SessionDependencies): Route[] => [
   getSignInMethods(deps),
-  postOpenid(deps, configured),
-  getCallback(deps, configured),
-  postOpenidLogout(deps, configured),
+  postOpenid(deps),
+  getCallback(deps),
+  postOpenidLogout(deps),
 ]
 
 const SignInMethods = z
@@ -47,7 +40,7 @@ const SignInMethods = z
   })
   .meta({ id: 'SignInMethods' })
 
-const getSignInMethods = ({ openid, builtInAccounts }: OpenidDependencies): Route =>
+const getSignInMethods = ({ openid, builtInAccounts }: SessionDependencies): Route =>
   route({
     method: 'get',
     path: '/v1/sign-in',
@@ -57,7 +50,7 @@ const getSignInMethods = ({ openid, builtInAccounts }: OpenidDependencies): Rout
     description: 'For the sign-in page.',
     by: anyone,
     answers: { 200: { description: 'The sign-in methods.', schema: SignInMethods } },
-    handle: async () => ({ builtInAccounts, openid: openid ? { name: openid.name } : null }),
+    handle: async () => ({ builtInAccounts, openid: openid ? { name: openid.settings.name } : null }),
   })
 
 /** Returns the path and query as a browser would request them; undefined for anything but a workspace page. */
@@ -89,10 +82,7 @@ const StartedOpenid = z
   .meta({ id: 'StartedOpenid' })
 
 /** Only a workspace page can send this POST, so no other site can start a sign-in. */
-const postOpenid = (
-  { cookie, limits, baseUrl }: OpenidDependencies,
-  configured: ConfiguredOpenid | undefined,
-): Route =>
+const postOpenid = ({ cookie, limits, baseUrl, openid }: SessionDependencies): Route =>
   route({
     method: 'post',
     path: '/v1/session/openid',
@@ -103,7 +93,7 @@ const postOpenid = (
     summary: 'Start sign-in with the OpenID provider',
     description:
       'For the workspace. The browser gets a cookie and opens the returned URL; the provider redirects it back.',
-    by: whereConfigured(configured, cookie.requireOwnPage),
+    by: whereConfigured(openid, cookie.requireOwnPage),
     body: OpenidStart(baseUrl),
     answers: {
       201: {
@@ -128,7 +118,7 @@ const postOpenid = (
     },
   })
 
-const getCallback = (deps: OpenidDependencies, configured: ConfiguredOpenid | undefined): Route =>
+const getCallback = (deps: SessionDependencies): Route =>
   route({
     method: 'get',
     path: CALLBACK_PATH,
@@ -138,7 +128,7 @@ const getCallback = (deps: OpenidDependencies, configured: ConfiguredOpenid | un
     summary: 'OpenID Connect redirect URI',
     description:
       'Takes the query of an authorization response (RFC 6749 §4.1.2, RFC 9207). Redirects to the workspace, signed in or not, with the outcome in the fragment.',
-    by: whereConfigured(configured),
+    by: whereConfigured(deps.openid),
     answers: {
       303: {
         description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${OPENID_REFUSALS.join(', ')}.`,
@@ -170,12 +160,12 @@ const getCallback = (deps: OpenidDependencies, configured: ConfiguredOpenid | un
     },
   })
 
-const isFirst = async ({ openidOnce }: OpenidDependencies, { state }: OpenidTransaction) =>
+const isFirst = async ({ openidOnce }: SessionDependencies, { state }: OpenidTransaction) =>
   (await openidOnce.consume(hashSecret(state).toString('base64url'))).allowed
 
 async function finish(
   ctx: ApiContext,
-  deps: OpenidDependencies,
+  deps: SessionDependencies,
   { settings, provider }: ConfiguredOpenid,
   begun: OpenidTransaction,
 ): Promise<void> {

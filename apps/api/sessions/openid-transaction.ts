@@ -28,22 +28,12 @@ const transaction = z.object({
 })
 export type OpenidTransaction = z.infer<typeof transaction>
 
-/** Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. */
-export interface OpenidTransactions {
-  begin(wanted: Pick<OpenidTransaction, 'to' | 'fresh' | 'replaces'>): OpenidTransaction
-  /** Stores it in the browser, replacing an earlier one. */
-  keep(ctx: ApiContext, begun: OpenidTransaction): Promise<void>
-  /** Returns undefined when the request has none, or an expired one. */
-  read(ctx: ApiContext): Promise<OpenidTransaction | undefined>
-  clear(ctx: ApiContext): void
-}
-
 const ENCRYPTION = 'A256GCM'
 
 const SEALED = /[A-Za-z0-9_.-]+/
 
 /**
- * The cookie is Lax, since the provider's redirect comes from another site. A sibling host that could set it could
+ * Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. The cookie is Lax, since the provider's redirect comes from another site. A sibling host that could set it could
  * sign a person in as someone else.
  */
 export function createOpenidTransactions({
@@ -56,7 +46,7 @@ export function createOpenidTransactions({
   clock: Clock
   baseUrl: string
   issuer: string
-}): OpenidTransactions {
+}) {
   const cookie = createCookie({ baseUrl, plainName: 'openid', value: SEALED, sameSite: 'Lax' })
   let reading: Promise<Buffer> | undefined
   function key(): Promise<Buffer> {
@@ -70,13 +60,14 @@ export function createOpenidTransactions({
   }
 
   return {
-    begin: (wanted) => ({
+    begin: (start: Pick<OpenidTransaction, 'to' | 'fresh' | 'replaces'>): OpenidTransaction => ({
       state: randomState(),
       nonce: randomNonce(),
       codeVerifier: randomPKCECodeVerifier(),
-      ...wanted,
+      ...start,
     }),
-    async keep(ctx, begun) {
+    /** Stores it in the browser, replacing an earlier one. */
+    async keep(ctx: ApiContext, begun: OpenidTransaction): Promise<void> {
       const sealed = await new EncryptJWT(begun)
         .setProtectedHeader({ alg: 'dir', enc: ENCRYPTION })
         .setIssuer(issuer)
@@ -84,7 +75,8 @@ export function createOpenidTransactions({
         .encrypt(await key())
       cookie.write(ctx, sealed, OPENID_TRANSACTION_LIFETIME_S)
     },
-    async read(ctx) {
+    /** Returns undefined when the request has none, or an expired one. */
+    async read(ctx: ApiContext): Promise<OpenidTransaction | undefined> {
       const sealed = cookie.read(ctx)
       if (sealed === undefined) return undefined
       const opened = await jwtDecrypt(sealed, await key(), {
@@ -96,6 +88,6 @@ export function createOpenidTransactions({
       }).catch(() => undefined)
       return transaction.safeParse(opened?.payload).data
     },
-    clear: (ctx) => cookie.write(ctx, '', 0),
+    clear: (ctx: ApiContext) => cookie.write(ctx, '', 0),
   }
 }

@@ -6,34 +6,33 @@ import { addressSubject } from '#shared/stores/rate-limit.ts'
 const WAITING_MAX = 64
 const WAIT_MS = 8_000
 
-export interface PasswordWork {
-  /**
-   * Runs `work`, which hashes one password, when its turn comes. Addresses take turns. Addresses known to the account
-   * have their own queue, so that no number of strangers can keep its owner out.
-   * @throws Problem unavailable when too many are already waiting.
-   */
-  inLine<T>(from: { address: string; known: boolean }, work: () => Promise<T>): Promise<T>
-  /** Returns the account with this password. The work is the same for any number of accounts, even none. */
-  check<T extends { passwordHash: string }>(
-    from: { address: string; known: boolean },
-    password: string,
-    accounts: readonly T[],
-  ): Promise<T | undefined>
+/** Where a password is tried from, and whether the account knows that place. */
+interface Place {
+  address: string
+  known: boolean
 }
 
-export function createPasswordWork(): PasswordWork {
+export type PasswordWork = ReturnType<typeof createPasswordWork>
+
+export function createPasswordWork() {
   const dummyHashes = [unusableHash()]
   const refusal = () => unavailable('Too many people are signing in. Try again in a moment.')
   // A hash takes one of libuv's four threads and 19 MiB for about 30 ms.
   const known = createFairQueue({ atOnce: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
   const strangers = createFairQueue({ atOnce: 2, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
 
-  const inLine: PasswordWork['inLine'] = (from, work) =>
+  /**
+   * Runs `work`, which hashes one password, when its turn comes. Addresses take turns. Addresses known to the account
+   * have their own queue, so that no number of strangers can keep its owner out.
+   * @throws Problem unavailable when too many are already waiting.
+   */
+  const inLine = <T>(from: Place, work: () => Promise<T>): Promise<T> =>
     (from.known ? known : strangers)(addressSubject(from.address, 48), work)
 
   return {
     inLine,
-    check: (from, password, accounts) =>
+    /** Returns the account with this password. The work is the same for any number of accounts, even none. */
+    check: <T extends { passwordHash: string }>(from: Place, password: string, accounts: readonly T[]) =>
       inLine(from, async () => {
         const hashes = accounts.map(({ passwordHash }) => passwordHash)
         return accounts[await indexOfPassword(password, hashes.length > 0 ? hashes : dummyHashes)]

@@ -17,26 +17,22 @@ import {
   saveMembership,
   type User,
 } from '#shared/accounts/people.ts'
-import { Problem } from '#shared/problems/problems.ts'
+import type { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { invalidMember } from '../http/input.ts'
 import { type Route, route } from '../http/route.ts'
 import type { EndedSession } from '../http/session-end.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
-import { type SignInDependencies, wrongCredentials } from './post-session.ts'
-import {
-  notValid,
-  type PresentedInvitationDependencies,
-  presentedInvitation,
-} from './presented-invitation.ts'
+import type { SessionDependencies } from './dependencies.ts'
+import { wrongCredentials } from './post-session.ts'
+import { notValid, presentedInvitation } from './presented-invitation.ts'
 import { proveAccount } from './prove-account.ts'
 import { AcceptedInvitation, CreatedSession } from './schemas.ts'
 
-export type InvitationDependencies = SignInDependencies & PresentedInvitationDependencies
-
 type Accepted = z.infer<typeof AcceptedInvitation>
 
-export function postInvitation(deps: InvitationDependencies): Route {
+export function postInvitation(deps: SessionDependencies): Route {
   const { db, cookie, passwords } = deps
 
   /**
@@ -138,7 +134,4 @@ async function endUnproven(transaction: Queryable, accounts: readonly Account[])
   return ended
 }
 
-const refused = (detail = 'is not valid'): Problem =>
-  new Problem('invalid_input', 'The body is invalid; see errors.', {
-    errors: [{ pointer: '/password', detail }],
-  })
+const refused = (detail = 'is not valid'): Problem => invalidMember('/password', detail)

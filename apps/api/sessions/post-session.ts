@@ -1,18 +1,14 @@
 import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
 import { holdPassword, listAccounts } from '#shared/accounts/people.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import { type Access, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import { SESSION_REALM } from './access.ts'
 import { beginSession } from './begin.ts'
-import { type ProofDependencies, proveAccount } from './prove-account.ts'
+import type { SessionDependencies } from './dependencies.ts'
+import { proveAccount } from './prove-account.ts'
 import { CreatedSession, SignIn } from './schemas.ts'
 
-export interface SignInDependencies extends ProofDependencies {
-  /** Admits anyone, or no one when built-in accounts are off. */
-  builtIn: Access<object>
-}
-
-export function postSession(deps: SignInDependencies): Route {
+export function postSession(deps: SessionDependencies): Route {
   const { db, cookie } = deps
   return route({
     method: 'post',

@@ -1,20 +1,12 @@
 import { findInvitation } from '#shared/accounts/invitations.ts'
 import { hashSecret, INVITATION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { addressSubject, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { requireConfirmed } from './fence.ts'
 
 const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
-
-export interface PresentedInvitationDependencies {
-  db: Database
-  clock: Clock
-  /** Counts unknown invitation tokens by address. */
-  guessesPerAddress: RateLimit
-}
 
 /**
  * Returns the invitation for a presented token.
@@ -23,7 +15,7 @@ export interface PresentedInvitationDependencies {
  */
 export async function presentedInvitation(
   ctx: ApiContext,
-  { db, clock, guessesPerAddress }: PresentedInvitationDependencies,
+  { db, clock, guessesPerAddress }: SessionDependencies,
   token: string,
 ) {
   const tokenHash = hashSecret(token)

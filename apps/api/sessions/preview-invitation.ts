@@ -1,11 +1,10 @@
-import { type Access, type Route, route } from '../http/route.ts'
-import { type PresentedInvitationDependencies, presentedInvitation } from './presented-invitation.ts'
+import { type Route, route } from '../http/route.ts'
+import type { SessionDependencies } from './dependencies.ts'
+import { presentedInvitation } from './presented-invitation.ts'
 import { InvitationPreview, PresentedToken } from './schemas.ts'
 
 /** A POST, to keep the token out of URLs. It does not reveal whether the person has an account. */
-export const previewInvitation = (
-  deps: PresentedInvitationDependencies & { builtIn: Access<object> },
-): Route =>
+export const previewInvitation = (deps: SessionDependencies): Route =>
   route({
     method: 'post',
     path: '/v1/invitation/preview',

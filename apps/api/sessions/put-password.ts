@@ -1,15 +1,14 @@
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { hashPassword, indexOfPassword } from '#shared/accounts/passwords.ts'
 import { changePassword, listAccounts, listMemberships } from '#shared/accounts/people.ts'
-import { Problem } from '#shared/problems/problems.ts'
+import { invalidMember } from '../http/input.ts'
 import { type Route, route } from '../http/route.ts'
 import { logSessionEnd } from '../http/session-end.ts'
-import type { SessionAccess } from './access.ts'
-import type { SignInDependencies } from './post-session.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { proveAccount } from './prove-account.ts'
 import { PasswordChange } from './schemas.ts'
 
-export const putPassword = (deps: SignInDependencies & { session: SessionAccess }): Route =>
+export const putPassword = (deps: SessionDependencies): Route =>
   route({
     method: 'put',
     path: '/v1/session/password',
@@ -26,38 +25,30 @@ export const putPassword = (deps: SignInDependencies & { session: SessionAccess 
       const { userId, email, name, tokenHash } = session
       const all = await listAccounts(db, email)
       const own = all.filter((one) => one.userId === userId)
-      const proof = await proveAccount(ctx, deps, {
-        email,
-        password: currentPassword,
-        accounts: async () => own,
-      })
-      if (!proof.account) throw refused('/currentPassword', 'is not your password')
+      const accounts = async () => own
+      const proof = await proveAccount(ctx, deps, { email, password: currentPassword, accounts })
+      if (!proof.account) throw invalidMember('/currentPassword', 'is not your password')
       const companies = (await listMemberships(db, userId)).map((company) => company.name)
       const fault = passwordFault(newPassword, [email, name, ...companies])
-      if (fault) throw refused('/newPassword', fault)
+      if (fault) throw invalidMember('/newPassword', fault)
       // If an address's accounts shared a password, signing in would only ever reach one.
       const hashes = all.map(({ passwordHash }) => passwordHash)
       const isNew = await passwords.inLine(
         proof.from,
         async () => (await indexOfPassword(newPassword, hashes)) < 0,
       )
-      if (!isNew) throw refused('/newPassword', 'must not be a current password of this address')
+      if (!isNew) throw invalidMember('/newPassword', 'must not be a current password of this address')
       const before = proof.account.passwordHash
       const passwordHash = await passwords.inLine(proof.from, () =>
         hashPassword(newPassword, { like: before }),
       )
       const change = { userId, before, passwordHash, keep: tokenHash }
       const ended = await db.transaction((transaction) => changePassword(transaction, change))
-      if (!ended) throw refused('/currentPassword', 'is no longer your password')
+      if (!ended) throw invalidMember('/currentPassword', 'is no longer your password')
       const { log } = ctx.state
       log.info({ event: 'password.changed', userId }, 'a person changed their password')
       for (const sessionId of ended)
         logSessionEnd(log, { userId, sessionId, why: 'password_changed', from: ctx })
       return undefined
     },
-  })
-
-const refused = (pointer: string, detail: string): Problem =>
-  new Problem('invalid_input', 'The body is invalid; see errors.', {
-    errors: [{ pointer, detail }],
   })

@@ -1,5 +1,6 @@
 import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { SessionState } from '../http/state.ts'
 
 /** A session lasts this long from its start; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600
@@ -16,17 +17,8 @@ export interface OpenidSession {
   sid: string | undefined
 }
 
-export interface SessionRecord {
-  sessionId: string
-  userId: string
-  name: string
-  email: string
-  expiresAt: Date
+export interface SessionRecord extends Omit<SessionState, 'tokenHash'> {
   lastSeenAt: Date
-  /** When the person last authenticated. */
-  authenticatedAt: Date
-  /** The OpenID provider that began it; null if none did. */
-  openidIssuer: string | null
   /** The database may predate the session's end or its user's suspension. */
   fenced: boolean
 }

@@ -32,10 +32,6 @@ export function pageOf(topic: Topic, content: string, layout: Layout): string {
   const next = topics[topics.indexOf(topic) + 1]
   const title =
     topic.slug === 'index' ? 'Integration Access documentation' : `${topic.title} · Integration Access`
-  // The page of an error has none.
-  const alternate = topics.includes(topic)
-    ? `<link rel="alternate" type="text/markdown" href="${home}docs/${topic.slug}.md">`
-    : ''
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -46,7 +42,7 @@ export function pageOf(topic: Topic, content: string, layout: Layout): string {
 <title>${escaped(title)}</title>
 <link rel="icon" href="${home}favicon.svg" type="image/svg+xml">
 ${fonts.map((font) => `<link rel="preload" href="${font}" as="font" type="font/woff2" crossorigin>`).join('\n')}
-${alternate}
+<link rel="alternate" type="text/markdown" href="${home}docs/${topic.slug}.md">
 <link rel="stylesheet" href="${style}">
 <script src="${script}" defer></script>
 </head>
@@ -60,9 +56,8 @@ ${navigation(topic, layout)}
 <main id="content" tabindex="-1">
 <div class="page">
 ${content}
-${next && topics.includes(topic) ? `<p class="next">Next: <a href="${hrefOf(next.slug)}">${escaped(next.title)}</a></p>` : ''}
+${next ? `<p class="next">Next: <a href="${hrefOf(next.slug)}">${escaped(next.title)}</a></p>` : ''}
 </div>
-${sections(content)}
 </main>
 </div>
 </body>
@@ -81,13 +76,4 @@ ${groups.map(({ title, topics }) => `<p class="nav-group">${escaped(title)}</p><
 <p class="nav-group">Elsewhere</p><ul><li><a href="${home}openapi/integrations.json">OpenAPI for integrations</a></li><li><a href="${home}openapi.json">OpenAPI, all routes</a></li><li><a href="${home}">Workspace</a></li></ul>
 </details>
 </nav>`
-}
-
-/** The sections of a long page. */
-function sections(content: string): string {
-  const items = [...content.matchAll(/<h2 id="([^"]+)"><a [^>]*>(.*?)<\/a><\/h2>/g)].map(
-    ([, id, title]) => `<li><a href="#${id}">${title}</a></li>`,
-  )
-  if (items.length < 3) return ''
-  return `<nav class="contents" aria-label="On this page"><p class="nav-group">On this page</p><ul>${items.join('')}</ul></nav>`
 }

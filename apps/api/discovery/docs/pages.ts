@@ -31,11 +31,6 @@ const GROUPS: readonly TopicGroup[] = TOPIC_LIST.split(/^### /m)
     ),
   }))
 const TOPICS = GROUPS.flatMap(({ topics }) => topics)
-const MISSING: Topic = {
-  slug: 'missing',
-  title: 'No such page',
-  words: 'The documentation has no page here.',
-}
 
 const FONTS = [
   '@fontsource-variable/atkinson-hyperlegible-next/files/atkinson-hyperlegible-next-latin-wght-normal.woff2',
@@ -52,13 +47,10 @@ export interface DocsOptions {
 }
 
 /**
- * The documentation: pages in Markdown, and the same in HTML. Returns the files by their paths on this server, and the
- * page for a path that has none. They are rendered on first request.
+ * The documentation: pages in Markdown, and the same in HTML. Returns the files by their paths on this server. They are
+ * rendered on first request.
  */
-export function createDocs(options: DocsOptions): {
-  files: Map<string, PublishedFile>
-  missing: () => { html: string; headers: Record<string, string> }
-} {
+export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   const { apiResource } = options
   // The API may have a path of its own, which a proxy takes off.
   const home = escaped(new URL(apiResource).pathname.replace(/\/?$/, '/'))
@@ -67,27 +59,24 @@ export function createDocs(options: DocsOptions): {
   const [style, script, ...fonts] = assets.map(([path]) => home + path.slice(1)) as [string, string]
   const layout: Layout = { groups: GROUPS, hrefOf, home, style, script, fonts }
   const headers = pageHeaders(new URL(script, apiResource).href)
-  const html = (topic: Topic, markdown: string) => pageOf(topic, renderMarkdown(markdown, hrefOf), layout)
   const markdownFile = (topic: Topic): PublishedFile => ({
     type: 'text/markdown; charset=utf-8',
     content: () => withAddresses(markdownOf(topic, options), apiResource),
   })
   const page = (topic: Topic): PublishedFile => ({
     type: 'text/html; charset=utf-8',
-    content: () => html(topic, markdownOf(topic, options)),
+    content: () => pageOf(topic, renderMarkdown(markdownOf(topic, options), hrefOf), layout),
     variant: (content, query) => fillExamples(content, query, hrefOf('index')),
     headers,
     markdown: markdownFile(topic),
   })
-  const files = new Map<string, PublishedFile>([
+  return new Map<string, PublishedFile>([
     ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
     ...TOPICS.map((topic) => [`/docs/${topic.slug}.md`, markdownFile(topic)] as const),
     ['/docs/', page(TOPICS[0] as Topic)],
     ['/llms.txt', { type: 'text/plain; charset=utf-8', content: () => llmsTxt(options) }],
     ...assets,
   ])
-  const missing = () => html(MISSING, `# ${MISSING.title} {#missing}\n\n${TOPIC_LIST}`)
-  return { files, missing: () => ({ html: missing(), headers }) }
 }
 
 const pathOf = (slug: string): string => (slug === 'index' ? '/docs' : `/docs/${slug}`)

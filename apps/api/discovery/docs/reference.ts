@@ -21,18 +21,7 @@ import { table } from './markdown.ts'
 /** The page of a tag, as other pages name it. */
 export const referencePage = (tag: string): string => `reference/${tag.toLowerCase()}`
 
-/** Returns a schema's tag: the first that needs it. */
-function tagsOfSchemas(document: ApiDocument): Map<string, string> {
-  const tags = new Map<string, string>()
-  for (const [tag, entries] of operationsByTag(document))
-    for (const used of componentsIn(document, entries)) {
-      const [kind, name = ''] = used.split('/')
-      if (kind === 'schemas' && !tags.has(name)) tags.set(name, tag)
-    }
-  return tags
-}
-
-/** Lists every operation and schema, with the ids that they had when the reference was one page. */
+/** Lists every operation, with the id that it had when the reference was one page. */
 export function referenceList(document: ApiDocument): string {
   const tags = [...operationsByTag(document)].map(([tag, entries]) => {
     const items = entries.map(
@@ -41,24 +30,19 @@ export function referenceList(document: ApiDocument): string {
     )
     return `## ${tag} {#section-${tag.toLowerCase()}}\n\n${items.join('\n')}`
   })
-  const schemas = [...tagsOfSchemas(document)].map(
-    ([name, tag]) => `- [${name}](${referencePage(tag)}.md#schema-${name}) {#schema-${name}}`,
-  )
-  return `${tags.join('\n\n')}\n\n## Schemas\n\n${schemas.sort().join('\n')}`
+  return tags.join('\n\n')
 }
 
-/** Returns the page of one tag: its operations, and the schemas that no tag before it needs. */
+/** Returns the page of one tag: its operations, and the schemas that they need. */
 export function referenceOf(tag: string, document: ApiDocument): string {
-  const tags = tagsOfSchemas(document)
-  const typeOf = typesIn(tags)
   const description = document.tags.find(({ name }) => name === tag)?.description
-  const operations = (operationsByTag(document).get(tag) ?? []).map((entry) =>
-    operationSection(entry, document, typeOf),
-  )
+  const entries = operationsByTag(document).get(tag) ?? []
+  const operations = entries.map((entry) => operationSection(entry, document))
+  const used = componentsIn(document, entries)
   const schemas = Object.entries(document.components.schemas)
-    .filter(([name]) => tags.get(name) === tag)
+    .filter(([name]) => used.has(`schemas/${name}`))
     .map(([name, schema]) => {
-      const members = memberRows(schema, typeOf)
+      const members = memberRows(schema)
       return [
         `### ${name} {#schema-${name}}`,
         schema.description,
@@ -71,13 +55,7 @@ export function referenceOf(tag: string, document: ApiDocument): string {
   return [`# ${tag}`, description, ...operations, '## Schemas', ...schemas].join('\n\n')
 }
 
-type TypeOf = (schema: JsonSchema) => string
-
-function operationSection(
-  { path, method, operation }: PathOperation,
-  document: ApiDocument,
-  typeOf: TypeOf,
-): string {
+function operationSection({ path, method, operation }: PathOperation, document: ApiDocument): string {
   const { operationId, summary, description, requestBody, responses } = operation
   const parameters = (operation.parameters ?? []).map((each) => parameterOf(document, each))
   const answers = Object.entries(responses).map(
@@ -96,18 +74,12 @@ function operationSection(
     ...(parameters.length > 0
       ? [
           `### Parameters {#${operationId}-parameters}`,
-          table(
-            ['Name', 'Type', 'What it is'],
-            parameters.map((each) => parameterRow(each, typeOf)),
-          ),
+          table(['Name', 'Type', 'What it is'], parameters.map(parameterRow)),
         ]
       : []),
     ...(requestBody ? [`### Body {#${operationId}-body}`, ...bodies(requestBody.content)] : []),
     `### Answers {#${operationId}-answers}`,
-    table(
-      ['Status', 'What it means', 'Body'],
-      answers.map((answer) => answerRow(answer, typeOf)),
-    ),
+    table(['Status', 'What it means', 'Body'], answers.map(answerRow)),
     ...answers.flatMap(([status, { content }]) => (status < '300' ? bodies(content) : [])),
   ].join('\n\n')
 }
@@ -128,16 +100,14 @@ function whoMay([required]: readonly SecurityRequirement[]): string {
   return 'No authentication.'
 }
 
-const parameterRow = (
-  { name, in: place, required, description = '', schema }: Parameter,
-  typeOf: TypeOf,
-): string[] => [`\`${name}\``, `${place}, ${typeOf(schema)}${required ? '' : ', optional'}`, description]
+const parameterRow = ({ name, in: place, required, description = '', schema }: Parameter): string[] => [
+  `\`${name}\``,
+  `${place}, ${typeOf(schema)}${required ? '' : ', optional'}`,
+  description,
+]
 
 /** The name of an error leads to its explanation. */
-function answerRow(
-  [status, { description, content = {} }]: readonly [string, Answer],
-  typeOf: TypeOf,
-): string[] {
+function answerRow([status, { description, content = {} }]: readonly [string, Answer]): string[] {
   const schema = Object.values(content)[0]?.schema
   const kind = 'application/json' in content ? 'oauth' : 'problem'
   const text = description.replaceAll(/`(\w+)`/g, (code, name: string) =>
@@ -147,9 +117,9 @@ function answerRow(
 }
 
 /** Returns a row for each member, and below it one for each of its own. */
-function memberRows(schema: JsonSchema, typeOf: TypeOf, prefix = ''): string[][] {
+function memberRows(schema: JsonSchema, prefix = ''): string[][] {
   const { items, required = [] } = schema as { items?: JsonSchema; required?: string[] }
-  if (items) return memberRows(items, typeOf, prefix)
+  if (items) return memberRows(items, prefix)
   const parts = [schema, ...partsOf(schema)] as { properties?: Record<string, JsonSchema> }[]
   return parts.flatMap(({ properties = {} }) =>
     Object.entries(properties).flatMap(([name, member]) => {
@@ -157,7 +127,7 @@ function memberRows(schema: JsonSchema, typeOf: TypeOf, prefix = ''): string[][]
       const optional = required.includes(name) ? '' : ', optional'
       return [
         [`\`${path}\``, typeOf(member) + optional, String(member.description ?? '')],
-        ...memberRows(member, typeOf, member.items ? `${path}[].` : `${path}.`),
+        ...memberRows(member, member.items ? `${path}[].` : `${path}.`),
       ]
     }),
   )
@@ -166,23 +136,20 @@ function memberRows(schema: JsonSchema, typeOf: TypeOf, prefix = ''): string[][]
 const partsOf = ({ anyOf, oneOf, allOf }: JsonSchema): JsonSchema[] =>
   [anyOf, oneOf, allOf].flatMap((parts) => (parts ?? []) as JsonSchema[])
 
-/** Returns how to say a schema in a few words, with links to those that have a name. */
-function typesIn(tags: Map<string, string>): TypeOf {
-  return function typeOf(schema): string {
-    const { $ref, type, items, format, minimum, maximum, minLength, maxLength } = schema
-    if (typeof $ref === 'string') {
-      const name = $ref.slice($ref.lastIndexOf('/') + 1)
-      return `[${name}](${referencePage(tags.get(name) ?? '')}.md#schema-${name})`
-    }
-    const parts = partsOf(schema)
-    if (parts.length > 0) return parts.map(typeOf).join(schema.allOf ? ' and ' : ' or ')
-    if (Array.isArray(schema.enum))
-      return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
-    if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one })).join(' or ')
-    if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
-    const bounds = [...between(minimum, maximum, ''), ...between(minLength, maxLength, ' characters')]
-    return [type ?? 'anything', ...(format ? [`(${format})`] : []), ...bounds].join(' ')
+/** Says a schema in a few words, with links to those that have a name. */
+function typeOf(schema: JsonSchema): string {
+  const { $ref, type, items, format, minimum, maximum, minLength, maxLength } = schema
+  if (typeof $ref === 'string') {
+    const name = $ref.slice($ref.lastIndexOf('/') + 1)
+    return `[${name}](#schema-${name})`
   }
+  const parts = partsOf(schema)
+  if (parts.length > 0) return parts.map(typeOf).join(schema.allOf ? ' and ' : ' or ')
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
+  if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one })).join(' or ')
+  if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
+  const bounds = [...between(minimum, maximum, ''), ...between(minLength, maxLength, ' characters')]
+  return [type ?? 'anything', ...(format ? [`(${format})`] : []), ...bounds].join(' ')
 }
 
 function between(low: unknown, high: unknown, unit: string): string[] {

@@ -134,18 +134,8 @@ export function createApiDocument({
 type Schemas = Record<string, JsonSchema>
 
 function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
-  const {
-    operationId,
-    summary,
-    description,
-    tag,
-    by,
-    query,
-    headers,
-    body,
-    publishedBody = body,
-    bodyType,
-  } = route
+  const { operationId, summary, description, tag, by } = route
+  const { query, headers, body, publishedBody = body, bodyType } = route
   const all = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
     ...(query ? parameters(query, 'query', schemas) : []),

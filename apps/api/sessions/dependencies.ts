@@ -1,0 +1,34 @@
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import type { Access } from '../http/route.ts'
+import type { SessionAccess } from './access.ts'
+import type { AccountName } from './account-names.ts'
+import type { SessionCookie } from './cookie.ts'
+import type { ConfiguredOpenid } from './openid-configured.ts'
+import type { PasswordWork } from './password-check.ts'
+import type { SignInLimits } from './sign-in-limits.ts'
+
+/** Dependencies of the session routes. */
+export interface SessionDependencies {
+  db: Database
+  clock: Clock
+  cookie: SessionCookie
+  session: SessionAccess
+  /** A session unused for this long has ended. */
+  sessionIdle_ms: number
+  builtInAccounts: boolean
+  /** Admits anyone, or no one when built-in accounts are off. */
+  builtIn: Access<object>
+  passwords: PasswordWork
+  accountName: AccountName
+  limits: SignInLimits
+  /** Counts, by address, unknown invitation tokens and logout tokens that cannot be trusted. */
+  guessesPerAddress: RateLimit
+  /** Lets each `state` through once, and each `jti` of a logout token. */
+  openidOnce: RateLimit
+  /** undefined: people only sign in with built-in accounts. */
+  openid: ConfiguredOpenid | undefined
+  /** The workspace's URL. */
+  baseUrl: string
+}
