@@ -9,7 +9,7 @@ const CODE = /\.(?:ts|tsx|css|js|sql)$/
 /** The most lines of a room. Whoever takes the product over has to read them. */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 1_900,
-  'apps/api': 12_970,
+  'apps/api': 12_500,
   'apps/workspace': 11_500,
   shared: 7_200,
   infra: 7_760,
