@@ -381,7 +381,7 @@ describe('discovery', () => {
         ...'activity analytics callback clients discovery oauth people session'
           .split(' ')
           .map((tag) => `/docs/reference/${tag}`),
-        ...'revocation rotation scopes security token verify versioning webhooks'
+        ...'revocation rotation scopes security token verify versioning webhooks workload-identity'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
       ])

@@ -4,7 +4,7 @@ import { assertAccessible, assertFits, testWorkspace, type Visit, visit } from '
 
 const PAGES = [
   '/docs',
-  ...'token scopes analytics events webhooks rate-limits rotation revocation verify errors reference reference/analytics versioning changelog security'
+  ...'token workload-identity scopes analytics events webhooks rate-limits rotation revocation verify errors reference reference/analytics versioning changelog security'
     .split(' ')
     .map((topic) => `/docs/${topic}`),
 ]

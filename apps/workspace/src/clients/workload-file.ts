@@ -10,7 +10,7 @@ interface Job {
 const ASSERTIONS: Record<PlatformId, (job: Job) => string> = {
   github: ({ audience }) =>
     `ASSERTION=$(curl -sS -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
-  "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${encodeURIComponent(audience)}" |
+  "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${audience}" |
   sed -nE 's/.*"value":"([^"]+)".*/\\1/p')`,
   gitlab: () => '# The runner puts the token of id_tokens into ASSERTION',
   kubernetes: () => 'ASSERTION=$(cat /var/run/secrets/integration/token)',
@@ -18,7 +18,7 @@ const ASSERTIONS: Record<PlatformId, (job: Job) => string> = {
     `ASSERTION=$(spire-agent api fetch jwt -audience ${audience} | sed -nE 's/^[[:space:]]+(ey[A-Za-z0-9._-]+)$/\\1/p')`,
   google: ({ audience }) =>
     `ASSERTION=$(curl -sS -H 'Metadata-Flavor: Google' \\
-  'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/identity?audience=${encodeURIComponent(audience)}')`,
+  'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/identity?audience=${audience}')`,
   aws: ({ audience }) =>
     `ASSERTION=$(aws sts get-web-identity-token --audience ${audience} \\
   --signing-algorithm ES384 --duration-seconds 300 --query WebIdentityToken --output text)`,

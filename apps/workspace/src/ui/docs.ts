@@ -5,7 +5,7 @@ export const DOCS = {
   start: '/docs',
   token: '/docs/token',
   privateKey: '/docs/token#authenticate-with-a-private-key',
-  workload: '/docs/token',
+  workload: '/docs/workload-identity',
   analytics: '/docs/analytics',
   events: '/docs/events',
   receiverLocally: '/docs/webhooks#try-it-from-your-machine',
