@@ -12,12 +12,14 @@ import {
   type SigningKeyOptions,
   type StoredSigningKey,
   signingKeyStates,
-  usableFrom,
 } from '#shared/oauth/signing-keys.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { shownTime } from './commands.ts'
 import { OperatorError } from './operator.ts'
+
+/** How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set. */
+export const STANDBY_MIN_MS = 600_000
 
 /**
  * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token is
@@ -40,9 +42,10 @@ export async function rotateSigningKey(
       throw new OperatorError(
         `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to store it.`,
       )
-    if (usableFrom(next).getTime() > now_ms)
+    const usableFrom = new Date(next.createdAt.getTime() + STANDBY_MIN_MS)
+    if (usableFrom.getTime() > now_ms)
       throw new OperatorError(
-        `The standby key is too new to sign with: verifiers that cache the key set may not have it yet. Rotate after ${shownTime(usableFrom(next))}. If the active key was stolen, revoke it; that works at once.`,
+        `The standby key is too new to sign with: verifiers that cache the key set may not have it yet. Rotate after ${shownTime(usableFrom)}. If the active key was stolen, revoke it; that works at once.`,
       )
     const activatesAt = afterAll(keys, now_ms)
     await activate(transaction, next.kid, activatesAt)

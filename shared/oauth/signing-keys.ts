@@ -36,9 +36,6 @@ export type SigningKeyState = 'standby' | 'active' | 'retired' | 'gone' | 'revok
 /** A token's life (900 s), the JWKS cache time (300 s), and clocks 120 s off on either side. */
 export const KEEP_RETIRED_MS = (900 + 300 + 240) * 1_000
 
-/** How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set. */
-export const STANDBY_MIN_MS = 600_000
-
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -123,9 +120,6 @@ const missingState = (keys: readonly StoredSigningKey[], now_ms: number) =>
 /** The key in this state. The first one, if clocks that differ have made more. */
 export const keyIn = (state: SigningKeyState, keys: readonly StoredSigningKey[], now_ms: number) =>
   signingKeyStates(keys, now_ms).find((each) => each.state === state)?.key
-
-/** From when on a standby key may sign: verifiers that cache the key set may not have a younger one. */
-export const usableFrom = ({ createdAt }: StoredSigningKey) => new Date(createdAt.getTime() + STANDBY_MIN_MS)
 
 /** The time from which a new key signs: after every other, even where one was activated by another clock. */
 export function afterAll(keys: readonly StoredSigningKey[], now_ms: number): Date {

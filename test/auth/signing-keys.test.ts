@@ -11,7 +11,6 @@ import {
   openSigningKey,
   type SigningAlg,
   type SigningKeyState,
-  STANDBY_MIN_MS,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
@@ -20,7 +19,7 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
 import { measureKeys } from '../../apps/auth/metrics.ts'
-import { markSigningKeyRevoked, rotateSigningKey } from '../../infra/admin/keys.ts'
+import { markSigningKeyRevoked, rotateSigningKey, STANDBY_MIN_MS } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
