@@ -13,7 +13,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_500,
   shared: 7_200,
   infra: 7_760,
-  test: 57_970,
+  test: 57_780,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
