@@ -84,7 +84,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(deps.metrics))
-  app.use(createRequestMiddleware({ log, trustedProxies: config.TRUSTED_PROXIES, usage }))
+  app.use(createRequestMiddleware(log, config.TRUSTED_PROXIES, usage))
   app.use(createProblemMiddleware(config.API_RESOURCE))
   app.use(readTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
@@ -147,7 +147,7 @@ function integratorRoutes(deps: ApiDependencies, { manager }: AccessOfPeople): R
     revocation,
     clock,
   })
-  const accessToken = createAccessTokenAccess({ tokens, rateLimit: limits.apiPerClient })
+  const accessToken = createAccessTokenAccess(tokens, limits.apiPerClient)
   const eventLimit = limits.apiEventsPerClient
   return createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken, eventLimit })
 }
@@ -172,7 +172,7 @@ function workspaceRoutes(
       passwords: createPasswordWork(),
       accountName: createAccountNames(db),
       guessesPerAddress: limits.sessionGuessesPerAddress,
-      openid: openid && configureOpenid({ db, clock, settings: openid, baseUrl }),
+      openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
       builtInAccounts,
       builtIn: builtInAccess(builtInAccounts),
       baseUrl,

@@ -22,13 +22,7 @@ const PROBLEMS = [
  * a valid token, 403 if the token lacks the scope or is for another company. It also throws 429 above the client's
  * limit, and 503 if the token cannot be checked. Only a token that could admit the request asks anything early.
  */
-export function createAccessTokenAccess({
-  tokens,
-  rateLimit,
-}: {
-  tokens: AccessTokens
-  rateLimit: RateLimit
-}): RequireAccessToken {
+export function createAccessTokenAccess(tokens: AccessTokens, rateLimit: RateLimit): RequireAccessToken {
   /** Resolves once the stores allow the request. */
   async function requireAllowed(ctx: ApiContext, token: VerifiedToken): Promise<void> {
     // Both commands are written to Redis before either answer is read, so this waits once. Counting never rejects.

@@ -28,15 +28,11 @@ function newState(request: RequestContext, parent: Log): ApiState {
  * company. Both name the route, not the path or the query, which may contain something that a caller put there by
  * mistake.
  */
-export function createRequestMiddleware({
-  log,
-  trustedProxies,
-  usage,
-}: {
-  log: Log
-  trustedProxies: BlockList
-  usage: Pick<ClientUsage, 'answered'>
-}): Middleware<ApiState> {
+export function createRequestMiddleware(
+  log: Log,
+  trustedProxies: BlockList,
+  usage: Pick<ClientUsage, 'answered'>,
+): Middleware<ApiState> {
   const readContext = createContextReader(trustedProxies, log)
   return async (ctx, next) => {
     const started_ms = performance.now()

@@ -1,8 +1,7 @@
 import { Problem } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
+import type { SessionDependencies } from './dependencies.ts'
 import { createOpenidProvider } from './openid-provider.ts'
 import type { OpenidSettings } from './openid-settings.ts'
 import { createOpenidTransactions } from './openid-transaction.ts'
@@ -12,18 +11,10 @@ export const CALLBACK_PATH = '/v1/session/openid/callback'
 /** The OpenID provider that people sign in with. */
 export type ConfiguredOpenid = ReturnType<typeof configureOpenid>
 
-/** @param baseUrl the workspace's URL. */
-export const configureOpenid = ({
-  db,
-  clock,
-  settings,
-  baseUrl,
-}: {
-  db: Database
-  clock: Clock
-  settings: OpenidSettings
-  baseUrl: string
-}) => ({
+export const configureOpenid = (
+  settings: OpenidSettings,
+  { db, clock, baseUrl }: Pick<SessionDependencies, 'db' | 'clock' | 'baseUrl'>,
+) => ({
   settings,
   provider: createOpenidProvider({ settings, clock, baseUrl, redirectUri: baseUrl + CALLBACK_PATH }),
   transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),

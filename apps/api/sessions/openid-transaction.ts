@@ -1,10 +1,9 @@
 import { EncryptJWT, jwtDecrypt } from 'jose'
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client'
 import { z } from 'zod'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Queryable } from '#shared/stores/postgres.ts'
 import type { ApiContext } from '../http/state.ts'
 import { createCookie } from './cookie.ts'
+import type { SessionDependencies } from './dependencies.ts'
 
 /** How long a person has at the provider. */
 export const OPENID_TRANSACTION_LIFETIME_S = 600
@@ -41,12 +40,7 @@ export function createOpenidTransactions({
   clock,
   baseUrl,
   issuer,
-}: {
-  db: Queryable
-  clock: Clock
-  baseUrl: string
-  issuer: string
-}) {
+}: Pick<SessionDependencies, 'db' | 'clock' | 'baseUrl'> & { issuer: string }) {
   const cookie = createCookie({ baseUrl, plainName: 'openid', value: SEALED, sameSite: 'Lax' })
   let reading: Promise<Buffer> | undefined
   function key(): Promise<Buffer> {
