@@ -278,7 +278,10 @@ interface RefusedProps {
   request: ClientRequest
 }
 
-const Refused = ({ client: { secretHint }, request: { cause, code, advice } }: RefusedProps) => (
+const Refused = ({
+  client: { secretHint, workload },
+  request: { cause, code, reason, advice },
+}: RefusedProps) => (
   <span>
     <strong>Refused: {causeWords(cause ?? code ?? '')}.</strong>{' '}
     {cause === 'wrong_secret' && secretHint !== null ? (
@@ -286,7 +289,8 @@ const Refused = ({ client: { secretHint }, request: { cause, code, advice } }: R
         It should end in <code>…{secretHint}</code>.
       </>
     ) : (
-      firstSentence(advice ?? '')
+      // Which claim of a platform's token differed says what to change.
+      firstSentence((workload ? reason : advice) ?? '')
     )}
   </span>
 )

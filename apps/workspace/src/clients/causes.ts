@@ -20,6 +20,9 @@ const CAUSES = new Map([
   ['assertion_no_jti', 'assertion without jti'],
   ['assertion_wrong_key', 'wrong key'],
   ['assertion_of_secret_client', 'assertion, not secret'],
+  ['workload_wrong_claim', 'claim differs'],
+  ['workload_unknown_key', 'unknown key'],
+  ['workload_old_keys', 'keys too old'],
   ['secret_of_key_client', 'secret, not assertion'],
 ])
 
