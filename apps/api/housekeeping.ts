@@ -1,4 +1,4 @@
-import { deleteExpiredInvitations } from '#shared/accounts/invitations.ts'
+import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from '#shared/accounts/invitations.ts'
 import { deleteOldPlaces } from '#shared/accounts/sign-in-places.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
@@ -62,7 +62,7 @@ export function startHousekeeping({
     ),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await endExpiredSessions({ db, log }, { now: new Date(now()), limit: PURGE_ROWS })
-      await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })
+      await deleteExpiredInvitations(db, { now: new Date(now() - EXPIRED_LISTED_MS), limit: PURGE_ROWS })
       await deleteOldPlaces(db, { now_ms: now(), limit: PURGE_ROWS })
       const before = new Date(now() - CREATION_KEY_LIFETIME_MS)
       await deleteExpiredCreations(db, { before, limit: PURGE_ROWS })

@@ -1,6 +1,8 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 export const INVITATION_LIFETIME_MS = 72 * 3_600_000
+/** How long an expired one stays listed, so that the owner can invite again. */
+export const EXPIRED_LISTED_MS = 30 * 24 * 3_600_000
 
 export interface Invitation {
   vendorId: string
@@ -52,7 +54,7 @@ export async function findInvitation(
   return rows[0]
 }
 
-/** Those that can still be accepted, by name. */
+/** Returns those that expire after `now`, by name. */
 export async function listInvitations(
   db: Queryable,
   { vendorId, now }: { vendorId: string; now: Date },

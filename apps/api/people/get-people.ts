@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { listInvitations } from '#shared/accounts/invitations.ts'
+import { EXPIRED_LISTED_MS, listInvitations } from '#shared/accounts/invitations.ts'
 import { listMembers } from '#shared/accounts/people.ts'
 import { page } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
@@ -17,14 +17,15 @@ export const getPeople = ({ db, clock, manager: by }: PeopleDependencies): Route
     operationId: 'listPeople',
     tag: 'People',
     summary: 'List the people of a company',
-    description: 'The owner, admins and members, then those invited. Each group is sorted by name.',
+    description:
+      'The owner, admins and members, then those invited, for 30 days after their invitation expired. Each group is sorted by name.',
     by,
     query: PeopleQuery,
     answers: { 200: { description: 'A page of people.', schema: PersonPage } },
     async handle({ vendorId, query: { limit, cursor } }) {
       const [members, invitations] = await Promise.all([
         listMembers(db, vendorId),
-        listInvitations(db, { vendorId, now: new Date(clock.now()) }),
+        listInvitations(db, { vendorId, now: new Date(clock.now() - EXPIRED_LISTED_MS) }),
       ])
       const all = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
       const people = all.sort((a, b) => compare(positionOf(a), positionOf(b)))

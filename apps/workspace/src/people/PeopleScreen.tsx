@@ -138,9 +138,19 @@ function PeopleTable({ people, me, actions }: PeopleTableProps) {
   )
 }
 
-function PersonStatus({ person: { status, expiresAt } }: { person: Person }) {
+const isExpired = ({ expiresAt }: Person): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= Date.now()
+
+function PersonStatus({ person }: { person: Person }) {
+  const { status, expiresAt } = person
   if (status === 'active') return <StatusText tone="good">Active</StatusText>
   if (status === 'suspended') return <StatusText tone="warn">Suspended</StatusText>
+  if (isExpired(person))
+    return (
+      <StatusText tone="warn">
+        <span>Invitation expired {expiresAt && <Ago at={expiresAt} />}</span>
+      </StatusText>
+    )
   return (
     <StatusText tone="idle">
       <span>
@@ -167,7 +177,9 @@ function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Pers
       }
     >
       {invited && onInviteAgain && (
-        <MenuItem onSelect={() => onInviteAgain(person)}>Create a new link</MenuItem>
+        <MenuItem onSelect={() => onInviteAgain(person)}>
+          {isExpired(person) ? 'Invite again' : 'Create a new link'}
+        </MenuItem>
       )}
       {!invited && role === 'member' && (
         <MenuItem onSelect={() => onChange(person, 'make admin')}>Make an admin</MenuItem>
