@@ -80,7 +80,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
       <div className="shell">
         <header className="rail max-desk:flex-row max-desk:items-center max-desk:bg-paper max-desk:px-4 max-desk:py-2 low:static low:flex-wrap">
           <Link
-            className="mx-2 self-start text-inherit no-underline max-desk:m-0 max-desk:self-center max-desk:[&_.brand-name]:hidden"
+            className="mx-2 self-start text-inherit no-underline max-desk:m-0 max-desk:self-center max-desk:py-1 max-desk:pe-3 max-desk:[&_.brand-name]:hidden"
             href={current.to(SCREENS.clients)}
             aria-label="Integration Access, home"
           >
@@ -184,7 +184,7 @@ function Connection() {
 const ON_MAC = /Mac|iP(?:ad|hone)/.test(navigator.platform)
 const PALETTE_BUTTON =
   '-mt-2.5 flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md border border-line bg-transparent py-1.5 ps-3 pe-2.5 text-start text-[14px] text-ink-3'
-const PALETTE_BUTTON_IN_BAR = 'max-desk:m-0 max-desk:border-transparent max-desk:p-2 max-desk:text-ink'
+const PALETTE_BUTTON_IN_BAR = 'max-desk:m-0 max-desk:border-transparent max-desk:p-3 max-desk:text-ink'
 
 /** Opens the palette; so does Ctrl or Cmd and K, anywhere but in another dialog. */
 function PaletteButton() {
