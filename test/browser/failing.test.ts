@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { createPostgres } from '#shared/stores/postgres.ts'
+import { connectedRedis } from '../support/redis.ts'
 import { closeReveal, revealed } from '../support/reveal.ts'
 import {
   api,
@@ -34,16 +35,19 @@ describe('workspace: clients that fail', () => {
     return { ...client, address: refusals[0].address as string }
   }
 
-  it('lists failing clients under a filter, with since when and why, reached by keyboard', async () => {
+  it('lists failing clients on one line of what needs attention, which leads to them by keyboard', async () => {
     await brokenClient('Nightly import')
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
-    const filter = page.getByRole('radio', { name: /^Failing [1-9]/ })
-    await filter.waitFor()
-    await page.getByRole('radio', { name: /^Active/ }).focus()
-    await page.keyboard.press('ArrowRight')
-    await page.keyboard.press('ArrowRight')
-    await filter.and(page.locator(':focus')).waitFor()
+    // With one client alone, the line leads to it.
+    await brokenClient('Second import')
+    const line = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem')
+    await line
+      .filter({ hasText: /^[2-9] clients fail/ })
+      .getByRole('button')
+      .press('Enter')
+    const filter = page.getByRole('radio', { name: /^Failing [2-9]/ })
+    await filter.waitFor({ state: 'attached' })
     assert.equal(await filter.isChecked(), true)
     const row = page.getByRole('row').filter({ hasText: 'Nightly import' })
     await row.getByText(/^Failing since (\w{3} )?\d\d:\d\d: wrong secret$/).waitFor()
@@ -51,6 +55,26 @@ describe('workspace: clients that fail', () => {
     await assertAccessible(page)
     await page.setViewportSize({ width: 320, height: 700 })
     await assertFits(page)
+  })
+
+  it('shows – for what it cannot know while Redis is away, in the list and on the client’s page', async () => {
+    const { clientId } = await brokenClient('Unknown while away')
+    const redis = await processOfRedis()
+    tab = await visit({ as: OWNER, path: `${CLIENTS}?show=failing`, alone: true })
+    const { page } = tab
+    await page.getByRole('radio', { name: /^Failing [1-9]/ }).waitFor({ state: 'attached' })
+    process.kill(redis, 'SIGSTOP')
+    try {
+      await page.reload()
+      await page.getByText('Failing: –. Refused requests cannot be read right now.').waitFor()
+      await page.getByRole('radio', { name: 'Failing –', exact: true }).waitFor({ state: 'attached' })
+      assert.equal(await page.getByText('No client needs attention.').count(), 0)
+      await page.goto(`${tab.baseUrl}${CLIENTS}/${clientId}`)
+      await page.getByText('Whether its requests are refused cannot be read right now').waitFor()
+    } finally {
+      process.kill(redis, 'SIGCONT')
+    }
+    await page.getByText(/^Nothing but refusals since/).waitFor()
   })
 
   it('says on the client’s page since when all is refused, until when it worked, and what changed then', async () => {
@@ -114,6 +138,15 @@ describe('workspace: clients that fail', () => {
     await closeReveal(page, 'Done')
   })
 })
+
+/** Returns the id of the process that only this stack uses. */
+async function processOfRedis(): Promise<number> {
+  const { stores } = await testStack()
+  const redis = await connectedRedis(stores.redis.ownerUrl)
+  const info = await redis.info('server')
+  redis.disconnect()
+  return Number(/process_id:(\d+)/.exec(info)?.[1])
+}
 
 /** No clock is moved: the stack's services have the real one. */
 async function usedUntilYesterday(clientId: string): Promise<void> {

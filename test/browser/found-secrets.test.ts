@@ -7,6 +7,7 @@ import {
   createClient,
   MEMBER,
   OWNER,
+  requestToken,
   sessionToken,
   untilReported,
   type Visit,
@@ -22,12 +23,14 @@ const SOURCE =
 describe('workspace: a client secret that was found', () => {
   let token: string
   let clientId: string
+  let clientSecret: string
   let open: Visit[] = []
 
   before(async () => {
     token = await sessionToken(OWNER)
     const client = await createClient(token, { name: NAME })
     clientId = client.clientId
+    clientSecret = client.clientSecret
     await api('/v1/found-secrets', { body: [{ token: client.clientSecret, url: `https://${SOURCE}?raw=1` }] })
   })
   // A warning on every page would be in the way of other tests.
@@ -62,7 +65,7 @@ describe('workspace: a client secret that was found', () => {
         .getByRole('link')
         .evaluateAll((each) => each.map((a) => a.getAttribute('href')))
       const own = `${CLIENTS}/${clientId}`
-      assert.deepEqual(links, [own, `${own}/rotate`, '/docs/rotation#if-the-secret-has-leaked'])
+      assert.deepEqual(links, [own, '/docs/rotation#if-the-secret-has-leaked'])
     })
 
   for (const [width, theme] of [
@@ -109,15 +112,24 @@ describe('workspace: a client secret that was found', () => {
 
   it('leads to the replacement, and ends once the client is revoked', async () => {
     const page = await enter({ path: `/ven_acme/people` })
-    await warning(page).getByRole('link', { name: 'Replace it, then revoke' }).click()
+    await warning(page)
+      .getByRole('button', { name: `Replace first: ${NAME}` })
+      .click()
     await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
     await warning(page).getByRole('link', { name: NAME, exact: true }).click()
     await page.getByRole('heading', { name: NAME, level: 1 }).waitFor()
     await page.getByText('Secret found', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await warning(page).getByText('Not used since.').waitFor()
+    await requestToken({ clientId, clientSecret })
+    await warning(page)
+      .getByText(/Used since from/)
+      .waitFor()
+    assert.match(await warning(page).innerText(), /Used since from (127\.0\.0\.1|::1) \(not seen before\)\./)
+    await page.getByRole('button', { name: `Revoke now: ${NAME}` }).click()
     await page.getByLabel('Type the client’s name to confirm').fill(NAME)
     await page.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByText('This client is revoked').waitFor()
+    await page.getByText(/^Refused everywhere since .*: 0 requests refused, 0 accepted\./).waitFor()
     await warning(page).waitFor({ state: 'detached' })
   })
 })

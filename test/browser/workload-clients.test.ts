@@ -81,10 +81,8 @@ describe('workspace: clients that trust a platform', () => {
     assert.equal(await dialog.getByRole('checkbox').count(), 0)
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
-    await page
-      .getByRole('row', { name: /GitHub job/ })
-      .getByText('GitHub Actions token')
-      .waitFor()
+    await page.getByRole('link', { name: 'GitHub job', exact: true }).click()
+    await page.getByRole('term').filter({ hasText: 'GitHub Actions' }).waitFor()
   })
 
   it('compares a pasted token in the browser, and neither sends nor stores it', async () => {

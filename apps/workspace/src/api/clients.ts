@@ -36,12 +36,15 @@ export function useFoundClients(): OAuthClient[] {
 }
 
 /**
- * Every client, newest first in each status, so that any of them can be found. Revoked clients never change, so their
- * older pages load once, in the background; `complete` says whether all of them are loaded.
+ * Every client, newest first in each status, so that any of them can be found. Older pages of revoked clients load in
+ * the background; `complete` says whether all of them are loaded.
  */
 export function useAllClients() {
   const active = useActiveClients()
-  const revoked = usePages<ClientPage>([CLIENTS], { search: { status: 'Revoked', limit: PAGE } })
+  const revoked = usePages<ClientPage>([CLIENTS], {
+    search: { status: 'Revoked', limit: PAGE },
+    refresh_ms: 60_000,
+  })
   const { hasNextPage, isFetching, isError, fetchNextPage } = revoked
   useEffect(() => {
     if (hasNextPage && !isFetching && !isError) void fetchNextPage()

@@ -25,6 +25,7 @@ import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, pairOf } from './pair.ts'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
+import { RevokedNotice } from './RevokedNotice.tsx'
 import { LastUsed, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
@@ -158,27 +159,10 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
 }
 
 function ClientFacts({ client }: { client: OAuthClient }) {
-  const { to } = useCompany()
-  const [, navigate] = useLocation()
   const expired = useExpired(client)
   return (
     <>
-      {client.status === 'Revoked' && client.revokedAt && (
-        <Notice
-          tone="info"
-          title="This client is revoked"
-          actions={
-            client.replacedBy && (
-              <Button onClick={() => navigate(`${to(SCREENS.clients)}/${client.clientId}/rotate`)}>
-                Show the rotation
-              </Button>
-            )
-          }
-        >
-          Revoked <Moment at={client.revokedAt} /> by <bdi>{client.revokedBy?.name}</bdi>. It can no longer
-          get tokens, and the tokens it had are refused.
-        </Notice>
-      )}
+      {client.revokedAt && <RevokedNotice client={client} revokedAt={client.revokedAt} />}
       <dl className="sheet">
         <Fact name="Status">
           <Status client={client} />
@@ -205,7 +189,10 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <Fact name="Scopes">
           <ul>
             {inOrder(client.scopes).map((scope) => (
-              <li key={scope} className="flex flex-wrap gap-x-3 [&_code]:text-ink-3">
+              <li
+                key={scope}
+                className="flex flex-wrap gap-x-3 [&_a]:inline-block [&_a]:min-h-6 [&_code]:text-ink-3"
+              >
                 <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
               </li>
             ))}

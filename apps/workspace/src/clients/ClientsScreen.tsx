@@ -8,15 +8,17 @@ import { DOCS } from '../ui/docs.ts'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { Attention } from './Attention.tsx'
 import { ClientsTable, ClientsTableSkeleton } from './ClientsTable.tsx'
 import { CreateClient } from './CreateClient.tsx'
-import { SOON_DAYS } from './expiry.ts'
 import {
   type ClientQuery,
   findClients,
   type Order,
   queryIn,
+  refusalsKnown,
   searchFor,
+  TROUBLES,
   VIEWS,
   type View,
 } from './find-clients.ts'
@@ -67,7 +69,14 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
         const found = findClients(all, shown)
         return (
           <>
-            <ClientSearch query={shown} counts={found.counts} complete={query.complete} onChange={change} />
+            <Attention clients={all} onShow={(view) => change({ view, typed: '' })} />
+            <ClientSearch
+              query={shown}
+              counts={found.counts}
+              complete={query.complete}
+              known={refusalsKnown(all)}
+              onChange={change}
+            />
             {found.clients.length > 0 ? (
               <ClientsTable
                 key={shown.view}
@@ -95,20 +104,17 @@ interface NothingFoundProps {
 /** Where to look instead. */
 function NothingFound({ query: { view, typed }, counts, onChange }: NothingFoundProps) {
   const shown = VIEWS.find((each) => each.view === view)?.label.toLowerCase()
+  const trouble = TROUBLES.find((each) => each.view === view)
   return (
     <div className="grid gap-3.5 py-7 text-ink-2">
       <p>
         {typed ? (
           <>
-            No {view === 'all' || view === 'expiring' ? '' : `${shown} `}client
-            {view === 'expiring' && ` that expires within ${SOON_DAYS} days`} matches “<bdi>{typed}</bdi>”.
+            No {view === 'active' || view === 'revoked' ? `${shown} ` : ''}client matches “<bdi>{typed}</bdi>”
+            {trouble && ` in: ${trouble.label}`}.
           </>
-        ) : view === 'unused' ? (
-          'Every active client has been used.'
-        ) : view === 'expiring' ? (
-          `No client expires within ${SOON_DAYS} days.`
         ) : (
-          `No client is ${shown}.`
+          `No client is ${trouble ? `in: ${trouble.label}` : shown}.`
         )}
       </p>
       <p className="page-actions">
@@ -126,15 +132,19 @@ interface ClientSearchProps {
   counts: Record<View, number>
   /** False while older revoked clients are still loading. */
   complete: boolean
+  /** False while it is not known which clients fail or still ask. */
+  known: boolean
   onChange: (part: Partial<ClientQuery>) => void
 }
 
 /** Finds clients by name or id; each filter says how many it has of them. */
-function ClientSearch({ query, counts, complete, onChange }: ClientSearchProps) {
+function ClientSearch({ query, counts, complete, known, onChange }: ClientSearchProps) {
   const input = useSlash()
   const { view, typed, order, reversed } = query
-  const counted = (each: View) =>
-    `${counts[each].toLocaleString('en')}${complete || (each !== 'revoked' && each !== 'all') ? '' : '+'}`
+  const counted = (each: View) => {
+    if (!known && (each === 'failing' || each === 'asking')) return '–'
+    return `${counts[each].toLocaleString('en')}${complete || (each !== 'revoked' && each !== 'all') ? '' : '+'}`
+  }
 
   function leave(event: KeyboardEvent): void {
     if (event.key !== 'Escape') return
@@ -147,7 +157,7 @@ function ClientSearch({ query, counts, complete, onChange }: ClientSearchProps) 
       <div className="relative flex-[0_1_300px] max-desk:flex-[1_1_100%]">
         <input
           ref={input}
-          className="peer input min-h-[38px] pe-10"
+          className="peer input min-h-[38px] pe-10 max-phone:min-h-11"
           type="search"
           aria-label="Search by name or client id"
           aria-keyshortcuts="/"
@@ -171,14 +181,14 @@ function ClientSearch({ query, counts, complete, onChange }: ClientSearchProps) 
         name="show"
         value={view}
         options={VIEWS.filter(
-          ({ view: each }) => each !== 'expiring' || view === each || counts[each] > 0,
+          ({ view: each }) => view === each || !TROUBLES.some((trouble) => trouble.view === each),
         ).map(({ view: each, label }) => ({ value: each, label, count: counted(each) }))}
         onChange={(next) => onChange({ view: next })}
       />
       <label className="hidden max-[1000px]:block">
         <span className="off-screen">Sort by</span>
         <select
-          className="input min-h-[38px]"
+          className="input min-h-[38px] max-phone:min-h-11"
           value={`${reversed ? '-' : ''}${order}`}
           onChange={({ target: { value } }) =>
             onChange({ order: value.replace('-', '') as Order, reversed: value.startsWith('-') })

@@ -7,7 +7,7 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { SkeletonLine } from '../ui/Loaded.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
-import { CredentialHint, rotationName } from './credential.tsx'
+import { rotationName } from './credential.tsx'
 import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
 import type { ClientQuery, Order } from './find-clients.ts'
@@ -32,9 +32,8 @@ const MARKED_MS = 8_000
 const CELLS =
   '[&_tbody_:is(th,td)]:align-middle [&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
 const CELL = {
-  proof: 'desk:w-[130px] max-[1360px]:hidden',
   tokens: 'number desk:w-[152px] max-[1120px]:hidden',
-  added: 'desk:w-[120px] max-[1000px]:hidden',
+  added: 'desk:w-[120px] max-[1240px]:hidden',
 }
 
 export function ClientsTable({ clients, find, query, onChange }: ClientsTableProps) {
@@ -45,7 +44,10 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
     const timer = setTimeout(clearHighlight, MARKED_MS)
     return () => clearTimeout(timer)
   }, [highlighted])
-  const rows = clients.map((client) => ({ client, ...pairOf(client, find) }))
+  const rows = clients.map((client) => {
+    const successor = client.replacedBy === null ? undefined : find(client.replacedBy)
+    return { client, ...pairOf(client, find), successor }
+  })
   const showStatus = query.view === 'all' || query.view === 'revoked'
   const idCell = showStatus ? 'desk:w-[255px] max-[1760px]:hidden' : 'desk:w-[255px] max-[1640px]:hidden'
   const showExpiry = query.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
@@ -61,14 +63,11 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
             <th scope="col" className={idCell}>
               Client id
             </th>
-            <th scope="col" className={CELL.proof}>
-              Secret or key
-            </th>
             <th scope="col" className="desk:w-[158px]">
               Scopes
             </th>
             {showStatus && (
-              <th scope="col" className="desk:w-24">
+              <th scope="col" className="desk:w-[190px] desk:max-[1240px]:w-24">
                 Status
               </th>
             )}
@@ -142,6 +141,8 @@ function Sortable({ order, query, onChange, className, children }: SortableProps
 
 interface ClientRowProps extends Partial<Pair> {
   client: OAuthClient
+  /** The client that replaces it, whether or not it is Active. */
+  successor: OAuthClient | undefined
   showStatus: boolean
   idCell: string
   showExpiry: boolean
@@ -151,7 +152,7 @@ interface ClientRowProps extends Partial<Pair> {
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, showStatus, idCell, showExpiry, highlighted, onRevoke } = props
+  const { client, role, other, successor, showStatus, idCell, showExpiry, highlighted, onRevoke } = props
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
@@ -163,15 +164,16 @@ const ClientRow = memo((props: ClientRowProps) => {
   return (
     <tr ref={row} className={highlighted ? 'row-new bg-mark-soft' : undefined}>
       <th scope="row" className={highlighted ? 'ps-2.5 marked' : undefined}>
-        <Link
-          className={`wrap block whitespace-normal decoration-line-strong ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
-          href={href}
-          title={client.name}
-        >
-          <bdi>{client.name}</bdi>
-        </Link>
-        <FoundMark client={client} />
-        <FailingMark client={client} />
+        <span className="flex items-baseline gap-x-3 max-desk:flex-wrap">
+          <Link
+            className={`${NAME} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
+            href={href}
+            title={client.name}
+          >
+            <bdi>{client.name}</bdi>
+          </Link>
+          <Mark client={client} role={role} other={other} successor={successor} />
+        </span>
       </th>
       <td className={idCell}>
         <span className="-my-2 inline-flex items-center gap-0.5 text-[13px] text-ink-3">
@@ -179,21 +181,20 @@ const ClientRow = memo((props: ClientRowProps) => {
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
       </td>
-      <td className={CELL.proof}>
-        <CredentialHint client={client} />
-      </td>
       <td>
         <ScopesInBrief scopes={client.scopes} />
       </td>
       {showStatus && (
-        <td data-label="Status" className="[&_time]:block [&_time]:text-[13px]">
+        <td
+          data-label="Status"
+          className="[&_time]:ms-1.5 [&_time]:text-[13px] desk:max-[1240px]:[&_time]:hidden"
+        >
           <Status client={client} />
           {client.revokedAt && <Ago at={client.revokedAt} by={client.revokedBy?.name ?? ''} />}
         </td>
       )}
       <td className="max-desk:has-[time]:before:content-['Used_']">
         <LastUsed client={client} />
-        {role && other && <PairNote client={client} role={role} other={other} />}
       </td>
       <td className={CELL.tokens}>
         <Sparkline counts={client.tokensByDay} />
@@ -233,12 +234,45 @@ const ClientRow = memo((props: ClientRowProps) => {
   )
 })
 
+/** On one line with what is marked; a pointer or the focus shows the whole name. */
+const NAME =
+  'min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal max-phone:inline-flex max-phone:min-h-11 max-phone:items-center'
+
+type MarkProps = Pick<ClientRowProps, 'client' | 'successor'> & {
+  [Part in keyof Pair]: Pair[Part] | undefined
+}
+
+/** What a person should know of the client first. */
+function Mark({ client, role, other, successor }: MarkProps) {
+  if (client.secretFoundAt && client.status === 'Active') return <FoundMark />
+  if (client.failing && client.status === 'Active') return <FailingMark failing={client.failing} />
+  if (client.failing) return <AskingMark successor={successor} />
+  return role && other && <PairNote client={client} role={role} other={other} />
+}
+
+function AskingMark({ successor }: { successor: OAuthClient | undefined }) {
+  const { to } = useCompany()
+  return (
+    <span className="text-[13px] font-strong text-bad desk:min-w-[11ch] desk:flex-none desk:truncate">
+      Still asks
+      {successor && (
+        <>
+          , replaced by{' '}
+          <Link href={`${to(SCREENS.clients)}/${successor.clientId}`}>
+            <bdi>{successor.name}</bdi>
+          </Link>
+        </>
+      )}
+    </span>
+  )
+}
+
 /** Leads to the rotation from both of its clients. */
 function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const { to } = useCompany()
   const old = role === 'old' ? client : other
   return (
-    <Link className="block text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
+    <Link className="flex-none text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
       {role === 'old' ? 'Being replaced' : client.lastUsedAt ? 'Taking over' : 'Replacement'}
       <span className="off-screen">
         {role === 'old' ? ' by ' : client.lastUsedAt ? ' from ' : ' of '}

@@ -36,8 +36,8 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
     >
       {expired ? (
         <>
-          Its token requests have been refused since <Moment at={client.expiresAt} />. If a system still needs
-          access, {rotating ? 'deploy' : 'create'} a replacement. Then revoke this client.
+          It gets no tokens since <Moment at={client.expiresAt} />. If a system still needs access,{' '}
+          {rotating ? 'deploy' : 'create'} a replacement. Then revoke this client.
         </>
       ) : (
         <>

@@ -15,17 +15,24 @@ const Since = ({ failing }: { failing: Failing }) => {
 }
 
 /** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */
-export const FailingMark = ({ client: { failing } }: { client: OAuthClient }) =>
-  failing && (
-    <span className={`block text-[13px] font-strong ${failing.senderKnown ? 'text-bad' : 'text-warn'}`}>
-      Failing since <Since failing={failing} />: {causeWords(failing.cause)}
-    </span>
-  )
+export const FailingMark = ({ failing }: { failing: Failing }) => (
+  <span className={`${MARK} ${failing.senderKnown ? 'text-bad' : 'text-warn'}`}>
+    Failing since <Since failing={failing} />: {causeWords(failing.cause)}
+  </span>
+)
+
+const MARK = 'text-[13px] font-strong desk:max-w-[60%] desk:flex-none desk:truncate'
 
 /** What is refused, since when, until when the client worked, and where to see what changed then. */
 export function FailingNotice({ client }: { client: OAuthClient }) {
-  const { failing, lastUsedAt } = client
-  if (!failing) return null
+  const { failing, failingKnown, lastUsedAt, status } = client
+  if (!failingKnown)
+    return (
+      <Notice tone="warn" title="Whether its requests are refused cannot be read right now" live>
+        What is not known is shown as –.
+      </Notice>
+    )
+  if (!failing || status === 'Revoked') return null
   return (
     <Notice
       tone={failing.senderKnown ? 'bad' : 'warn'}

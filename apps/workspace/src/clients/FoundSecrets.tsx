@@ -1,12 +1,15 @@
-import { Link } from 'wouter'
-import { useFoundClients } from '../api/clients.ts'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useFoundClients, useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago, Moment } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Fact } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { RevokeClient } from './RevokeClient.tsx'
 
 const SHOWN_MAX = 3
 
@@ -18,7 +21,7 @@ export function FoundSecrets() {
   if (!first) return null
   const more = found.length - SHOWN_MAX
   return (
-    <div className="page mb-7 max-w-[1480px] [&_li]:mb-1">
+    <div className="page mb-7 max-w-[1480px] [&_li]:mb-2">
       <Notice
         tone="bad"
         live
@@ -35,7 +38,8 @@ export function FoundSecrets() {
           )}
         </ul>
         <p>
-          Whoever has a secret can use its client until you revoke it.{' '}
+          Revoke now: what uses the client fails until it has a replacement. Replace first: nothing fails, and
+          whoever has the secret can use it until you revoke.{' '}
           <DocsLink to={DOCS.leaked}>If a secret has leaked</DocsLink>
         </p>
       </Notice>
@@ -45,31 +49,62 @@ export function FoundSecrets() {
 
 function FoundItem({ client }: { client: OAuthClient }) {
   const { to } = useCompany()
+  const [, navigate] = useLocation()
+  const [revoking, setRevoking] = useState(false)
   const page = `${to(SCREENS.clients)}/${client.clientId}`
   return (
-    <li>
-      <Link className="strong" href={page}>
-        <bdi>{client.name}</bdi>
-      </Link>
-      , reported <Ago at={client.secretFoundAt ?? ''} />
-      {client.secretFoundSource && (
-        <>
-          {' '}
-          as found at <code className="wrap">{client.secretFoundSource}</code>
-        </>
-      )}
-      .{' '}
-      <Link className="strong" href={`${page}/rotate`}>
-        Replace it, then revoke<span className="off-screen">: {client.name}</span>
-      </Link>
+    <li className="flex flex-wrap items-center gap-x-5 gap-y-2">
+      <div className="flex-[1_1_36ch]">
+        <Link className="strong" href={page}>
+          <bdi>{client.name}</bdi>
+        </Link>
+        , reported <Ago at={client.secretFoundAt ?? ''} />
+        {client.secretFoundSource && (
+          <>
+            {' '}
+            as found at <code className="wrap">{client.secretFoundSource}</code>
+          </>
+        )}
+        . <UseSince client={client} />
+      </div>
+      <span className="flex flex-wrap gap-2">
+        <Button variant="danger" aria-label={`Revoke now: ${client.name}`} onClick={() => setRevoking(true)}>
+          Revoke now
+        </Button>
+        <Button aria-label={`Replace first: ${client.name}`} onClick={() => navigate(`${page}/rotate`)}>
+          Replace first
+        </Button>
+      </span>
+      {revoking && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
     </li>
   )
 }
 
+/** Who used the client since its secret was reported. An address is new if it got no token on an earlier day. */
+function UseSince({ client: { clientId, secretFoundAt } }: { client: OAuthClient }) {
+  const { data, isError } = useUsage(clientId)
+  if (secretFoundAt === null) return null
+  if (!data || isError) return <>Used since: –.</>
+  const since = data.addresses.filter(({ lastSeenAt }) => lastSeenAt >= secretFoundAt)
+  if (since.length === 0) return <>Not used since.</>
+  return (
+    <>
+      Used since from{' '}
+      {since.map(({ address, firstDay }) => (
+        <span key={address} className="not-first-of-type:before:content-[',_']">
+          <code>{address}</code>
+          {firstDay >= secretFoundAt.slice(0, 10) && <strong> (not seen before)</strong>}
+        </span>
+      ))}
+      .
+    </>
+  )
+}
+
 /** Marks a client in a list. */
-export const FoundMark = ({ client }: { client: OAuthClient }) =>
-  client.secretFoundAt &&
-  client.status === 'Active' && <span className="block text-[13px] font-strong text-bad">Secret found</span>
+export const FoundMark = () => (
+  <span className="flex-none text-[13px] font-strong text-bad">Secret found</span>
+)
 
 export const FoundFact = ({ client }: { client: OAuthClient }) =>
   client.secretFoundAt && (

@@ -202,7 +202,9 @@ function Explanation({
     <tr>
       <td colSpan={5} className="max-desk:w-full desk:pt-0">
         <p className="prose">
-          <span className="strong">{withTimes(reason)}</span> {advice}{' '}
+          <span className="strong">{withTimes(reason)}</span> {advice}
+        </p>
+        <p className="with-copy">
           {code && <DocsLink to={docsOfRefusal({ route, code })}>What {code} means</DocsLink>}
           <CopyButton text={requestId} what={`request id ${requestId}`} />
         </p>

@@ -1,26 +1,60 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { finds } from '../ui/find.ts'
-import { expiresSoon, SOON_DAYS } from './expiry.ts'
+import { expiresSoon, hasExpired, SOON_DAYS } from './expiry.ts'
+import { quietEnd } from './quiet.ts'
 
-/** Which clients a list shows. */
-export const VIEWS = [
-  { view: 'active', label: 'Active', has: (client: OAuthClient) => client.status === 'Active' },
+const UNUSED_DAYS = 30
+
+const isActive = ({ status }: OAuthClient): boolean => status === 'Active'
+
+/** What needs a person, the most urgent first. `about` is said of one client and of several. */
+export const TROUBLES = [
   {
-    view: 'unused',
-    label: 'Never used',
-    has: (client: OAuthClient) => client.status === 'Active' && client.lastUsedAt === null,
+    view: 'found',
+    label: 'Secret found',
+    about: ['secret was found', 'secrets were found'],
+    has: (client: OAuthClient) => isActive(client) && client.secretFoundAt !== null,
   },
-  { view: 'failing', label: 'Failing', has: (client: OAuthClient) => client.failing !== null },
+  {
+    view: 'failing',
+    label: 'Failing',
+    about: ['client fails', 'clients fail'],
+    has: (client: OAuthClient) => isActive(client) && client.failing !== null,
+  },
+  {
+    view: 'asking',
+    label: 'Revoked, still asking',
+    about: ['revoked client still asks', 'revoked clients still ask'],
+    has: (client: OAuthClient) => !isActive(client) && client.failing !== null,
+  },
   {
     view: 'expiring',
     label: `Expires within ${SOON_DAYS} days`,
-    has: (client: OAuthClient) => client.status === 'Active' && expiresSoon(client, new Date()),
+    about: [`client expires within ${SOON_DAYS} days`, `clients expire within ${SOON_DAYS} days`],
+    has: (client: OAuthClient, now: Date) =>
+      isActive(client) && expiresSoon(client, now) && !hasExpired(client, now),
   },
-  { view: 'revoked', label: 'Revoked', has: (client: OAuthClient) => client.status === 'Revoked' },
+  {
+    view: 'unused',
+    label: `Unused for ${UNUSED_DAYS} days`,
+    about: [`client was not used for ${UNUSED_DAYS} days`, `clients were not used for ${UNUSED_DAYS} days`],
+    has: (client: OAuthClient, now: Date) => isActive(client) && quietEnd(client, UNUSED_DAYS) <= now,
+  },
+] as const
+
+/** Which clients a list shows. */
+export const VIEWS = [
+  { view: 'active', label: 'Active', has: isActive },
+  ...TROUBLES,
+  { view: 'revoked', label: 'Revoked', has: (client: OAuthClient) => !isActive(client) },
   { view: 'all', label: 'All', has: () => true },
 ] as const
 
 export type View = (typeof VIEWS)[number]['view']
+
+/** Whether refusals could be read, which tell that a client fails or still asks. */
+export const refusalsKnown = (clients: readonly OAuthClient[]): boolean =>
+  clients.every(({ failingKnown }) => failingKnown)
 
 /** Each has the order that one wants first; reversed, the other. */
 export const ORDERS = {
@@ -73,9 +107,13 @@ export function findClients(
   all: readonly OAuthClient[],
   { view, typed, order, reversed }: ClientQuery,
 ): Found {
+  const now = new Date()
   const matching = all.filter(({ name, clientId }) => finds(typed, name, clientId))
-  const counts = Object.fromEntries(VIEWS.map(({ view: each, has }) => [each, matching.filter(has).length]))
-  const shown = matching.filter((client) => VIEWS.find((each) => each.view === view)?.has(client))
+  const matchingIn = VIEWS.map(({ view: each, has }) => {
+    return [each, matching.filter((client) => has(client, now))] as const
+  })
+  const counts = Object.fromEntries(matchingIn.map(([each, clients]) => [each, clients.length]))
+  const shown = new Map(matchingIn).get(view) ?? []
   shown.sort(ORDERS[order])
   if (reversed) shown.reverse()
   return { clients: shown, counts: counts as Found['counts'] }

@@ -1,0 +1,66 @@
+import { useLocation } from 'wouter'
+import { useRequests } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
+import type { OAuthClient } from '../api/contract.ts'
+import { clock, day } from '../api/time.ts'
+import { TimeInSentence } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { isGranted } from './Requests.tsx'
+
+/** Who revoked the client, and what its requests met since. */
+export function RevokedNotice({ client, revokedAt }: { client: OAuthClient; revokedAt: string }) {
+  const { to } = useCompany()
+  const [, navigate] = useLocation()
+  return (
+    <Notice
+      tone={client.failing ? 'bad' : 'info'}
+      title={client.failing ? 'This client is revoked, and still asks' : 'This client is revoked'}
+      actions={
+        client.replacedBy && (
+          <Button onClick={() => navigate(`${to(SCREENS.clients)}/${client.clientId}/rotate`)}>
+            Show the rotation
+          </Button>
+        )
+      }
+    >
+      <p>
+        Revoked <TimeInSentence at={revokedAt} format={precise} /> by <bdi>{client.revokedBy?.name}</bdi>.
+      </p>
+      <p>
+        <SinceRevoke clientId={client.clientId} revokedAt={revokedAt} />
+      </p>
+    </Notice>
+  )
+}
+
+const precise = (at: Date): string => `${day(at)}, ${clock(at)}`
+
+/** So many requests the log has; older ones are gone. */
+const LOGGED_MAX = 200
+
+/** What the log of requests has since the revoke. A request that was under way may have been accepted. */
+function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: string }) {
+  const { data, isError } = useRequests(clientId)
+  if (isError || !data) return <>Requests since: –.</>
+  const since = data.requests.filter(({ at }) => at > revokedAt)
+  const accepted = since.filter(isGranted)
+  const refused = since.length - accepted.length
+  const oldest = data.requests.length >= LOGGED_MAX ? data.requests.at(-1)?.at : undefined
+  const begin = oldest !== undefined && oldest > revokedAt ? oldest : undefined
+  return (
+    <>
+      {accepted.length === 0 ? 'Refused everywhere since' : 'Requests since'}{' '}
+      <TimeInSentence at={begin ?? revokedAt} format={precise} />: {refused}{' '}
+      {refused === 1 ? 'request' : 'requests'} refused, {accepted.length} accepted
+      {begin ? ', as far as the log goes back.' : '.'}
+      {accepted[0] && (
+        <>
+          {' '}
+          The last was accepted <TimeInSentence at={accepted[0].at} format={precise} />.
+        </>
+      )}{' '}
+      <span className="quiet">The log keeps requests for 14 days.</span>
+    </>
+  )
+}
