@@ -5,52 +5,59 @@ import {
   type JWK,
   type ProtectedHeaderParameters,
 } from 'jose'
-import { ASSERTION_ALGORITHMS, algorithmsOf } from '#shared/oauth/client-credentials.ts'
+import {
+  ASSERTION_ALGORITHMS,
+  algorithmsOf,
+  type ClientCredentials,
+} from '#shared/oauth/client-credentials.ts'
 import { invalidClient, type Refusal } from './refusal.ts'
 
-const TYPES: readonly unknown[] = [undefined, 'JWT', 'client-authentication+jwt']
+/** Of assertions that a client signs itself. */
+const OWN_TYPE = 'client-authentication+jwt'
+const TYPES: readonly unknown[] = [undefined, 'JWT', OWN_TYPE]
 
-type KeyOwner = { publicKey: JWK | null } | undefined
+type Signed = { text: string; header: ProtectedHeaderParameters }
+type KeyOwner = Pick<ClientCredentials, 'publicKey' | 'workload'> | undefined
 
 /**
- * Returns why an assertion is not signed by this client, if it is not. The algorithm follows from the client's key.
- * Without one, a signature is verified all the same, so that the time of an answer does not reveal which ids are in use,
- * or how a client authenticates.
+ * Returns why an assertion is not signed by this client, or by the issuer of its workload, if it is not. The algorithm
+ * follows from the key. Without one, a signature is verified all the same, so that the time of an answer does not reveal
+ * which ids are in use, or how a client authenticates.
  */
-export async function judgeSignature(
-  { text, header }: { text: string; header: ProtectedHeaderParameters },
-  client: KeyOwner,
-): Promise<Refusal | undefined> {
-  const alg = algorithmOf(header)
+export async function judgeSignature(assertion: Signed, client: KeyOwner): Promise<Refusal | undefined> {
+  const alg = algorithmOf(assertion)
   if (!alg) return invalidClient('assertion_malformed')
-  const { key, refusal } = await keyFor(alg, client)
+  const found = keyFor(alg, assertion, client)
+  const isKey = typeof found === 'object'
   // jose remembers an imported JWK for as long as the client's record is.
-  const forged = await compactVerify(text, key, { algorithms: [alg] }).then(
+  const key = isKey ? found : (standIns.get(alg) as CryptoKey)
+  const forged = await compactVerify(assertion.text, key, { algorithms: [alg] }).then(
     () => undefined,
     () => invalidClient('assertion_wrong_key'),
   )
-  return refusal ?? forged
+  return isKey ? forged : invalidClient(found)
 }
 
-/** Returns undefined for a header that no client's assertion may have. Keys named in it are ignored, as is any `kid`. */
-const algorithmOf = ({ alg, typ, crit, b64 }: ProtectedHeaderParameters): string | undefined =>
+/** Returns undefined for a header that no client's assertion may have. Keys named in it are ignored. */
+const algorithmOf = ({ header: { alg, typ, crit, b64 } }: Signed): string | undefined =>
   TYPES.includes(typ) && crit === undefined && b64 === undefined
     ? ASSERTION_ALGORITHMS.find((known) => known === alg)
     : undefined
 
-/** Returns the client's key, or a stand-in and the reason why the client has none for this algorithm. */
-async function keyFor(alg: string, client: KeyOwner): Promise<{ key: JWK | CryptoKey; refusal?: Refusal }> {
-  const instead = async (reason: string) => ({ key: await standIn(alg), refusal: invalidClient(reason) })
-  if (!client) return instead('unknown_client')
-  const { publicKey } = client
-  if (!publicKey) return instead('assertion_of_secret_client')
-  return algorithmsOf(publicKey).includes(alg) ? { key: publicKey } : instead('assertion_wrong_algorithm')
+/** Returns the key that the signature must be of, or the reason why there is none. Only an issuer's `kid` counts. */
+function keyFor(alg: string, { header }: Signed, client: KeyOwner): JWK | string {
+  if (!client) return 'unknown_client'
+  const { publicKey, workload } = client
+  if (!publicKey && !workload) return 'assertion_of_secret_client'
+  if (workload && header.typ === OWN_TYPE) return 'assertion_malformed'
+  const keys = publicKey ? [publicKey] : (workload?.keys.filter(({ kid }) => kid === header.kid) ?? [])
+  if (keys.length === 0) return 'workload_unknown_key'
+  return keys.find((key) => algorithmsOf(key).includes(alg)) ?? 'assertion_wrong_algorithm'
 }
 
-const standIns: Record<string, Promise<CryptoKey>> = {}
-
-/** Returns a key of the algorithm that has signed nothing. */
-function standIn(alg: string): Promise<CryptoKey> {
-  standIns[alg] ??= generateKeyPair(alg).then(({ publicKey }) => publicKey)
-  return standIns[alg]
-}
+/** A key of each algorithm that has signed nothing, made before the first request. */
+const standIns = new Map(
+  await Promise.all(
+    ASSERTION_ALGORITHMS.map(async (alg) => [alg, (await generateKeyPair(alg)).publicKey] as const),
+  ),
+)

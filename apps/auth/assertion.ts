@@ -5,11 +5,14 @@ import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { judgeClaims } from './assertion-claims.ts'
+import { isSingleUse, judgeClaims } from './assertion-claims.ts'
 import { judgeSignature } from './assertion-key.ts'
 import { invalidClient, type Refusal } from './refusal.ts'
 
-const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+/** RFC 7523; draft-ietf-oauth-spiffe-client-auth. The record decides what proves a client, not the type. */
+const TYPES = ['jwt-bearer', 'jwt-spiffe'].map(
+  (type) => `urn:ietf:params:oauth:client-assertion-type:${type}`,
+)
 /** What a process remembers, also for when Redis is away or has lost it. The oldest goes first. */
 const USED_MAX = 100_000
 /** The clocks of two processes may be two minutes off either way, and are checked every 15 s. */
@@ -18,10 +21,11 @@ const CLOCKS_APART_MS = 5 * 60_000
 /** What a client sent in place of a secret (RFC 7521 §4.2). Nothing of it is verified. */
 export type Assertion = ReturnType<typeof decodeAssertion>
 
-/** Returns an empty one, which fails, for anything but a JWT of this type. */
+/** Returns an empty one, which fails, for anything but a JWT of these types. */
 export function decodeAssertion(type: string | undefined, text = '') {
   try {
-    if (type === JWT_BEARER) return { text, header: decodeProtectedHeader(text), claims: decodeJwt(text) }
+    if (TYPES.includes(type ?? ''))
+      return { text, header: decodeProtectedHeader(text), claims: decodeJwt(text) }
   } catch {
     // It fails later, like any other.
   }
@@ -44,16 +48,19 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     record: ClientCredentials | undefined,
   ): Promise<Refusal | undefined> {
     const { claims } = assertion
-    const expected = { clientId, audiences: [...audiences, issuer + path], now_s: clock.now() / 1_000 }
-    const refusal = (await judgeSignature(assertion, record)) ?? judgeClaims(claims, expected)
-    if (refusal) return refusal
+    const workload = record?.workload ?? null
+    const allowed = workload ? [issuer] : [...audiences, issuer + path]
+    const expected = { clientId, audiences: allowed, now_s: clock.now() / 1_000 }
+    const refusal = (await judgeSignature(assertion, record)) ?? judgeClaims(claims, workload, expected)
+    if (refusal || !isSingleUse(workload)) return refusal
     const id = idOf(claims)
     if ((used.get(id) ?? 0) > clock.now()) return invalidClient('assertion_replayed')
     setNewest(used, id, endOf_ms(claims), USED_MAX)
   }
 
   /** Refuses what another process has taken. Not for a request over its client's rate, which must not fill Redis. */
-  async function use({ claims }: Assertion): Promise<Refusal | undefined> {
+  async function use({ claims }: Assertion, { workload }: ClientCredentials): Promise<Refusal | undefined> {
+    if (!isSingleUse(workload)) return undefined
     const key = redisKeys.usedAssertion(idOf(claims))
     const stored = await redis.set(key, '', 'PX', endOf_ms(claims) - clock.now(), 'NX').catch(() => 'OK')
     return stored === 'OK' ? undefined : invalidClient('assertion_replayed')
@@ -61,5 +68,5 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
   return { verify, use }
 }
 
-const idOf = ({ sub, jti }: JWTPayload): string => hash('sha256', `${sub} ${jti}`, 'base64url')
+const idOf = ({ iss, jti }: JWTPayload): string => hash('sha256', `${iss} ${jti}`, 'base64url')
 const endOf_ms = ({ exp = 0 }: JWTPayload): number => Math.ceil(exp * 1_000) + CLOCKS_APART_MS

@@ -48,14 +48,19 @@ export function createAuthenticate(parts: {
     const remembered = clients.remembered(clientId)
     const record = remembered ?? (await clients.read(clientId).catch(recordNotRead))
     if (record instanceof Refusal) return record
-    const refusal = await (assertion
-      ? assertions.verify(assertion, { clientId, path: exchange.path }, record)
-      : judgeSecret(secret, record))
-    if (record) exchange.client = { record, proven: !refusal }
-    if (!refusal) return record as ClientCredentials
-    // A secret and a key never change. This makes the answer as slow as for a client that is not known.
-    const again = remembered && (await clients.read(clientId).catch(recordNotRead))
-    return again instanceof Refusal ? again : refusal
+    const judge = async (one: ClientCredentials | undefined) =>
+      assertion
+        ? assertions.verify(assertion, { clientId, path: exchange.path }, one)
+        : judgeSecret(secret, one)
+    const first = await judge(record)
+    // This makes the answer as slow as for a client that is not known. Only the keys of a workload's issuer change.
+    const again = first && remembered && (await clients.read(clientId).catch(recordNotRead))
+    if (again instanceof Refusal) return again
+    const current =
+      again?.workload?.keysAsOf_ms === record?.workload?.keysAsOf_ms ? record : (again ?? record)
+    const refusal = current === record ? first : await judge(current)
+    if (current) exchange.client = { record: current, proven: !refusal }
+    return refusal ?? (current as ClientCredentials)
   }
 
   /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
@@ -89,7 +94,7 @@ export function createAuthenticate(parts: {
     const refusal =
       (isRevoked && invalidClient('revoked_client')) ||
       (hasExpired && invalidClient('expired_client')) ||
-      (assertion && rate.allowed && (await assertions.use(assertion)))
+      (assertion && rate.allowed && (await assertions.use(assertion, record)))
     if (refusal) {
       // As slow as a wrong secret.
       await clients.read(clientId).catch(() => {})

@@ -15,7 +15,7 @@ export type ClientRecords = ReturnType<typeof createClientRecords>
 
 /**
  * What clients were granted, but not whether it still holds: Revocation.ask says that, on every request. A record never
- * changes but for its revocation, and is forgotten early enough that the revocation entries in Redis outlive it.
+ * changes but for its revocation and the keys of its workload's issuer, and is forgotten early enough that the revocation entries in Redis outlive it.
  */
 export function createClientRecords(parts: {
   db: Queryable
@@ -51,7 +51,8 @@ export function createClientRecords(parts: {
       const record = await query(clientId)
       // A stranger's wrong secret causes a read as well: it must not make room for itself. The oldest read would
       // expire soonest.
-      if (record && remembered(clientId)?.status !== record.status)
+      const stateOf = (one?: ClientCredentials) => `${one?.status} ${one?.workload?.keysAsOf_ms}`
+      if (record && stateOf(remembered(clientId)) !== stateOf(record))
         setNewest(memory, clientId, { record, ...startedAt }, max)
       return record
     },

@@ -9,26 +9,39 @@ export interface ClientCredentials {
   clientId: string
   vendorId: string
   scopes: Scope[]
-  /** SHA-256 of the client secret, 32 bytes. null: the client has a key. */
+  /** SHA-256 of the client secret, 32 bytes. null: the client has a key, or a workload. */
   secretHash: Buffer | null
-  /** The public JWK of a client that authenticates by assertions (RFC 7523). null: the client has a secret. */
+  /** The public JWK of a client that authenticates by assertions of its own (RFC 7523). */
   publicKey: JWK | null
+  /** Whose tokens the client sends as assertions. */
+  workload: Workload | null
   /** From then on it gets no tokens. null: never. */
   expiresAt: Date | null
   status: ClientStatus
 }
 
+/** A platform's token proves that its sender is a client: its issuer and keys, and claims with exactly this text. */
+export interface Workload {
+  issuer: string
+  claims: Readonly<Record<string, string>>
+  keys: readonly JWK[]
+  keysFrom: 'issuer' | 'pasted'
+  keysAsOf_ms: number
+}
+
 /** What may sign a client's assertions (RFC 7518, RFC 8037, RFC 9864), by the curve, or else the type, of its key. */
 const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
   'P-256': ['ES256'],
+  'P-384': ['ES384'],
   Ed25519: ['Ed25519', 'EdDSA'],
   RSA: ['PS256', 'RS256'],
 }
 
 export const ASSERTION_ALGORITHMS: readonly string[] = Object.values(ALGORITHMS).flat()
 
-/** Returns the algorithms of a client's public key. */
-export const algorithmsOf = ({ crv, kty = '' }: JWK): readonly string[] => ALGORITHMS[crv ?? kty] ?? []
+/** Returns the algorithms of a public key: of its type, and as it says itself. */
+export const algorithmsOf = ({ crv, kty = '', alg }: JWK): readonly string[] =>
+  (ALGORITHMS[crv ?? kty] ?? []).filter((one) => alg === undefined || alg === one)
 
 /** Returns for each id, in their order, the client's credentials, undefined when no client has that id. */
 export async function readClientCredentials(
@@ -36,9 +49,14 @@ export async function readClientCredentials(
   clientIds: readonly string[],
 ): Promise<(ClientCredentials | undefined)[]> {
   const { rows } = await db.raw(
-    `select client_id as "clientId", vendor_id as "vendorId", scopes, secret_hash as "secretHash",
-       public_key as "publicKey", expires_at as "expiresAt", status
-     from oauth_clients where client_id = any(?::text[])`,
+    `select client_id as "clientId", c.vendor_id as "vendorId", scopes, secret_hash as "secretHash",
+       public_key as "publicKey", expires_at as "expiresAt", status,
+       case when workload_issuer is not null then jsonb_build_object('issuer', workload_issuer,
+         'claims', workload_claims, 'keys', coalesce(keys, '[]'), 'keysFrom', keys_from,
+         'keysAsOf_ms', floor(extract(epoch from keys_as_of) * 1000)) end as workload
+     from oauth_clients c
+       left join workload_issuers i on i.vendor_id = c.vendor_id and i.issuer = c.workload_issuer
+     where client_id = any(?::text[])`,
     [clientIds as string[]],
   )
   const found = new Map((rows as ClientCredentials[]).map((client) => [client.clientId, client]))

@@ -63,7 +63,7 @@ for _, log in ipairs(cjson.decode(ARGV[2])) do
   end
 end`
 
-/** A request of a known client that was answered. Nothing in it was sent by the caller. */
+/** A request of a known client that was answered. Nothing in it was sent by the caller, but for `about`. */
 export interface AnsweredRequest {
   clientId: string
   vendorId: string
@@ -78,7 +78,7 @@ export interface AnsweredRequest {
   code?: string | undefined
   /** Why the client was refused, in one word of the service's own. */
   reason?: string | undefined
-  /** What the reason is about: a scope, or the names of fields. */
+  /** What the reason is about: a scope, the names of fields, or a claim whose signature held, in at most 170 characters. */
   about?: string | undefined
 }
 

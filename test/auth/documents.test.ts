@@ -120,7 +120,14 @@ describe('what answers on the authorization server', () => {
           'client_secret_post',
           'private_key_jwt',
         ],
-        token_endpoint_auth_signing_alg_values_supported: ['ES256', 'Ed25519', 'EdDSA', 'PS256', 'RS256'],
+        token_endpoint_auth_signing_alg_values_supported: [
+          'ES256',
+          'ES384',
+          'Ed25519',
+          'EdDSA',
+          'PS256',
+          'RS256',
+        ],
         revocation_endpoint: `${TEST_ISSUER}/v1/oauth/revoke`,
         revocation_endpoint_auth_methods_supported: [
           'client_secret_basic',
@@ -129,6 +136,7 @@ describe('what answers on the authorization server', () => {
         ],
         revocation_endpoint_auth_signing_alg_values_supported: [
           'ES256',
+          'ES384',
           'Ed25519',
           'EdDSA',
           'PS256',

@@ -12,6 +12,7 @@ export interface KeyPair {
 
 const GENERATE = {
   'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  'P-384': () => generateKeyPairSync('ec', { namedCurve: 'P-384' }),
   Ed25519: () => generateKeyPairSync('ed25519'),
   RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
 }

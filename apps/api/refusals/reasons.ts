@@ -19,7 +19,7 @@ const CLOCK = 'Report to the operator of this service that a clock is wrong.'
 const REASONS = new Map<string, Explanation | Explain>(
   Object.entries({
     no_secret: (_, client) =>
-      client?.keyThumbprint
+      client?.keyThumbprint || client?.workload
         ? { reason: 'No assertion was sent.', advice: 'Send client_assertion and client_assertion_type.' }
         : { reason: 'No client secret was sent.', advice: 'Send client_secret, or use HTTP Basic.' },
     wrong_secret: (_, client) => ({
@@ -72,6 +72,7 @@ const REASONS = new Map<string, Explanation | Explain>(
       advice: 'Put the id of your own company in the path.',
     },
     ...ofAssertions(),
+    ...ofWorkloads(),
   } satisfies Record<string, Explanation | Explain>),
 )
 
@@ -90,18 +91,22 @@ function ofAssertions(): Record<string, Explanation | Explain> {
     },
     assertion_wrong_key: (_, client) => ({
       reason: 'The assertion was signed with another key.',
-      advice: client?.keyThumbprint
-        ? `Sign with the private key whose public key has the thumbprint ${client.keyThumbprint}.`
-        : 'Sign with the private key of the client.',
+      advice: client?.workload
+        ? `Send a token that ${client.workload.issuer} signed, as it is.`
+        : client?.keyThumbprint
+          ? `Sign with the private key whose public key has the thumbprint ${client.keyThumbprint}.`
+          : 'Sign with the private key of the client.',
     }),
     assertion_wrong_subject: ({ clientId }) => ({
       reason: 'iss, sub and client_id did not all name this client.',
       advice: `Set iss and sub to ${clientId}.`,
     }),
-    assertion_wrong_audience: {
-      reason: 'The assertion was for a different server, or for several.',
-      advice: 'Set aud to the URL of the token endpoint.',
-    },
+    assertion_wrong_audience: ({ about }, client) => ({
+      reason: `The assertion was for a different server, or for several${sentValue(about)}.`,
+      advice: client?.workload
+        ? 'Request the token from your platform for the base URL of this service alone.'
+        : 'Set aud to the URL of the token endpoint.',
+    }),
     assertion_from_the_future: ({ about }) => ({
       reason: `iat or nbf was ${inWords(about)} ahead of our clock.`,
       advice: `Write both in seconds since 1970. If you do: ${setClock}`,
@@ -130,11 +135,42 @@ function ofAssertions(): Record<string, Explanation | Explain> {
       reason: 'The client has a secret, and an assertion was sent.',
       advice: 'Send the secret, or create a replacement client that has a key pair.',
     },
-    secret_of_key_client: {
-      reason: 'The client has a key pair, and a secret was sent.',
-      advice: 'Send an assertion, or create a replacement client that has a secret.',
-    },
+    secret_of_key_client: (_, client) => ({
+      reason: `The client has ${client?.workload ? 'no secret' : 'a key pair'}, and a secret was sent.`,
+      advice: `Send ${client?.workload ? "your platform's token as client_assertion" : 'an assertion'}, or create a replacement client that has a secret.`,
+    }),
   }
+}
+
+/** Refused tokens of platforms. Values are shown only where the signature held: whoever sent one can name any claim. */
+function ofWorkloads(): Record<string, Explanation | Explain> {
+  const issuerOf = (client: ClientRecord | undefined) => client?.workload?.issuer ?? 'its issuer'
+  return {
+    workload_wrong_claim: ({ about = '' }, client) => {
+      const [name = ''] = about.split(' ', 1)
+      const { issuer, claims } = client?.workload ?? { issuer: '', claims: {} as Record<string, string> }
+      const expected = name === 'iss' ? issuer : claims[name]
+      return {
+        reason: `The claim ${name} of the token differs${sentValue(about)}. The client has ${expected}.`,
+        advice: 'Compare them character by character. If the client is wrong, create a replacement client.',
+      }
+    },
+    workload_unknown_key: (_, client) => ({
+      reason: `The token names a key that ${issuerOf(client)} is not known to have.`,
+      advice:
+        'Check that the token is from this issuer. A new key is known ten minutes after it is published.',
+    }),
+    workload_old_keys: (_, client) => ({
+      reason: `The keys of ${issuerOf(client)} could not be fetched for 24 hours.`,
+      advice: 'Make its discovery document and its keys reachable from the internet.',
+    }),
+  }
+}
+
+/** `about`: the name of a claim, and what was sent if it was there. */
+function sentValue(about = ''): string {
+  const space = about.indexOf(' ')
+  return space < 0 ? '' : `: it was ${about.slice(space + 1)}`
 }
 
 /** @param client undefined if it could not be read. */

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto'
+import type { JWK } from 'jose'
+import { type KeyKind, newKeyPair, signJwt } from './assertions.ts'
+import { TEST_ISSUER, type TestAuth, type TestClient } from './auth.ts'
+
+/** A platform: its token as documented, but for keys, times and ids, and the claims by which a client knows it. */
+export interface Platform {
+  issuer: string
+  kind: KeyKind
+  alg: string
+  header: Record<string, unknown>
+  /** Members of the published key, besides those of its type. */
+  key: Partial<JWK>
+  claims: Record<string, string>
+  token: (now_s: number) => Record<string, unknown>
+  /** Whether a token is used once. */
+  once: boolean
+}
+
+const GITHUB = {
+  sub: 'repo:octo-org@9919/octo-repo@1296269:environment:production',
+  repository: 'octo-org/octo-repo',
+  repository_id: '1296269',
+  repository_owner: 'octo-org',
+  repository_owner_id: '9919',
+  repository_visibility: 'private',
+  environment: 'production',
+  ref: 'refs/heads/main',
+  ref_type: 'branch',
+  ref_protected: 'true',
+  sha: 'f0e4c2f76c58916ec258f246851bea091d14d424',
+  run_id: '11223344556',
+  run_number: '10',
+  run_attempt: '2',
+  runner_environment: 'github-hosted',
+  actor: 'octocat',
+  actor_id: '583231',
+  workflow: 'example-workflow',
+  workflow_ref: 'octo-org/octo-repo/.github/workflows/deploy.yml@refs/heads/main',
+  job_workflow_ref: 'octo-org/octo-automation/.github/workflows/oidc.yml@refs/heads/main',
+  head_ref: '',
+  base_ref: '',
+  event_name: 'workflow_dispatch',
+}
+const GITLAB = {
+  sub: 'project_path:acme/etl:ref_type:branch:ref:main',
+  namespace_id: '72',
+  namespace_path: 'acme',
+  project_id: '20',
+  project_path: 'acme/etl',
+  user_id: '1',
+  user_login: 'sample-user',
+  user_email: 'sample-user@example.com',
+  user_access_level: 'developer',
+  pipeline_id: '574',
+  pipeline_source: 'push',
+  job_id: '302',
+  ref: 'main',
+  ref_type: 'branch',
+  ref_path: 'refs/heads/main',
+  ref_protected: 'true',
+  groups_direct: ['acme'],
+  environment: 'production',
+  deployment_tier: 'production',
+  runner_id: 1,
+  runner_environment: 'gitlab-hosted',
+  sha: '714a629c0b401fdce83e847fc9589983fc6f46bc',
+}
+const KUBERNETES = {
+  'kubernetes.io': {
+    namespace: 'prod',
+    node: { name: 'node-1', uid: '646e7c5e-32d6-4d42-9dbd-e504e6cbe6b1' },
+    pod: { name: 'etl-0', uid: '5e0bd49b-f040-43b0-99b7-22765a53f7f3' },
+    serviceaccount: { name: 'etl', uid: '14ee3fa4-a7e2-420f-9f9a-dbc4507c3798' },
+  },
+  sub: 'system:serviceaccount:prod:etl',
+}
+
+export const PLATFORMS: Record<string, Platform> = {
+  'GitHub Actions': {
+    issuer: 'https://token.actions.githubusercontent.com',
+    kind: 'RSA',
+    alg: 'RS256',
+    header: { typ: 'JWT', x5t: 'eBZ_cn3sXYAd0ch4THBKHIgOwOE' },
+    key: { use: 'sig', alg: 'RS256' },
+    claims: { repository_id: '1296269', repository_owner_id: '9919', environment: 'production' },
+    token: (iat) => ({ ...GITHUB, aud: TEST_ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
+    once: true,
+  },
+  'GitLab CI/CD': {
+    issuer: 'https://gitlab.com',
+    kind: 'RSA',
+    alg: 'RS256',
+    header: { typ: 'JWT' },
+    key: { use: 'sig', alg: 'RS256' },
+    claims: { project_id: '20', ref_protected: 'true' },
+    token: (iat) => ({ ...GITLAB, aud: TEST_ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
+    once: true,
+  },
+  Kubernetes: {
+    issuer: 'https://kubernetes.default.svc.cluster.local',
+    kind: 'RSA',
+    alg: 'RS256',
+    header: {},
+    key: { use: 'sig', alg: 'RS256' },
+    claims: { sub: KUBERNETES.sub },
+    token: (iat) => ({
+      ...KUBERNETES,
+      aud: [TEST_ISSUER],
+      jti: randomUUID(),
+      iat,
+      nbf: iat,
+      exp: iat + 3_600,
+    }),
+    once: false,
+  },
+  SPIFFE: {
+    issuer: 'https://oidc-discovery.example.org',
+    kind: 'P-256',
+    alg: 'ES256',
+    header: { typ: 'JWT' },
+    key: { use: 'jwt-svid' },
+    claims: { sub: 'spiffe://example.org/ns/prod/sa/etl' },
+    token: (iat) => ({ sub: 'spiffe://example.org/ns/prod/sa/etl', aud: [TEST_ISSUER], iat, exp: iat + 300 }),
+    once: false,
+  },
+  'Google Cloud': {
+    issuer: 'https://accounts.google.com',
+    kind: 'RSA',
+    alg: 'RS256',
+    header: { typ: 'JWT' },
+    key: { use: 'sig', alg: 'RS256' },
+    claims: { sub: '107517467455664443766' },
+    token: (iat) => ({
+      aud: TEST_ISSUER,
+      azp: '107517467455664443766',
+      email: 'etl@acme.iam.gserviceaccount.com',
+      email_verified: true,
+      sub: '107517467455664443766',
+      iat,
+      exp: iat + 3_600,
+    }),
+    once: false,
+  },
+  AWS: {
+    issuer: 'https://a1b2c3d4-5678-90ab-cdef-example11111.tokens.sts.global.api.aws',
+    kind: 'P-384',
+    alg: 'ES384',
+    header: { typ: 'JWT' },
+    key: { use: 'sig', alg: 'ES384' },
+    claims: { sub: 'arn:aws:iam::123456789012:role/etl' },
+    token: (iat) => ({
+      aud: TEST_ISSUER,
+      sub: 'arn:aws:iam::123456789012:role/etl',
+      'https://sts.amazonaws.com/': {
+        aws_account: '123456789012',
+        source_region: 'eu-west-1',
+        org_id: 'o-abc1234567',
+      },
+      jti: randomUUID(),
+      iat,
+      exp: iat + 300,
+    }),
+    once: false,
+  },
+  'another OpenID issuer': {
+    issuer: 'https://login.example.com/8f3a/v2.0',
+    kind: 'Ed25519',
+    alg: 'EdDSA',
+    header: { typ: 'JWT' },
+    key: {},
+    claims: { sub: '5d7f9a52-7c3b-4b0e-9f9f-7e9b5b0a2d11', azp: 'c2a1' },
+    token: (iat) => ({
+      sub: '5d7f9a52-7c3b-4b0e-9f9f-7e9b5b0a2d11',
+      azp: 'c2a1',
+      ver: '2.0',
+      aud: TEST_ISSUER,
+      iat,
+      nbf: iat,
+      exp: iat + 3_599,
+    }),
+    once: false,
+  },
+}
+
+/** A workload of a platform: its client, and what signs its tokens. */
+export async function createWorkload(auth: TestAuth, platform: Platform, client: Partial<TestClient> = {}) {
+  const keys = newKeyPair(platform.kind)
+  const jwk = { ...keys.jwk, kid: 'k1', ...(platform.key.alg && { alg: platform.key.alg }) }
+  const { issuer, claims } = platform
+  const keysAsOf = new Date(auth.clock.now())
+  const workload = { issuer, claims, keys: [jwk], keysAsOf }
+  return { platform, keys, jwk, client: await auth.createClient({ ...client, workload }) }
+}
+
+export type TestWorkload = Awaited<ReturnType<typeof createWorkload>>
+
+/** A token as the platform makes it, but for `claims` and `header`; members that are undefined are left out. */
+export const platformToken = (
+  { platform, keys }: TestWorkload,
+  now_ms: number,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+): Promise<string> =>
+  signJwt(
+    { iss: platform.issuer, ...platform.token(Math.floor(now_ms / 1_000)), ...claims },
+    keys.privateKey,
+    { alg: platform.alg, kid: 'k1', ...platform.header, ...header },
+  )
+
+/** The fields of a token request by a workload. */
+export const workloadFields = ({ client }: TestWorkload, token: string): Record<string, string> => ({
+  grant_type: 'client_credentials',
+  scope: client.scopes.join(' '),
+  client_id: client.clientId,
+  client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  client_assertion: token,
+})
