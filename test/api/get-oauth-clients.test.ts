@@ -53,6 +53,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         tokensIssued24h: 0,
         tokensByDay: Array(14).fill(0),
         failing: null,
+        failingKnown: true,
       },
     ])
     assert.equal(text.includes(client.secret), false)

@@ -57,6 +57,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       tokensIssued24h: 0,
       tokensByDay: Array(14).fill(0),
       failing: null,
+      failingKnown: true,
     })
   })
 
