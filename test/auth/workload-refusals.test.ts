@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { startApi, type TestApi } from '../support/api.ts'
+import { newKeyPair } from '../support/assertions.ts'
+import { startAuth, type TestAuth } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
+import {
+  createWorkload,
+  PLATFORMS,
+  type Platform,
+  platformToken,
+  type TestWorkload,
+  workloadFields,
+} from '../support/workload-tokens.ts'
+
+describe('why a workload was refused, for its company', () => {
+  let api: TestApi
+  let auth: TestAuth
+  let workload: TestWorkload
+  let sessionToken: string
+  before(async () => {
+    api = await startApi()
+    auth = await startAuth({ beside: api as unknown as TestAuth })
+    const { vendorId } = await api.createCompany()
+    ;({ sessionToken } = await api.createPerson({ vendorId }))
+    workload = await createWorkload(auth, PLATFORMS['GitHub Actions'] as Platform, { vendorId })
+  })
+  after(async () => {
+    await auth.stop()
+    await api.stop()
+  })
+
+  /** Of a token that differs from a good one in this. */
+  async function refusal(claims: object, header: object = {}, signer: TestWorkload = workload) {
+    const token = await platformToken(signer, auth.clock.now(), { ...claims }, { ...header })
+    const answer = await auth.post('/v1/oauth/token', workloadFields(workload, token))
+    assert.equal(answer.status, 401)
+    const path = `/v1/vendor/${workload.client.vendorId}/refusals/${answer.headers.get('x-request-id')}`
+    return eventually(async () => {
+      const { status, json } = await api.request('GET', path, { token: sessionToken })
+      return status === 200 && json
+    })
+  }
+
+  it('names the claim that differs, what came and what the client has', async () => {
+    const { cause, reason } = await refusal({ environment: 'staging' })
+    assert.equal(cause, 'workload_wrong_claim')
+    assert.equal(
+      reason,
+      'The claim environment of the token differs: it was staging. The client has production.',
+    )
+    const { reason: missing } = await refusal({ environment: undefined })
+    assert.equal(missing, 'The claim environment of the token differs. The client has production.')
+    const { reason: number } = await refusal({ repository_id: 1_296_269 })
+    assert.match(
+      number,
+      /repository_id of the token differs: it was not text: 1296269\. The client has 1296269\./,
+    )
+  })
+
+  it('shows what came in at most 100 printable characters', async () => {
+    const { reason } = await refusal({ environment: `\u202E\n${'x'.repeat(200)}` })
+    assert.ok(reason.includes(`it was ??${'x'.repeat(98)}. The client`), reason)
+  })
+
+  it('shows nothing of a token whose signature did not hold', async () => {
+    const forged = { ...workload, keys: newKeyPair('RSA') }
+    const { cause, reason, advice } = await refusal({ environment: 'hunter2' }, {}, forged)
+    assert.equal(cause, 'assertion_wrong_key')
+    assert.doesNotMatch(reason + advice, /hunter2|staging/)
+    const unknown = await refusal({ environment: 'hunter2' }, { kid: 'hunter3' })
+    assert.equal(unknown.cause, 'workload_unknown_key')
+    assert.doesNotMatch(unknown.reason + unknown.advice, /hunter/)
+  })
+
+  it('says for whom the token was', async () => {
+    const { cause, reason } = await refusal({ aud: 'https://other.example' })
+    assert.equal(cause, 'assertion_wrong_audience')
+    assert.match(reason, /: it was https:\/\/other\.example\.$/)
+  })
+})
