@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { execFile } from 'node:child_process'
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import { promisify } from 'node:util'
+import { SignJWT } from 'jose'
 import type { Page, Request } from 'playwright-core'
+import { drain, listen } from '#shared/process/http-server.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import {
   api,
@@ -13,6 +18,7 @@ import {
   visit,
 } from '../support/workspace.ts'
 
+const run = promisify(execFile)
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 const GITHUB = 'https://token.actions.githubusercontent.com'
 const CLUSTER = 'https://oidc.cluster.example'
@@ -20,6 +26,32 @@ const CLUSTER = 'https://oidc.cluster.example'
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const keySet = (kid: string, key = publicKey) =>
   JSON.stringify({ keys: [{ ...key.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] })
+
+/** Runs the commands of a workflow where GitHub's runner would, whose endpoint answers as documented. */
+async function runJob(script: string, { environment }: { environment: string }): Promise<string> {
+  const server = createServer(async ({ url = '', headers }, response) => {
+    assert.equal(headers.authorization, 'Bearer runner')
+    const aud = new URL(url, 'http://runner').searchParams.get('audience') ?? ''
+    const claims = { repository_id: '1296269', repository: 'octo-org/octo-repo', ref: 'refs/heads/main' }
+    const value = await new SignJWT({ ...claims, environment, jti: randomUUID() })
+      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: 'github-1' })
+      .setSubject(`repo:octo-org@9919/octo-repo@1296269:environment:${environment}`)
+      .setIssuer(GITHUB)
+      .setAudience(aud)
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(privateKey)
+    response.end(JSON.stringify({ count: value.length, value }))
+  })
+  const port = await listen(server, { host: '127.0.0.1', port: 0 })
+  const ACTIONS_ID_TOKEN_REQUEST_URL = `http://127.0.0.1:${port}/token?api-version=2.0`
+  const env = { ...process.env, ACTIONS_ID_TOKEN_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'runner' }
+  try {
+    return (await run('bash', ['-c', script], { env, timeout: 30_000 })).stdout
+  } finally {
+    await drain(server, 1_000)
+  }
+}
 
 const dialogOf = (page: Page) => page.getByRole('dialog')
 
@@ -79,6 +111,13 @@ describe('workspace: clients that trust a platform', () => {
       assert.ok(file.includes(line), line)
     await dialog.getByText('Waiting for the first token request: run the job').waitFor()
     assert.equal(await dialog.getByRole('checkbox').count(), 0)
+    const script = file.slice(file.indexOf('ASSERTION='))
+    await assert.rejects(runJob(script, { environment: 'Production' }), /invalid_client/)
+    const attempts = dialog.getByRole('log', { name: 'Attempts' })
+    await attempts.getByText('Refused: claim differs.').waitFor()
+    assert.equal(JSON.parse(await runJob(script, { environment: 'production' })).vendorId, 'ven_acme')
+    await attempts.getByText('Token issued').waitFor()
+    await dialog.getByText(/Token issued at .*: the id and workload work/).waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'GitHub job', exact: true }).click()
