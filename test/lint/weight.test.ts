@@ -10,10 +10,10 @@ const CODE = /\.(?:ts|tsx|css|js|sql)$/
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 1_920,
   'apps/api': 12_510,
-  'apps/workspace': 11_500,
+  'apps/workspace': 11_640,
   shared: 7_220,
   infra: 7_760,
-  test: 58_480,
+  test: 58_540,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
