@@ -123,7 +123,13 @@ describe('workspace: the rotation of a client', () => {
     await page.getByRole('button', { name: 'Arm' }).click()
     await page.getByText('The service revokes it after 5 days without use').waitFor()
     const { armed } = await rotationOf(pair.old)
-    await page.getByText(`On ${said(armed.revokesAt)} (in 5 days), if it is not used until then.`).waitFor()
+    // Days of the calendar: after a midnight since the last use, one fewer.
+    const dayIn = (at: string | number) =>
+      Date.parse(new Date(at).toLocaleDateString('sv-SE', { timeZone: 'Europe/Berlin' }))
+    const daysLeft = (dayIn(armed.revokesAt) - dayIn(Date.now())) / 86_400_000
+    await page
+      .getByText(`On ${said(armed.revokesAt)} (in ${daysLeft} days), if it is not used until then.`)
+      .waitFor()
     await assertAccessible(page)
     await tab.leave()
 
