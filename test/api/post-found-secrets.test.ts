@@ -359,8 +359,12 @@ describe('POST /v1/found-secrets', () => {
     }
     assert.equal(await daily(before), 200)
     assert.equal(await ask(before), 200)
-    const revoking = await startApi({ beside: api, env: { FOUND_SECRETS: 'revoke' } })
-    await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })
+    const revoking = await startApi({
+      beside: api,
+      env: { FOUND_SECRETS: 'revoke', RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' },
+    })
+    const reported = await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })
+    assert.equal(reported.status, 202)
     for (const client of [before, now]) {
       await eventually(async () => (await read(client.clientId)).status === 'Revoked')
       await eventually(async () => (await daily(client)) === 401)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -32,7 +32,10 @@ const TOOLS: Record<string, { name: string; try: readonly [string, ...string[]] 
 /** What the examples of /docs/verify need besides. Those in Go and Java run in test/docs/verify-examples.all.test.ts. */
 const LIBRARIES: Record<string, { name: string; try: readonly [string, ...string[]] }> = {
   js: { name: 'jose', try: ['node', '--version'] },
-  py: { name: 'PyJWT', try: ['python3', '-c', 'import jwt'] },
+  py: {
+    name: 'PyJWT 2.15',
+    try: ['python3', '-c', 'import jwt; jwt.PyJWKClient("http://localhost", cooldown_duration=10)'],
+  },
 }
 const works = ([tool, ...args]: readonly [string, ...string[]]) =>
   spawnSync(tool, args, { env: ENV }).status === 0
@@ -162,12 +165,13 @@ describe('documentation: the examples, as they are printed', () => {
   describe('a client that has a key', () => {
     let settings: string
     before(async () => {
-      const [pair, convert] = (pages.get('/docs/token') ?? []).filter(({ caption }) => caption === 'Shell')
+      const [pair] = (pages.get('/docs/token') ?? []).filter(({ caption }) => caption === 'Shell')
+      assert.match(pair?.text ?? '', /-out public-key\.pem$/m)
       await shell(pair?.text ?? '')
       const body = {
         name: 'With a key',
         scopes: ['analytics:read', 'analytics:write'],
-        publicKey: JSON.parse(await shell(convert?.text ?? '')),
+        publicKey: await readFile(join(folder, 'public-key.pem'), 'utf8'),
       }
       const created = await api('/v1/vendor/ven_acme/oauth-clients', {
         token: await sessionToken(OWNER),

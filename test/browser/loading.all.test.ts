@@ -39,7 +39,7 @@ describe('workspace: the page, while it loads', () => {
       tab = await visit({ sessionToken: await ownerOfManyClients(), width, path: MANY, alone: true })
       for (const view of ['', '?show=all']) {
         await tab.page.goto(tab.baseUrl + MANY + view)
-        await tab.page.getByText('The oldest client').waitFor()
+        await tab.page.getByRole('link', { name: 'The oldest client' }).waitFor()
         const shift = await layoutShift(tab.page)
         assert.ok(shift.sum < LAYOUT_SHIFT, `${view}: ${shift.sum} by ${shift.moved}`)
         await assertFits(tab.page)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -136,6 +137,8 @@ describe('the event loop, with the largest company that there can be', () => {
     const page = { query: '?limit=200' }
     const unknownId = '00000000-0000-4000-8000-000000000000'
 
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 4096 }).publicKey.export({ format: 'jwk' })
+    const foreignKeys = Array.from({ length: 20 }, (_, kid) => ({ ...rsa, kid: String(kid), alg: 'RS256' }))
     /** What a plain GET does not show. */
     const REQUESTS: Record<string, Requests> = {
       'GET /v1/analytics/:vendorId/daily': [
@@ -170,6 +173,9 @@ describe('the event loop, with the largest company that there can be', () => {
         { body: { name: 'One more', scopes: ['analytics:read'] }, status: 409 },
       ],
       'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId': [{ body: { name: 'Another' } }],
+      'PUT /v1/vendor/:vendorId/workload-issuers': [
+        { body: { issuer: 'https://issuer.example', keys: { keys: foreignKeys } }, status: 404 },
+      ],
       'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke': [{}],
       'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId/rotation': [{ body: { armed: null } }],
       'POST /v1/found-secrets': [

@@ -21,6 +21,9 @@ const FIRST = [
   'api/',
 ]
 
+/** They use the stack of the local part. A worker of the stores' part would end it with the first of them. */
+const WITH_STACK = ['shared/package.all', 'workspace/snippets.all']
+
 /**
  * Returns the files with these paths, or below them, and all if none is named. A folder stands for its files named
  * `*.all.test.ts` only if `all` is set.
@@ -49,7 +52,7 @@ export interface TestParts {
 /** Returns each file in the part that runs it, in the order in which they start. */
 export function testParts(files: readonly string[]): TestParts {
   const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))
-  const local = below('local/')
+  const local = ['local/', ...WITH_STACK].flatMap(below)
   const browser = below('browser/')
   const stores = files.filter((file) => !local.includes(file) && !browser.includes(file))
   const first = FIRST.flatMap(below).filter((file) => stores.includes(file))

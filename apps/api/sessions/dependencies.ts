@@ -2,7 +2,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Access } from '../http/route.ts'
-import type { SessionAccess } from './access.ts'
+import type { SessionState } from '../http/state.ts'
 import type { AccountName } from './account-names.ts'
 import type { SessionCookie } from './cookie.ts'
 import type { ConfiguredOpenid } from './openid-configured.ts'
@@ -14,7 +14,7 @@ export interface SessionDependencies {
   db: Database
   clock: Clock
   cookie: SessionCookie
-  session: SessionAccess
+  session: Access<{ session: SessionState }>
   /** A session unused for this long has ended. */
   sessionIdle_ms: number
   builtInAccounts: boolean

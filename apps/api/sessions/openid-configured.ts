@@ -1,7 +1,8 @@
 import { Problem } from '#shared/problems/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import type { SessionDependencies } from './dependencies.ts'
 import { createOpenidProvider } from './openid-provider.ts'
 import type { OpenidSettings } from './openid-settings.ts'
 import { createOpenidTransactions } from './openid-transaction.ts'
@@ -13,7 +14,7 @@ export type ConfiguredOpenid = ReturnType<typeof configureOpenid>
 
 export const configureOpenid = (
   settings: OpenidSettings,
-  { db, clock, baseUrl }: Pick<SessionDependencies, 'db' | 'clock' | 'baseUrl'>,
+  { db, clock, baseUrl }: { db: Database; clock: Clock; baseUrl: string },
 ) => ({
   settings,
   provider: createOpenidProvider({ settings, clock, baseUrl, redirectUri: baseUrl + CALLBACK_PATH }),

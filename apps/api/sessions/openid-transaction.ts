@@ -1,9 +1,10 @@
 import { EncryptJWT, jwtDecrypt } from 'jose'
 import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client'
 import { z } from 'zod'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import type { ApiContext } from '../http/state.ts'
 import { createCookie } from './cookie.ts'
-import type { SessionDependencies } from './dependencies.ts'
 
 /** How long a person has at the provider. */
 export const OPENID_TRANSACTION_LIFETIME_S = 600
@@ -40,7 +41,12 @@ export function createOpenidTransactions({
   clock,
   baseUrl,
   issuer,
-}: Pick<SessionDependencies, 'db' | 'clock' | 'baseUrl'> & { issuer: string }) {
+}: {
+  db: Database
+  clock: Clock
+  baseUrl: string
+  issuer: string
+}) {
   const cookie = createCookie({ baseUrl, plainName: 'openid', value: SEALED, sameSite: 'Lax' })
   let reading: Promise<Buffer> | undefined
   function key(): Promise<Buffer> {

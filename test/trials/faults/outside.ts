@@ -55,7 +55,10 @@ export async function createOutside(): Promise<Outside> {
 }
 
 const hasPyJwt = (): Promise<boolean> =>
-  run('python3', ['-c', 'import jwt, cryptography']).then(
+  run('python3', [
+    '-c',
+    'import jwt, cryptography; jwt.PyJWKClient("http://localhost", cooldown_duration=10)',
+  ]).then(
     () => true,
     () => false,
   )

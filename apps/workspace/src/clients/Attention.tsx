@@ -37,7 +37,7 @@ export function Attention({ clients, onShow }: AttentionProps) {
   )
 }
 
-const LINE = 'flex items-center gap-x-3 py-1 [&_.button]:min-h-9 max-phone:[&_.button]:min-h-11'
+const LINE = 'flex min-w-0 items-center gap-x-3 py-1 [&_.button]:min-h-9 max-phone:[&_.button]:min-h-11'
 
 interface LineProps {
   view: View

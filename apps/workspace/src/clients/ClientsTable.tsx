@@ -166,7 +166,7 @@ const ClientRow = memo((props: ClientRowProps) => {
       <th scope="row" className={highlighted ? 'ps-2.5 marked' : undefined}>
         <span className="flex items-baseline gap-x-3 max-desk:flex-wrap">
           <Link
-            className={`${NAME} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
+            className={`${NAME} ${NAME_ON_PHONE} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
             href={href}
             title={client.name}
           >
@@ -236,7 +236,8 @@ const ClientRow = memo((props: ClientRowProps) => {
 
 /** On one line with what is marked; a pointer or the focus shows the whole name. */
 const NAME =
-  'min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal max-phone:inline-flex max-phone:min-h-11 max-phone:items-center'
+  'min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal'
+const NAME_ON_PHONE = 'max-phone:inline-flex max-phone:min-h-11 max-phone:items-center'
 
 type MarkProps = Pick<ClientRowProps, 'client' | 'successor'> & {
   [Part in keyof Pair]: Pair[Part] | undefined

@@ -7,9 +7,9 @@ export interface FilterChoiceProps<Value extends string> {
 }
 
 const LABEL =
-  'block rounded-md px-[11px] py-[7px] text-ink-2 max-phone:py-[11px] group-hover:bg-sunk group-has-checked:outlined group-has-checked:strong group-has-checked:text-ink'
+  'block rounded-md px-[11px] py-[7px] text-ink-2 max-phone:py-[11px] group-hover:bg-sunk group-has-checked:outlined'
 const LABEL_CHOSEN =
-  'group-has-checked:underline group-has-checked:decoration-2 group-has-checked:underline-offset-6'
+  'group-has-checked:strong group-has-checked:text-ink group-has-checked:underline group-has-checked:decoration-2 group-has-checked:underline-offset-6'
 const LABEL_IN_FOCUS =
   'group-has-focus-visible:outline-2 group-has-focus-visible:-outline-offset-2 group-has-focus-visible:outline-ink'
 
