@@ -1,6 +1,4 @@
 import { Problem } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { createOpenidProvider } from './openid-provider.ts'
@@ -14,7 +12,7 @@ export type ConfiguredOpenid = ReturnType<typeof configureOpenid>
 
 export const configureOpenid = (
   settings: OpenidSettings,
-  { db, clock, baseUrl }: { db: Database; clock: Clock; baseUrl: string },
+  { db, clock, baseUrl }: Omit<Parameters<typeof createOpenidTransactions>[0], 'issuer'>,
 ) => ({
   settings,
   provider: createOpenidProvider({ settings, clock, baseUrl, redirectUri: baseUrl + CALLBACK_PATH }),
