@@ -42,7 +42,7 @@ import { createSessionRoutes } from './sessions/routes.ts'
 
 /** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
-/** Of people. Each takes about one connection to Postgres, so one company leaves the others most of them. */
+/** Requests of people. Each takes about one connection to Postgres, so one company leaves the others most of them. */
 const REQUESTS_AT_ONCE_PER_COMPANY = 2
 const REQUESTS_WAITING_MAX = 500
 const REQUEST_WAIT_MS = 5_000

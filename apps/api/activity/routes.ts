@@ -93,7 +93,7 @@ export const createActivityRoutes = ({
 
 const SERVICE = { userId: null, name: 'service' }
 
-/** What the service does by itself has a reason. */
+/** What the service does on its own has a reason. */
 const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
   action === 'client.secret_found' || (userId === null && 'reason' in detail)
 

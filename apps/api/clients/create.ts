@@ -39,7 +39,7 @@ export interface Creation {
   replaces: string | undefined
   /** undefined: the client gets a secret. */
   authenticatesBy: NewKey | NewWorkload | undefined
-  /** Of the workload's issuer. */
+  /** The keys of the workload's issuer. */
   issuerKeys?: IssuerKeysSent | undefined
   /** undefined: never. */
   expiresAt: Date | undefined

@@ -12,7 +12,7 @@ import { KEY_SET_FAULTS, type KeySetFault, keysOfSet } from './key-set.ts'
 /** For both documents, from the first DNS query on. */
 const TOTAL_TIMEOUT_MS = 5_000
 const DOCUMENT_LIMIT_BYTES = 64 * 1_024
-/** Of people who create clients. A slow issuer delays only its own company. */
+/** Fetches for people who create clients. A slow issuer delays only its own company. */
 const FETCHES = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
 
 const FAULTS = {

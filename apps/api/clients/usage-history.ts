@@ -22,7 +22,7 @@ export interface UsageHistory {
   minutes: Counts[]
   /** When each scope was last used. */
   scopes: ReadonlyMap<string, Date>
-  /** Of the last 14 days (UTC) with this one, the latest first. */
+  /** The addresses of the last 14 days (UTC) with this one, the latest first. */
   addresses: { address: string; tokens: number; lastSeenAt: Date; firstDay: string }[]
 }
 

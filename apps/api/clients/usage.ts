@@ -21,7 +21,7 @@ const TIME_COLUMN = {
   client_usage_by_minute: 'minute',
   client_address_usage: 'day',
 }
-/** Of a client and a day: the latest are kept. */
+/** The addresses kept of a client and a day: the latest. */
 const ADDRESSES_KEPT = 200
 
 /** Deletes usage that is no longer shown, at most `limit` rows of each kind. Returns their number. */
