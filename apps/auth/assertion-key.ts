@@ -12,7 +12,7 @@ import {
 } from '#shared/oauth/client-credentials.ts'
 import { invalidClient, type Refusal } from './refusal.ts'
 
-/** Of assertions that a client signs itself. */
+/** The type of an assertion that a client signs with its own key. */
 const OWN_TYPE = 'client-authentication+jwt'
 const TYPES: readonly unknown[] = [undefined, 'JWT', OWN_TYPE]
 

@@ -12,7 +12,7 @@ import { eraseAccount, eraseFromActivity } from './persons.ts'
 
 /** Longer than a request that the API has begun can still write. */
 const IN_FLIGHT_MS = 15_000
-/** Of a table that has no index to find a company's rows by: about 10,000 rows. */
+/** Blocks of a table without an index for a company's rows: about 10,000 rows. */
 const BLOCKS_A_STEP = 100
 const REVOKED_AT_ONCE = 10
 const REDIS_WAIT_MS = 5_000

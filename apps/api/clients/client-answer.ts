@@ -72,8 +72,6 @@ export async function oneClientAnswer(stores: UsageStores, vendorId: string, rec
   return answer as z.infer<typeof OAuthClient>
 }
 
-export const instantOf = (at_ms: number): string => new Date(at_ms).toISOString()
-
 export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')
 
 /** @throws Problem not_found if it cannot be a client id. */

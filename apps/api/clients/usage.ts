@@ -54,7 +54,7 @@ const DELETE_SURPLUS_ADDRESSES = `
   )
   delete from client_address_usage where ctid in (select ctid from ranked where place > ${ADDRESSES_KEPT})`
 
-/** Of the processes that vanished, the last one says until when uses may be missing. */
+/** Keeps the row of the process that vanished last: it says until when uses may be missing. */
 const DELETE_OLD_WRITERS = `
   delete from usage_writers where flushed_at < (
     select max(flushed_at) from usage_writers where flushed_at < clock_timestamp() - interval '1 day')`

@@ -58,7 +58,7 @@ create function database_place() returns text language sql stable as $$
 $$;
 insert into revocation_trust (place) values (database_place());
 
--- While one stands, nobody is let in: the database may have forgotten revocations.
+-- While a fence is up, all access is refused: the database may have forgotten revocations.
 create table restore_fences (
   raised_at  timestamptz primary key default clock_timestamp(),
   reason     text not null check (char_length(reason) between 1 and 300),

@@ -30,7 +30,7 @@ export const useTimed = <T extends string | boolean | undefined>(read: (now: Dat
 
 interface TimeProps {
   at: string
-  /** Of the text. */
+  /** How the text is written. */
   format?: (at: Date) => string
   by?: string
 }
