@@ -3,6 +3,7 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { isSingleUse, judgeClaims } from './assertion-claims.ts'
@@ -35,8 +36,8 @@ export function decodeAssertion(type: string | undefined, text = '') {
 export type Assertions = ReturnType<typeof createAssertions>
 
 /** Judges assertions (RFC 7521, RFC 7523), and takes each once. */
-export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: string }) {
-  const { redis, clock, issuer } = parts
+export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: string; limit: RateLimit }) {
+  const { redis, clock, issuer, limit } = parts
   // Libraries send either, or what they call. Whoever is sent an assertion for one of them could only use it here, once.
   const audiences = [issuer, `${issuer}/v1/oauth/token`]
   const used = new Map<string, number>()
@@ -58,9 +59,11 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     setNewest(used, id, endOf_ms(claims), USED_MAX)
   }
 
-  /** Refuses what another process has taken. Not for a request over its client's rate, which must not fill Redis. */
-  async function use({ claims }: Assertion, { workload }: ClientCredentials): Promise<Refusal | undefined> {
+  /** Refuses what another process has taken. Returns the rate that forbids to fill Redis: only a company's is asked about. */
+  async function use({ claims }: Assertion, { workload, vendorId }: ClientCredentials) {
     if (!isSingleUse(workload)) return undefined
+    const rate = await limit.consume(vendorId)
+    if (!rate.allowed) return rate
     const key = redisKeys.usedAssertion(idOf(claims))
     const stored = await redis.set(key, '', 'PX', endOf_ms(claims) - clock.now(), 'NX').catch(() => 'OK')
     return stored === 'OK' ? undefined : invalidClient('assertion_replayed')

@@ -85,23 +85,23 @@ export function createAuthenticate(parts: {
       return record.parts.status === 401 ? countFailure(exchange, record) : record
     const { clientId, expiresAt } = record
     if (expiresAt && !clockWatch.isRight()) return unavailable('clock_wrong')
-    const [{ standing, signer }, rate] = await Promise.all([
+    const [{ standing, signer }, own] = await Promise.all([
       standingWith(active, clientId),
       limit.consume(clientId),
     ])
     const isRevoked = record.status === 'Revoked' || typeof standing === 'object'
     const hasExpired = expiresAt !== null && expiresAt.getTime() <= clock.now()
-    const refusal =
+    const judged =
       (isRevoked && invalidClient('revoked_client')) ||
       (hasExpired && invalidClient('expired_client')) ||
-      (assertion && rate.allowed && (await assertions.use(assertion, record)))
-    if (refusal) {
+      (assertion && own.allowed && (await assertions.use(assertion, record)))
+    if (judged instanceof Refusal) {
       // As slow as a wrong secret.
       await clients.read(clientId).catch(() => {})
-      return countFailure(exchange, refusal)
+      return countFailure(exchange, judged)
     }
-    exchange.rate = rate
-    return { record, signer, rate, standing }
+    exchange.rate = judged || own
+    return { record, signer, rate: exchange.rate, standing }
   }
 }
 

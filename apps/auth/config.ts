@@ -20,6 +20,9 @@ export const authShape = {
   RATE_TOKEN_REVOCATIONS_PER_COMPANY: rate('1000/60').meta({
     description: 'token revocations by all clients of a company',
   }),
+  RATE_ASSERTIONS_PER_COMPANY: rate('6000/60').meta({
+    description: 'assertions used by all clients of a company, each kept in Redis until it has expired',
+  }),
   RATE_INTROSPECTIONS_PER_SERVICE: rate('30000/60').meta({
     description: 'introspections by a registered service',
   }),

@@ -21,10 +21,7 @@ export interface GrantRequest {
  */
 export type GrantJudge = (request: GrantRequest) => Promise<Client | Refusal>
 
-/**
- * More than the 211 distinct requests that can be granted: a set of assigned scopes, and some of them. A sixth scope
- * would make them 665.
- */
+/** More than the 211 distinct requests that can be granted: a set of assigned scopes, and some of them. */
 const VERDICTS_MAX = 2_000
 
 /**

@@ -55,10 +55,6 @@ export function createAuthService(
   const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
   let ticking: NodeJS.Timeout | undefined
-  function tick(): void {
-    keys.poll()
-    clockWatch.poll()
-  }
   return {
     routes,
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
@@ -70,7 +66,10 @@ export function createAuthService(
       // What oidc-provider refuses must end the start, not a request.
       grantOf(keys.signer() as TokenKey)
       await clockWatch.check()
-      ticking = setInterval(tick, TICK_MS).unref()
+      ticking = setInterval(() => {
+        keys.poll()
+        clockWatch.poll()
+      }, TICK_MS).unref()
       phase = []
     },
     drain() {
@@ -126,7 +125,8 @@ function createRoutes(
   const { ISSUER: issuer, API_RESOURCE: resource } = config
   const countFailure = createCountFailure(limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS))
   const clients = createClientRecords({ db, clock })
-  const assertions = createAssertions({ redis: connections.redis, clock, issuer })
+  const limit = limitOf('assertions-company', config.RATE_ASSERTIONS_PER_COMPANY)
+  const assertions = createAssertions({ redis: connections.redis, clock, issuer, limit })
   const authenticate = createAuthenticate({ ...parts, clients, countFailure, clock, assertions })
   const readOwnToken = createReadOwnToken(keys, issuer, resource)
   const all = { ...parts, clock, issuer, resource, countFailure, authenticate, readOwnToken }

@@ -514,6 +514,7 @@ describe('discovery', () => {
         ['token-client', 'RATE_TOKEN_PER_CLIENT'],
         ['token-revocations', 'RATE_TOKEN_REVOCATIONS_PER_CLIENT'],
         ['token-revocations-company', 'RATE_TOKEN_REVOCATIONS_PER_COMPANY'],
+        ['assertions-company', 'RATE_ASSERTIONS_PER_COMPANY'],
         ['token-failures', 'RATE_TOKEN_FAILURES_PER_ADDRESS'],
         ['api-client', 'RATE_API_PER_CLIENT'],
         ['api-events', 'RATE_API_EVENTS_PER_CLIENT'],

@@ -192,21 +192,22 @@ describe('the work of judging an assertion', () => {
     await limited.stop()
   })
 
-  it('stores nothing of a request over the rate of its client', async () => {
-    const limited = await startAuth({ beside: auth, env: { RATE_TOKEN_PER_CLIENT: '2/60' } })
-    const its = await createKeyClient(auth)
-    const stored = () => asAdmin(auth.redis, async (redis) => (await redis.keys('assertion:*')).length)
-    const before = await stored()
-    const over = []
-    for (let sent = 0; sent < 5; sent += 1) {
-      const assertion = await assertionOf(its, auth.clock.now())
-      if ((await send(limited, assertion)).status === 429) over.push(assertion)
-    }
-    assert.equal(over.length, 3)
-    assert.equal((await stored()) - before, 2)
-    assert.deepEqual(await statuses(...over.map((each) => send(limited, each))), [401, 401, 401])
-    await limited.stop()
-  })
+  for (const setting of ['RATE_TOKEN_PER_CLIENT', 'RATE_ASSERTIONS_PER_COMPANY'])
+    it(`stores nothing of a request over ${setting}`, async () => {
+      const limited = await startAuth({ beside: auth, env: { [setting]: '2/60' } })
+      const its = await createKeyClient(auth)
+      const stored = () => asAdmin(auth.redis, async (redis) => (await redis.keys('assertion:*')).length)
+      const before = await stored()
+      const over = []
+      for (let sent = 0; sent < 5; sent += 1) {
+        const assertion = await assertionOf(its, auth.clock.now())
+        if ((await send(limited, assertion)).status === 429) over.push(assertion)
+      }
+      assert.equal(over.length, 3)
+      assert.equal((await stored()) - before, 2)
+      assert.deepEqual(await statuses(...over.map((each) => send(limited, each))), [401, 401, 401])
+      await limited.stop()
+    })
 
   it('needs no read for a client that it has met, while Postgres is away', async () => {
     assert.equal((await send(auth, await assertionOf(client, auth.clock.now()))).status, 200)

@@ -5,6 +5,7 @@ import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createService } from '../../infra/admin/services.ts'
+import { assertionFields, assertionOf, createKeyClient, type KeyClient } from '../support/assertions.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { testOperator } from '../support/operator.ts'
@@ -13,6 +14,7 @@ const LIMITS = {
   RATE_TOKEN_PER_CLIENT: '5/60',
   RATE_TOKEN_REVOCATIONS_PER_CLIENT: '5/60',
   RATE_TOKEN_REVOCATIONS_PER_COMPANY: '5/60',
+  RATE_ASSERTIONS_PER_COMPANY: '5/60',
   RATE_INTROSPECTIONS_PER_SERVICE: '5/60',
   RATE_TOKEN_FAILURES_PER_ADDRESS: '5/60',
   TRUSTED_PROXIES: '127.0.0.1',
@@ -83,11 +85,6 @@ for (const store of ['with Redis', 'without Redis']) {
       redis.disconnect()
     })
 
-    it('limits each client separately', async () => {
-      for (const _ of [...SEVERAL, 6]) await auth.token(client)
-      assert.equal((await auth.token(await auth.createClient())).status, 200)
-    })
-
     it('refuses an address over its failures, only while its secret is wrong', async () => {
       const source = `198.51.100.${address}`
       for (const _ of SEVERAL) assert.equal((await wrong(source)).status, 401)
@@ -127,6 +124,22 @@ for (const store of ['with Redis', 'without Redis']) {
       }
       for (const _ of SEVERAL) assert.equal((await revoke()).status, 200)
       assertTooMany(await revoke(), 'token-revocations-company')
+    })
+
+    it('limits the assertions of a company, not counting those of a revoked client, and no other’s', async () => {
+      const send = async (one: KeyClient) => {
+        const { grant_type, scope } = tokenFields(one)
+        const fields = assertionFields(await assertionOf(one, auth.clock.now()))
+        return auth.post('/v1/oauth/token', { grant_type, scope, ...fields })
+      }
+      const beside = () => createKeyClient(auth, { vendorId: client.vendorId })
+      const revoked = await beside()
+      await auth.markRevoked(revoked)
+      assert.equal((await send(revoked)).status, 401)
+      for (const _ of SEVERAL) assert.equal((await send(await beside())).status, 200)
+      assertTooMany(await send(await beside()), 'assertions-company')
+      assert.equal((await auth.token(client)).status, 200)
+      assert.equal((await send(await createKeyClient(auth))).status, 200)
     })
 
     it('limits POST /v1/oauth/introspect by service, and its failures by address like any other', async () => {

@@ -33,7 +33,7 @@ const REASONS = new Map<string, Explanation | Explain>(
       advice: 'Correct the credentials, then wait for the time in Retry-After.',
     },
     rate_of_client: {
-      reason: 'The client sent more requests than its limit allows.',
+      reason: 'The client, or the whole company, sent more requests than its limit allows.',
       advice: 'Reuse a token until it expires, and wait for the time in Retry-After.',
     },
     rate_limited: {
