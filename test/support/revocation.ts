@@ -16,7 +16,6 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import type { TestRedis } from './servers.ts'
-import type { TcpProxy } from './tcp-proxy.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
 export const FAST: Readonly<RoundTimings> = Object.freeze({
@@ -263,7 +262,7 @@ export async function promote(server: TestRedis): Promise<void> {
 }
 
 /** The same URL, by way of the proxy. */
-export function through(url: string, { port }: TcpProxy): string {
+export function through(url: string, { port }: { port: number }): string {
   const other = new URL(url)
   other.port = String(port)
   return other.href

@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util'
 import { onPath } from '../../../infra/local/child.ts'
 import { Failure } from '../../../infra/local/failure.ts'
 import { eventually } from '../../support/eventually.ts'
+import { type Count, reportLosses, underLoad } from '../load.ts'
 import { type Client, createClient, install, makeRelease } from './installation.ts'
-import { CALLERS, type Counted, underLoad } from './load.ts'
 import { createShell, type Shell } from './shell.ts'
 
 /*
@@ -20,6 +20,7 @@ import { createShell, type Shell } from './shell.ts'
  *
  * `--restart-docker COMMAND` restarts the daemon (default: systemctl restart docker).
  */
+const CALLERS = 4
 const GONE_MS = 20_000
 const INSTANCES = ['auth-1', 'auth-2', 'api-1', 'api-2']
 const AWAY = ['auth-1', 'api-1']
@@ -85,23 +86,22 @@ async function tryAll(run: Shell, release: string, restartDocker: string): Promi
   if (status !== 200) throw new Failure(`The first read was answered with ${status}.`)
   await checkAddress(run)
   await refuse(run)
-  const results: [operation: string, most: number, counted: Counted][] = [
-    // What was on its way to them is lost.
-    ['an instance of each service is killed for 20 s', CALLERS, await underLoad(client, () => vanish(run))],
-    ['all instances are recreated one by one', 0, await underLoad(client, () => recreate(run))],
-  ]
-  for (const [operation, most, { requests, losses, seconds }] of results) {
-    const verdict = losses.length <= most ? 'ok' : 'FAILED'
-    process.stdout.write(
-      `${verdict}: ${operation}: ${losses.length} of ${requests} lost in ${seconds.toFixed()} s\n`,
-    )
-    for (const loss of losses) process.stdout.write(`  ${loss}\n`)
+  const call = async (count: Count) => {
+    const { access_token } = (await count('token', client.token)) ?? {}
+    if (access_token) await count('read', () => client.read(access_token))
   }
+  const vanished = await underLoad(CALLERS, call, () => vanish(run))
+  const recreated = await underLoad(CALLERS, call, () => recreate(run))
+  const results = [
+    // What was on its way to them is lost.
+    reportLosses('an instance of each service is killed for 20 s', CALLERS, vanished),
+    reportLosses('all instances are recreated one by one', 0, recreated),
+  ]
   const from_ms = performance.now()
   await restart(run, restartDocker, client)
   const seconds = ((performance.now() - from_ms) / 1_000).toFixed()
   process.stdout.write(`ok: Docker restarts: a token again after ${seconds} s\n`)
-  return results.every(([, most, { losses }]) => losses.length <= most)
+  return results.every((holds) => holds)
 }
 
 async function main(): Promise<boolean> {

@@ -6,12 +6,9 @@ export interface Installation {
   /** Instances as `host:port`. */
   auth: string[]
   api: string[]
-  /** An address for nginx and haproxy, or a port for nginx alone. */
   listen: string
   /** The built workspace: a folder for nginx, the `host:port` of its server for haproxy. */
   workspace: string
-  /** haproxy only: whether a request goes to another instance if its connection fails. */
-  retry?: boolean
 }
 
 const shipped = (name: string): string =>
@@ -42,14 +39,11 @@ function placed(text: string, { listen, workspace }: { listen: string; workspace
 }
 
 /** Returns the shipped haproxy.cfg, with these addresses and without TLS. */
-export function haproxyConfiguration({ auth, api, listen, workspace, retry = true }: Installation): string {
+export function haproxyConfiguration({ auth, api, listen, workspace }: Installation): string {
   const servers = (name: string, instances: string[]) =>
     instances.map((instance, i) => `  server ${name}-${i + 1} ${instance}\n`).join('')
   let text = replaced(shipped('haproxy.cfg'), /bind .*/, `bind ${listen}`)
   text = replaced(text, /(?: {2}server auth-.*\n)+/, servers('auth', auth))
   text = replaced(text, /(?: {2}server api-.*\n)+/, servers('api', api))
-  text = replaced(text, /server workspace .*/, `server workspace ${workspace}`)
-  return retry
-    ? text
-    : replaced(text, / {2}retries 2\n {2}retry-on conn-failure\n {2}option redispatch\n/, '  retries 0\n')
+  return replaced(text, /server workspace .*/, `server workspace ${workspace}`)
 }

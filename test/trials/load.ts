@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const PAUSE_MS = 50
+
+export interface Counted {
+  requests: number
+  /** What was not answered with 200, and when it was sent, in seconds from the start. */
+  losses: string[]
+  seconds: number
+}
+
+/** Sends a request and counts it. Returns the body of its answer, if there was one. */
+export type Count = <T>(
+  what: string,
+  send: () => Promise<{ status?: number | undefined; body: T }>,
+) => Promise<T | undefined>
+
+/** Has so many callers make their calls again and again while `disturb` goes on. */
+export async function underLoad(
+  callers: number,
+  call: (count: Count) => Promise<unknown>,
+  disturb: () => Promise<unknown>,
+): Promise<Counted> {
+  const counted: Counted = { requests: 0, losses: [], seconds: 0 }
+  const from_ms = performance.now()
+  const elapsed_s = () => (performance.now() - from_ms) / 1_000
+  const end = new AbortController()
+
+  const count: Count = async (what, send) => {
+    const sent = elapsed_s().toFixed(1)
+    counted.requests += 1
+    const answer = await send().catch((error: Error) => ({ status: error.name, body: undefined }))
+    if (answer.status !== 200) counted.losses.push(`${what}: ${answer.status}, sent at ${sent} s`)
+    return answer.body
+  }
+  const calling = Array.from({ length: callers }, async () => {
+    for (; !end.signal.aborted; await sleep(PAUSE_MS)) await call(count)
+  })
+  try {
+    await disturb()
+  } finally {
+    counted.seconds = elapsed_s()
+    end.abort()
+    await Promise.all(calling)
+  }
+  return counted
+}
+
+/** Prints what was lost. Returns whether that is at most `most`. */
+export function reportLosses(what: string, most: number, { requests, losses, seconds }: Counted): boolean {
+  const verdict = losses.length <= most ? 'ok' : 'FAILED'
+  process.stdout.write(
+    `${verdict}: ${what}: ${losses.length} of ${requests} lost in ${seconds.toFixed()} s\n`,
+  )
+  for (const loss of losses) process.stdout.write(`  ${loss}\n`)
+  return losses.length <= most
+}
