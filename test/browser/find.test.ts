@@ -35,12 +35,11 @@ describe('workspace: finding', () => {
   const show = (page: Page, label: string) =>
     page.getByRole('radio', { name: new RegExp(`^${label}`) }).check({ force: true })
 
-  it('finds a client by its name after /, with or without accents', async () => {
+  it('finds a client by its name, with or without accents', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
     await page.getByRole('row').nth(1).waitFor()
-    await page.keyboard.press('/')
-    await page.keyboard.type('zebra')
+    await page.getByRole('searchbox').fill('zebra')
     await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
     assert.deepEqual(await names(page), ['Zébra unused', 'Zebra crossing'])
     for (const [label, count] of Object.entries({ Active: 2, Revoked: 1, All: 3 })) {
@@ -124,16 +123,13 @@ describe('workspace: finding', () => {
     )
   })
 
-  it('names a row of the list by the client alone, and lists its scopes on focus', async () => {
+  it('names a row of the list by the client alone, and counts its scopes', async () => {
     tab = await visit({ sessionToken: token, path: `${CLIENTS}?q=crossing`, width: 1440 })
     const { page } = tab
     assert.equal(await page.getByRole('rowheader').innerText(), 'Zebra crossing')
     assert.equal(await page.getByRole('rowheader').getByRole('button').count(), 0)
-    const scopes = page.getByRole('button', { name: 'read ×1, write ×1' })
-    await scopes.focus()
-    await page.getByText('boost:write').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByText('boost:write').waitFor({ state: 'hidden' })
+    const scopes = page.getByText('read ×1, write ×1')
+    assert.match((await scopes.getAttribute('title')) ?? '', /, boost:write$/)
   })
 
   it('explains a pasted request id from Ctrl+K', async () => {

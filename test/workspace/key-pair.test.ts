@@ -8,12 +8,7 @@ import {
   verify,
 } from 'node:crypto'
 import type { JWK } from 'jose'
-import {
-  algorithmOf,
-  isPrivateKey,
-  makeKeyPair,
-  publicKeyIn,
-} from '../../apps/workspace/src/clients/key-pair.ts'
+import { algorithmOf, isPrivateKey, jsonIn, makeKeyPair } from '../../apps/workspace/src/clients/key-pair.ts'
 
 const made = {
   ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -41,8 +36,8 @@ describe('workspace: key pairs', () => {
       const annotated = { ...jwk(publicKey), kid: 'mine' }
       assert.equal(algorithmOf(pem(publicKey)), algorithm)
       assert.equal(algorithmOf(JSON.stringify(annotated, null, 2)), algorithm)
-      assert.equal(publicKeyIn(pem(publicKey)), pem(publicKey))
-      assert.deepEqual(publicKeyIn(JSON.stringify(annotated)), annotated)
+      assert.equal(jsonIn(pem(publicKey)), pem(publicKey))
+      assert.deepEqual(jsonIn(JSON.stringify(annotated)), annotated)
     })
     it(`does not take a public key for ${algorithm} for a private one`, () => {
       assert.equal(isPrivateKey(pem(publicKey)), false)

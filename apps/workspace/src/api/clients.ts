@@ -12,7 +12,6 @@ import type {
   OAuthClient,
   Refusal,
   WorkloadIssuer,
-  WorkloadIssuerKeys,
 } from './contract.ts'
 import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
 import { asMe } from './session.ts'
@@ -21,7 +20,6 @@ import { asMe } from './session.ts'
 const PAGE = '200'
 
 const CLIENTS = 'oauth-clients'
-const ISSUERS = 'workload-issuers'
 
 /** Every Active client, newest first. */
 export const useActiveClients = () =>
@@ -95,14 +93,8 @@ export const useRefusal = (requestId: string) =>
   useRead<Refusal>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
 
 /** The issuers that the company's Active clients trust, and how old their keys are. */
-export const useIssuers = () => useRead<{ issuers: WorkloadIssuer[] }>([ISSUERS], { refresh_ms: 30_000 })
-
-/** Replaces keys that were pasted. */
-export async function replaceIssuerKeys(vendorId: string, body: WorkloadIssuerKeys): Promise<void> {
-  await asMe<WorkloadIssuer>(companyPath(vendorId, [ISSUERS]), { method: 'PUT', body })
-  void reread(vendorId, 'activity')
-  await reread(vendorId, ISSUERS)
-}
+export const useIssuers = () =>
+  useRead<{ issuers: WorkloadIssuer[] }>(['workload-issuers'], { refresh_ms: 30_000 })
 
 /** What was seen of a client and its replacement. */
 export const useRotation = (clientId: string, refresh_ms = 10_000) =>

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { renameClient, useClient } from '../api/clients.ts'
+import { renameClient, useClient, useIssuers } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
@@ -14,7 +14,7 @@ import { useForm } from '../ui/form.ts'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { useSubmission } from '../ui/submit.ts'
+import { NO_ANSWER, useSubmission } from '../ui/submit.ts'
 import { ClientUsage } from './ClientUsage.tsx'
 import { nameError } from './client-name.ts'
 import { credentialName, rotationName } from './credential.tsx'
@@ -23,13 +23,14 @@ import { FailingNotice } from './Failing.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, pairOf } from './pair.ts'
+import { PLATFORMS, platformOf, type Workload } from './platforms.ts'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
 import { LastUsed, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
-import { FailingKeys, WorkloadFacts } from './WorkloadFacts.tsx'
+import { CompareToken } from './WorkloadClaims.tsx'
 
 export function ClientScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
@@ -68,7 +69,6 @@ export function ClientScreen({ clientId }: { clientId: string }) {
           <>
             {pair && <InRotation client={loaded} pair={pair} />}
             <FailingNotice client={loaded} />
-            {loaded.workload && <FailingKeys workload={loaded.workload} />}
             <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
             <ClientFacts client={loaded} />
           </>
@@ -85,12 +85,8 @@ export function ClientScreen({ clientId }: { clientId: string }) {
 /** A name is only a label: nothing that decides access changes with it. */
 function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
   const { vendorId } = useCompany()
-  const title = 'The name was not saved'
   const form = useForm<'name'>({
-    submission: useSubmission({
-      title,
-      noAnswer: { title, text: 'No answer came. It is safe to try again.' },
-    }),
+    submission: useSubmission({ title: 'The name was not saved', noAnswer: NO_ANSWER }),
     check: ({ name }) => ({ name: nameError(name) }),
     async send({ name }) {
       await renameClient(vendorId, client.clientId, name)
@@ -229,5 +225,29 @@ function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OA
         'shown once, when the client was created'
       )}
     </Fact>
+  )
+}
+
+/** Whose tokens a client sends, what is compared in them, and how old the issuer's keys are. */
+function WorkloadFacts({ workload }: { workload: Workload }) {
+  // None once no Active client trusts it.
+  const issuer = useIssuers().data?.issuers.find((each) => each.issuer === workload.issuer)
+  return (
+    <>
+      <Fact name={`Platform: ${PLATFORMS[platformOf(workload)].title}`}>
+        <CompareToken workload={workload} />
+      </Fact>
+      {issuer && (
+        <Fact name="Issuer’s keys">
+          {issuer.keysFrom === 'pasted' ? 'Pasted' : 'Fetched'} <Ago at={issuer.keysAsOf} />:{' '}
+          <code>{issuer.keyIds.join(', ')}</code>
+          {issuer.failing && (
+            <p className="text-warn">
+              {issuer.failing} A day after the last fetch, no token of this issuer is accepted.
+            </p>
+          )}
+        </Fact>
+      )}
+    </>
   )
 }

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { Page } from '../shell/Page.tsx'
@@ -14,7 +14,6 @@ import { CreateClient } from './CreateClient.tsx'
 import {
   type ClientQuery,
   findClients,
-  type Order,
   queryIn,
   refusalsKnown,
   searchFor,
@@ -139,43 +138,26 @@ interface ClientSearchProps {
 
 /** Finds clients by name or id; each filter says how many it has of them. */
 function ClientSearch({ query, counts, complete, known, onChange }: ClientSearchProps) {
-  const input = useSlash()
-  const { view, typed, order, reversed } = query
+  const { view, typed } = query
   const counted = (each: View) => {
     if (!known && (each === 'failing' || each === 'asking')) return '–'
     return `${counts[each].toLocaleString('en')}${complete || (each !== 'revoked' && each !== 'all') ? '' : '+'}`
   }
 
-  function leave(event: KeyboardEvent): void {
-    if (event.key !== 'Escape') return
-    if (typed) onChange({ typed: '' })
-    else input.current?.blur()
-  }
-
   return (
     <search className="mb-1.5 flex flex-wrap items-center gap-x-5 gap-y-2">
-      <div className="relative flex-[0_1_300px] max-desk:flex-[1_1_100%]">
-        <input
-          ref={input}
-          className="peer input min-h-[38px] pe-10 max-phone:min-h-11"
-          type="search"
-          aria-label="Search by name or client id"
-          aria-keyshortcuts="/"
-          placeholder="Search by name or id"
-          autoComplete="off"
-          spellCheck={false}
-          dir="auto"
-          value={typed}
-          onChange={(event) => onChange({ typed: event.target.value })}
-          onKeyDown={leave}
-        />
-        <span
-          className="key pointer-events-none absolute end-2.5 top-2 peer-not-placeholder-shown:hidden peer-focus:hidden [@media(hover:none)]:hidden"
-          aria-hidden="true"
-        >
-          /
-        </span>
-      </div>
+      <input
+        className="input min-h-[38px] flex-[0_1_300px] max-desk:flex-[1_1_100%] max-phone:min-h-11"
+        type="search"
+        aria-label="Search by name or client id"
+        placeholder="Search by name or id"
+        autoComplete="off"
+        spellCheck={false}
+        dir="auto"
+        value={typed}
+        onChange={(event) => onChange({ typed: event.target.value })}
+        onKeyDown={({ key }) => key === 'Escape' && onChange({ typed: '' })}
+      />
       <FilterChoice
         legend="Show"
         name="show"
@@ -185,48 +167,11 @@ function ClientSearch({ query, counts, complete, known, onChange }: ClientSearch
         ).map(({ view: each, label }) => ({ value: each, label, count: counted(each) }))}
         onChange={(next) => onChange({ view: next })}
       />
-      <label className="hidden max-[1000px]:block">
-        <span className="off-screen">Sort by</span>
-        <select
-          className="input min-h-[38px] max-phone:min-h-11"
-          value={`${reversed ? '-' : ''}${order}`}
-          onChange={({ target: { value } }) =>
-            onChange({ order: value.replace('-', '') as Order, reversed: value.startsWith('-') })
-          }
-        >
-          <option value="added">Newest first</option>
-          <option value="-added">Oldest first</option>
-          <option value="used">Last used first</option>
-          <option value="-used">Least recently used first</option>
-          <option value="expires">Expires first</option>
-          <option value="-expires">Expires last</option>
-          <option value="name">Name, A to Z</option>
-          <option value="-name">Name, Z to A</option>
-        </select>
-      </label>
       <p className="off-screen" role="status">
         {typed && `${counts[view]} found`}
       </p>
     </search>
   )
-}
-
-/** The input that the key / goes to, from anywhere on the page where it is not typed. */
-function useSlash() {
-  const input = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    const onKey = (event: globalThis.KeyboardEvent) => {
-      const target = event.target as Element | null
-      const typing = target?.closest('input:not([type="radio"]), textarea, select, [role="dialog"]')
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return
-      event.preventDefault()
-      input.current?.focus()
-      input.current?.select()
-    }
-    window.addEventListener('keydown', onKey)
-    return () => window.removeEventListener('keydown', onKey)
-  }, [])
-  return input
 }
 
 const STEPS = [

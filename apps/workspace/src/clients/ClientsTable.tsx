@@ -1,4 +1,4 @@
-import { type KeyboardEvent, memo, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { memo, type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
@@ -14,7 +14,6 @@ import type { ClientQuery, Order } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
 import { type Pair, pairOf } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
-import { clearHighlight, useHighlightedClient } from './reveal.ts'
 import { Expires, LastUsed, Status } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 
@@ -26,8 +25,6 @@ export interface ClientsTableProps {
   onChange: (part: Partial<ClientQuery>) => void
 }
 
-const MARKED_MS = 8_000
-
 /** No cell widens a column as the list changes. Each fits its longest text; names get the rest. */
 const CELLS =
   '[&_tbody_:is(th,td)]:align-middle [&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
@@ -38,12 +35,6 @@ const CELL = {
 
 export function ClientsTable({ clients, find, query, onChange }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
-  const highlighted = useHighlightedClient()
-  useEffect(() => {
-    if (!highlighted) return
-    const timer = setTimeout(clearHighlight, MARKED_MS)
-    return () => clearTimeout(timer)
-  }, [highlighted])
   const rows = clients.map((client) => {
     const successor = client.replacedBy === null ? undefined : find(client.replacedBy)
     return { client, ...pairOf(client, find), successor }
@@ -98,7 +89,6 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
               showStatus={showStatus}
               idCell={idCell}
               showExpiry={showExpiry}
-              highlighted={row.client.clientId === highlighted}
               onRevoke={setRevoking}
             />
           ))}
@@ -146,24 +136,18 @@ interface ClientRowProps extends Partial<Pair> {
   showStatus: boolean
   idCell: string
   showExpiry: boolean
-  /** Just created: marked once. */
-  highlighted: boolean
   onRevoke: (client: OAuthClient) => void
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, successor, showStatus, idCell, showExpiry, highlighted, onRevoke } = props
+  const { client, role, other, successor, showStatus, idCell, showExpiry, onRevoke } = props
   const { to } = useCompany()
   const [, navigate] = useLocation()
-  const row = useRef<HTMLTableRowElement>(null)
-  useEffect(() => {
-    if (highlighted) row.current?.scrollIntoView({ block: 'nearest' })
-  }, [highlighted])
   const href = `${to(SCREENS.clients)}/${client.clientId}`
   const revoked = client.status === 'Revoked'
   return (
-    <tr ref={row} className={highlighted ? 'row-new bg-mark-soft' : undefined}>
-      <th scope="row" className={highlighted ? 'ps-2.5 marked' : undefined}>
+    <tr>
+      <th scope="row">
         <span className="flex items-baseline gap-x-3 max-desk:flex-wrap">
           <Link
             className={`${NAME} ${NAME_ON_PHONE} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
@@ -283,39 +267,15 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   )
 }
 
-const TOOLTIP =
-  'absolute -start-2.5 top-[calc(100%+4px)] z-5 hidden rounded-md border border-line-strong bg-sheet px-3 py-2 text-[14px] shadow-raised'
-
-/** A single scope by name; several as counts, with the list on hover or focus. */
+/** A single scope by name; several as counts. */
 function ScopesInBrief({ scopes }: Pick<OAuthClient, 'scopes'>) {
-  const id = useId()
-  const [only] = scopes
-  if (scopes.length === 1) return <code className="text-[13px]">{only}</code>
   const writes = scopes.filter((scope) => SCOPE_WORDS[scope].changes).length
   const reads = scopes.length - writes
-  const leave = (event: KeyboardEvent<HTMLButtonElement>) => {
-    if (event.key === 'Escape') event.currentTarget.blur()
-  }
+  const counts = [reads > 0 && `read ×${reads}`, writes > 0 && `write ×${writes}`].filter(Boolean)
   return (
-    <span className="group relative inline-block">
-      <button
-        type="button"
-        className="peer cursor-help border-0 bg-transparent p-0 font-mono text-[13px] underline decoration-control decoration-dotted underline-offset-4"
-        aria-describedby={id}
-        onKeyDown={leave}
-      >
-        {[reads > 0 && `read ×${reads}`, writes > 0 && `write ×${writes}`].filter(Boolean).join(', ')}
-      </button>
-      <span
-        className={`${TOOLTIP} group-hover:block peer-focus:block [&>code]:block [&>code]:whitespace-nowrap`}
-        id={id}
-        role="tooltip"
-      >
-        {inOrder(scopes).map((scope) => (
-          <code key={scope}>{scope}</code>
-        ))}
-      </span>
-    </span>
+    <code className="text-[13px]" title={inOrder(scopes).join(', ')}>
+      {scopes.length === 1 ? scopes : counts.join(', ')}
+    </code>
   )
 }
 

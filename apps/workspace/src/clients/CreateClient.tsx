@@ -5,7 +5,7 @@ import { day } from '../api/time.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { ScopeName } from '../ui/DocsLink.tsx'
-import { Field, Labelled, noteClass } from '../ui/Field.tsx'
+import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { nextName } from './client-name.ts'
@@ -68,19 +68,15 @@ export function CreateClient(options: CreationOptions) {
       />
       {draft.auth === 'workload' &&
         (replaces?.workload ? (
-          <div className="grid gap-1.5">
+          <>
             <p className="font-semibold">Workload, the same as before</p>
             <WorkloadClaims workload={replaces.workload} />
-          </div>
+          </>
         ) : (
           <WorkloadFields
             draft={draft.workload}
             onChange={(workload) => change({ workload })}
-            errors={{
-              issuer: errors['workload/issuer'],
-              claims: errors['workload/claims'],
-              keys: errors['workload/keys'],
-            }}
+            errors={errors}
           />
         ))}
       <ExpiryFields
@@ -240,7 +236,7 @@ function AuthFields({ auth, onChange, error, onPaste }: AuthFieldsProps) {
 function PublicKeyField({ error, onPaste }: Pick<AuthFieldsProps, 'error' | 'onPaste'>) {
   const [emptied, setEmptied] = useState(false)
   return (
-    <Labelled
+    <CodeArea
       label="Public key"
       error={
         error ||
@@ -248,25 +244,15 @@ function PublicKeyField({ error, onPaste }: Pick<AuthFieldsProps, 'error' | 'onP
           'This is a private key. Paste the public one. Nothing was sent, and the field is empty again.')
       }
       hint="P-256, Ed25519 or RSA, as PEM or as a JWK."
-    >
-      {(control) => (
-        <textarea
-          {...control}
-          className="input font-mono text-[14px]"
-          name="publicKey"
-          rows={5}
-          autoComplete="off"
-          autoCapitalize="off"
-          spellCheck={false}
-          placeholder="-----BEGIN PUBLIC KEY-----"
-          onChange={({ currentTarget }) => {
-            onPaste()
-            setEmptied(isPrivateKey(currentTarget.value))
-            if (isPrivateKey(currentTarget.value)) currentTarget.value = ''
-          }}
-        />
-      )}
-    </Labelled>
+      name="publicKey"
+      rows={5}
+      placeholder="-----BEGIN PUBLIC KEY-----"
+      onChange={({ currentTarget }) => {
+        onPaste()
+        setEmptied(isPrivateKey(currentTarget.value))
+        if (isPrivateKey(currentTarget.value)) currentTarget.value = ''
+      }}
+    />
   )
 }
 

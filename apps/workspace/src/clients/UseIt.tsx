@@ -22,14 +22,17 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
   return (
     <section className="section" aria-labelledby="use-title">
       <h2 id="use-title">{title}</h2>
-      <p className="quiet">{workload ? NO_SECRET : <Placeholder {...client} />}</p>
+      <p className="quiet">
+        {workload ? (
+          'Whoever reads a token of the platform can use it until it expires, so print it nowhere.'
+        ) : (
+          <Placeholder {...client} />
+        )}
+      </p>
       <AccessCode access={{ baseUrl: location.origin, vendorId, clientId, credential, scopes }} />
     </section>
   )
 }
-
-const NO_SECRET =
-  'There is no secret to keep, lose or rotate. Whoever reads a token of the platform can use it until it expires, so print it nowhere.'
 
 const placeholderOf = ({ clientId, keyThumbprint }: UseItProps['client']): Access['credential'] =>
   keyThumbprint === null ? { secret: SECRET_PLACEHOLDER } : { keyFile: `${clientId}.pem`, algorithm: 'ES256' }
@@ -57,14 +60,19 @@ const TAB = [
 /** A first call, ready to paste, and the settings that every program of the documentation reads. */
 export function AccessCode({ access }: { access: Access }) {
   const { credential } = access
-  if ('workload' in credential) return <PlatformCode {...platformFile(access, credential.workload)} />
-  const codes = [
-    { name: 'curl', what: 'curl command', text: curl(access) },
-    { name: '.env', what: '.env file', text: envFile(access, credential) },
-  ]
+  const trusts = 'workload' in credential
+  const codes = trusts
+    ? [platformFile(access, credential.workload)].map((file) => ({ ...file, what: file.name }))
+    : [
+        { name: 'curl', what: 'curl command', text: curl(access) },
+        { name: '.env', what: '.env file', text: envFile(access, credential) },
+      ]
   return (
     <>
-      <Tabs.Root className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-2.5" defaultValue="curl">
+      <Tabs.Root
+        className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-2.5"
+        defaultValue={codes[0]?.name ?? ''}
+      >
         <Tabs.List
           className="flex gap-1 overflow-x-auto shadow-[inset_0_-1px_0_var(--line)] [scrollbar-width:none]"
           aria-label="Ready to use"
@@ -82,20 +90,12 @@ export function AccessCode({ access }: { access: Access }) {
         ))}
       </Tabs.Root>
       <p className="small">
-        <DocsLink to={docsOfClient(access)}>Other languages, filled in for this client</DocsLink>
+        {trusts ? (
+          <DocsLink to={DOCS.workload}>Each platform, and what its tokens must have</DocsLink>
+        ) : (
+          <DocsLink to={docsOfClient(access)}>Other languages, filled in for this client</DocsLink>
+        )}
       </p>
     </>
   )
 }
-
-const PlatformCode = ({ name, text }: { name: string; text: string }) => (
-  <div className="grid gap-1.5">
-    <p className="small">
-      <code>{name}</code>
-    </p>
-    <Code what={name} text={text} />
-    <p className="small">
-      <DocsLink to={DOCS.workload}>Each platform, and what its tokens must have</DocsLink>
-    </p>
-  </div>
-)

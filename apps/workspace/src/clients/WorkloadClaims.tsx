@@ -1,15 +1,54 @@
+import { useState } from 'react'
+import { CodeArea } from '../ui/Field.tsx'
+import { type ComparedClaim, compareToken, payloadOf } from './compare-token.ts'
 import type { Workload } from './platforms.ts'
 
-/** The issuer and the claims of a workload, as they are compared with its tokens. */
-export const WorkloadClaims = ({ workload: { issuer, claims } }: { workload: Workload }) => (
-  <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-[14px] [&_code]:wrap">
-    {Object.entries({ iss: issuer, ...claims }).map(([name, text]) => (
-      <div key={name} className="contents">
+/** What a workload's tokens must have, and where a token differs from it. */
+export const WorkloadClaims = ({ workload, token = '' }: { workload: Workload; token?: string }) => (
+  <dl
+    className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-[14px] [&_code]:wrap"
+    aria-live={token ? 'polite' : undefined}
+  >
+    {compareToken(token, workload, { audience: location.origin, now: new Date() }).map((claim) => (
+      <div key={claim.name} className="contents">
         <dt>
-          <code>{name}</code>
+          <code>{claim.name}</code>
         </dt>
-        <dd>{text ? <code>{text}</code> : <span className="quiet">not filled in yet</span>}</dd>
+        <dd>
+          {claim.expected ? <code>{claim.expected}</code> : <span className="quiet">not filled in yet</span>}{' '}
+          {claim.matches !== undefined && <Verdict claim={claim} />}
+        </dd>
       </div>
     ))}
   </dl>
 )
+
+const Verdict = ({ claim: { actual, matches } }: { claim: ComparedClaim }) =>
+  matches ? (
+    <strong className="text-good">matches</strong>
+  ) : (
+    <strong className="text-bad">
+      differs: {actual === undefined ? 'the token lacks it' : <code>{actual}</code>}
+    </strong>
+  )
+
+/** Compares a pasted token with them. The token stays in this component: the field has no name, so no form sends it. */
+export function CompareToken({ workload }: { workload: Workload }) {
+  const [token, setToken] = useState('')
+  return (
+    <>
+      <WorkloadClaims workload={workload} token={token} />
+      <details>
+        <summary className="w-fit cursor-pointer font-semibold">Compare a token</summary>
+        <CodeArea
+          label="A token of the platform"
+          hint="It is neither sent nor stored. Its signature is not checked here."
+          error={token && !payloadOf(token) && 'This is not a JWT.'}
+          rows={3}
+          value={token}
+          onChange={({ target: { value } }) => setToken(value)}
+        />
+      </details>
+    </>
+  )
+}

@@ -1,19 +1,20 @@
-import type { ReactNode } from 'react'
-import { Field, Labelled, noteClass } from '../ui/Field.tsx'
-import { CompareToken } from './CompareToken.tsx'
-import { PLATFORMS, type PlatformId, platform, type WorkloadDraft, workloadOf } from './platforms.ts'
-import { WorkloadClaims } from './WorkloadClaims.tsx'
+import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
+import type { FieldErrors } from '../ui/form.ts'
+import { PLATFORMS, type PlatformId, type WorkloadDraft, workloadOf } from './platforms.ts'
+import { CompareToken } from './WorkloadClaims.tsx'
+
+/** As the API's errors point to them. */
+export type WorkloadField = 'workload/issuer' | 'workload/claims' | 'workload/keys'
 
 interface WorkloadFieldsProps {
   draft: WorkloadDraft
   onChange: (draft: WorkloadDraft) => void
-  errors: { issuer: ReactNode; claims: ReactNode; keys: ReactNode }
+  errors: FieldErrors<WorkloadField>
 }
 
 /** Which platform a new client trusts, and which of its workloads. */
 export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps) {
-  const { issuer, issuerHint, fields } = platform(draft.platform)
-  const workload = workloadOf(draft)
+  const { issuer, issuerHint, fields } = PLATFORMS[draft.platform]
   return (
     <div className="grid gap-2.5">
       <Labelled label="Platform">
@@ -37,7 +38,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           code
           label="Issuer"
           hint={issuerHint}
-          error={errors.issuer}
+          error={errors['workload/issuer']}
           name="workload/issuer"
           autoComplete="off"
           placeholder="https://"
@@ -45,14 +46,14 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           onChange={({ target: { value } }) => onChange({ ...draft, issuer: value })}
         />
       )}
-      {fields.map(({ claim, label, hint, optional }, index) => (
+      {fields.map(({ claim, label, hint }, index) => (
         <Field
           code
           key={claim}
-          label={optional ? `${label} (optional)` : label}
+          label={label}
           hint={hint}
-          error={index === 0 && errors.claims}
-          name={index === 0 ? 'workload/claims' : undefined}
+          error={index === 0 && errors['workload/claims']}
+          name="workload/claims"
           autoComplete="off"
           value={draft.claims[claim] ?? ''}
           onChange={({ target: { value } }) =>
@@ -60,42 +61,21 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           }
         />
       ))}
-      <p className="font-semibold">Its tokens must have, character by character</p>
-      <WorkloadClaims workload={workload} />
-      <p className={noteClass(issuer && errors.issuer)} role="status">
-        {issuer && errors.issuer}
-      </p>
       {!issuer && (
-        <KeysField
+        <CodeArea
+          label="Public keys"
+          hint="Only if this service cannot reach the issuer: kubectl get --raw /openid/v1/jwks"
+          error={errors['workload/keys']}
           name="workload/keys"
-          hint="Only if this service cannot reach the issuer, such as a private cluster"
-          error={errors.keys}
+          rows={3}
+          placeholder='{"keys":[…]}'
         />
       )}
-      <CompareToken workload={workload} />
+      <p className="font-semibold">Its tokens must have, character by character</p>
+      <CompareToken workload={workloadOf(draft)} />
+      <p className={noteClass(issuer && errors['workload/issuer'])} role="status">
+        {issuer && errors['workload/issuer']}
+      </p>
     </div>
   )
 }
-
-interface KeysFieldProps {
-  name: string
-  hint?: string
-  error: ReactNode
-}
-
-export const KeysField = ({ name, hint = 'As a JSON Web Key Set', error }: KeysFieldProps) => (
-  <Labelled label="Public keys" hint={`${hint}: kubectl get --raw /openid/v1/jwks`} error={error}>
-    {(control) => (
-      <textarea
-        {...control}
-        className="input font-mono text-[14px]"
-        name={name}
-        rows={3}
-        autoComplete="off"
-        autoCapitalize="off"
-        spellCheck={false}
-        placeholder='{"keys":[…]}'
-      />
-    )}
-  </Labelled>
-)

@@ -1,50 +1,42 @@
+import { decodeJwt } from 'jose'
 import type { Workload } from './platforms.ts'
 
 export interface ComparedClaim {
   name: string
-  /** What is compared with the token. */
+  /** What the token must have, character by character. */
   expected: string
-  /** undefined: the token lacks it. */
-  actual: string | undefined
-  matches: boolean
+  /** What it has. */
+  actual?: string | undefined
+  /** undefined: there is no token. */
+  matches?: boolean
 }
 
 const LIFETIME_MAX_S = 3_600
+const LIFETIME = 'in the future, at most an hour after iat'
 
-/**
- * Compares a token with a client claim by claim, as the service would; its signature is not checked.
- * Returns undefined if it is not a JWT.
- */
+/** Returns what the service compares with a client's tokens, and what this one has. Its signature is not checked. */
 export function compareToken(
   token: string,
   { issuer, claims }: Workload,
   { audience, now }: { audience: string; now: Date },
-): ComparedClaim[] | undefined {
+): ComparedClaim[] {
+  const expected = Object.entries({ iss: issuer, ...claims, aud: audience, exp: LIFETIME })
   const payload = payloadOf(token)
-  if (!payload) return undefined
-  const { aud, exp, iat } = payload
+  if (!payload) return expected.map(([name, text]) => ({ name, expected: text }))
+  const { exp, iat } = payload
   const lives = Number(exp) - Number(iat) <= LIFETIME_MAX_S && Number(exp) * 1_000 > now.getTime()
-  const compared = (name: string, expected: string, matches = payload[name] === expected): ComparedClaim => ({
-    name,
-    expected,
-    actual: textOf(payload[name]),
-    matches,
+  return expected.map(([name, text]) => {
+    const actual = textOf(payload[name])
+    const listed = name === 'aud' && actual === JSON.stringify([audience])
+    const matches = name === 'exp' ? lives : payload[name] === text || listed
+    return { name, expected: text, actual, matches }
   })
-  return [
-    compared('iss', issuer),
-    ...Object.entries(claims).map(([name, text]) => compared(name, text)),
-    compared('aud', audience, aud === audience || textOf(aud) === JSON.stringify([audience])),
-    compared('exp', 'in the future, and at most an hour after iat', lives),
-  ]
 }
 
-function payloadOf(token: string): Record<string, unknown> | undefined {
-  const [, part, signature] = token.trim().split('.')
-  if (!part || !signature) return undefined
+/** Returns the payload of a JWT, undefined if the text is none. */
+export function payloadOf(token: string): Record<string, unknown> | undefined {
   try {
-    const bytes = atob(part.replaceAll('-', '+').replaceAll('_', '/'))
-    const payload = JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0))))
-    return typeof payload === 'object' && payload !== null ? payload : undefined
+    return decodeJwt(token.trim())
   } catch {
     return undefined
   }

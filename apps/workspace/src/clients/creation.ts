@@ -4,13 +4,14 @@ import { clientChanged, createClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { KeySet, NewClient, OAuthClient } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
-import { useForm } from '../ui/form.ts'
+import { type FieldErrors, useForm } from '../ui/form.ts'
 import { type ErrorWords, useSubmission } from '../ui/submit.ts'
 import { nameError } from './client-name.ts'
 import { type Expiry, expiresAt, lifetimeOf } from './expiry.ts'
-import { algorithmOf, isPrivateKey, makeKeyPair, publicKeyIn } from './key-pair.ts'
+import { algorithmOf, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
 import { missingField, type WorkloadDraft, workloadOf } from './platforms.ts'
 import { type Credential, setReveal } from './reveal.ts'
+import type { WorkloadField } from './WorkloadFields.tsx'
 
 export interface CreationOptions {
   onClose: () => void
@@ -66,7 +67,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
-    form.clearErrors('scopes', 'expiresAt', ...WORKLOAD_FIELDS)
+    form.clearErrors('scopes', 'expiresAt', 'workload/issuer', 'workload/claims', 'workload/keys')
   }
 
   const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
@@ -116,35 +117,10 @@ function publicKeyError(text: string): string | undefined {
   return text === '' ? 'Paste the public key.' : undefined
 }
 
-/** As the API's errors point to them. */
-const WORKLOAD_FIELDS = ['workload/issuer', 'workload/claims', 'workload/keys'] as const
-type WorkloadField = (typeof WORKLOAD_FIELDS)[number]
-
-function workloadErrors(
-  draft: WorkloadDraft,
-  keys: string,
-): { [field in WorkloadField]?: string | undefined } {
-  const missing = missingField(draft)
-  return {
-    'workload/issuer': missing === 'Issuer' ? 'Fill in the issuer.' : undefined,
-    'workload/claims': missing && missing !== 'Issuer' ? `Fill in: ${missing}.` : undefined,
-    'workload/keys': keysError(keys),
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    return Boolean(JSON.parse(text))
-  } catch {
-    return false
-  }
-}
-
-/** What is wrong with a pasted key set, if the API does not have to say it. */
-export function keysError(text: string): string | undefined {
-  if (isPrivateKey(text)) return 'There is a private key in it. Paste public keys only.'
-  return text === '' || isJson(text) ? undefined : 'Paste the key set as JSON.'
-}
+const workloadErrors = (draft: WorkloadDraft, keys: string): FieldErrors<WorkloadField> => ({
+  'workload/claims': missingField(draft) && `Fill in: ${missingField(draft)}.`,
+  'workload/keys': isPrivateKey(keys) && 'There is a private key in it. Paste public keys only.',
+})
 
 interface Input extends Draft {
   name: string
@@ -189,9 +165,9 @@ async function requestOf(input: Input): Promise<CreationRequest> {
   }
   if (auth === 'workload') {
     const workload = replaces?.workload ?? workloadOf(input.workload)
-    const keys = input.keys && { keys: JSON.parse(input.keys) as KeySet }
+    const keys = input.keys && { keys: jsonIn<KeySet>(input.keys) }
     return { body: { ...body, workload: { ...workload, ...keys } }, idempotencyKey, credential: { workload } }
   }
   const credential = { algorithm: algorithmOf(input.publicKey) }
-  return { body: { ...body, publicKey: publicKeyIn(input.publicKey) }, idempotencyKey, credential }
+  return { body: { ...body, publicKey: jsonIn<PublicKey>(input.publicKey) }, idempotencyKey, credential }
 }

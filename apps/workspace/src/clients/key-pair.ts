@@ -1,6 +1,6 @@
 import type { NewClient } from '../api/contract.ts'
 
-type PublicKey = NonNullable<NewClient['publicKey']>
+export type PublicKey = NonNullable<NewClient['publicKey']>
 
 /** The `alg` of a key's signatures (RFC 7518 §3.1, RFC 8037 §3.1). */
 export type KeyAlgorithm = 'ES256' | 'EdDSA' | 'RS256'
@@ -28,12 +28,12 @@ export async function makeKeyPair(): Promise<{ publicKey: PublicKey; privateKey:
   }
 }
 
-/** Returns a pasted public key as the API takes it: a JWK, or the text itself, which may be PEM. The API judges it. */
-export function publicKeyIn(pasted: string): PublicKey {
+/** Returns pasted keys as the API takes them: as JSON, or the text itself, which may be PEM. The API judges it. */
+export function jsonIn<Keys>(pasted: string): Keys {
   try {
     return JSON.parse(pasted)
   } catch {
-    return pasted
+    return pasted as Keys
   }
 }
 

@@ -22,31 +22,16 @@ export interface Reveal {
 }
 
 let reveal: Reveal | undefined
-let highlighted: string | undefined
 const listeners = new Set<() => void>()
 
 export const useReveal = (): Reveal | undefined => useSyncExternalStore(subscribe, () => reveal)
-
-/** The id of the client whose secret was put away last, until it has been marked where it is listed. */
-export const useHighlightedClient = (): string | undefined =>
-  useSyncExternalStore(subscribe, () => highlighted)
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-function notify(): void {
-  for (const listener of listeners) listener()
-}
-
 export function setReveal(next: Reveal | undefined): void {
-  if (!next) highlighted = reveal?.client.clientId
   reveal = next
-  notify()
-}
-
-export function clearHighlight(): void {
-  highlighted = undefined
-  notify()
+  for (const listener of listeners) listener()
 }

@@ -1,7 +1,6 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
-import type { Workload } from './platforms.ts'
-import { assertionInShell, workloadFile } from './workload-file.ts'
+import { type PlatformId, platformOf, type Workload } from './platforms.ts'
 
 /** A placeholder when the secret is no longer known; the name of the private key's file. */
 type KeptCredential = { secret: string } | { keyFile: string; algorithm: KeyAlgorithm }
@@ -73,6 +72,31 @@ ${'secret' in credential ? `INTEGRATION_CLIENT_SECRET=${credential.secret}` : `I
 INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 `
 
+interface Job {
+  workload: Workload
+  /** Whom the tokens are for. */
+  audience: string
+}
+
+/** Returns the commands that put the platform's token into ASSERTION. */
+function assertionInShell({ workload, audience }: Job): string {
+  const commands: Record<PlatformId, string> = {
+    github: `ASSERTION=$(curl -sS -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
+  "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${audience}" |
+  sed -nE 's/.*"value":"([^"]+)".*/\\1/p')`,
+    gitlab: '# The runner puts the token of id_tokens into ASSERTION',
+    kubernetes: 'ASSERTION=$(cat /var/run/secrets/integration/token)',
+    spiffe: `ASSERTION=$(spire-agent api fetch jwt -audience ${audience} | sed -nE 's/^[[:space:]]+(ey[A-Za-z0-9._-]+)$/\\1/p')`,
+    google: `ASSERTION=$(curl -sS -H 'Metadata-Flavor: Google' \\
+  'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/identity?audience=${audience}')`,
+    aws: `ASSERTION=$(aws sts get-web-identity-token --audience ${audience} \\
+  --signing-algorithm ES384 --duration-seconds 300 --query WebIdentityToken --output text)`,
+    other: `# A token of the platform whose aud is ${audience}
+ASSERTION=$(cat platform-token.jwt)`,
+  }
+  return commands[platformOf(workload)]
+}
+
 /** What proves the client's identity in a token request: the commands before it, and its fields. */
 function proofOf({ credential, ...access }: Access): { commands: string; fields: string } {
   if ('secret' in credential) return { commands: '', fields: `-d client_secret=${credential.secret}` }
@@ -116,6 +140,79 @@ curl -sS ${analyticsUrl(access)}/daily \\
 `,
 })}`
 
-/** Returns the file in which a workload's platform runs the commands. */
-export const platformFile = (access: Access, workload: Workload): { name: string; text: string } =>
-  workloadFile({ workload, audience: access.baseUrl }, curl(access))
+const indented = (text: string, spaces: number): string =>
+  text.trimEnd().replaceAll(/^(?=.)/gm, ' '.repeat(spaces))
+
+/** Returns the platform's own file with the commands of a client, or the commands where it has none. */
+export function platformFile(access: Access, workload: Workload): { name: string; text: string } {
+  const { baseUrl: audience } = access
+  const script = curl(access)
+  const { environment } = workload.claims
+  const environmentLine = (spaces: number) =>
+    environment ? `\n${' '.repeat(spaces)}environment: ${JSON.stringify(environment)}` : ''
+  switch (platformOf(workload)) {
+    case 'github':
+      return {
+        name: '.github/workflows/report.yml',
+        text: `name: Report
+on: workflow_dispatch
+permissions:
+  id-token: write
+jobs:
+  report:
+    runs-on: ubuntu-latest${environmentLine(4)}
+    steps:
+      - run: |
+${indented(script, 10)}
+`,
+      }
+    case 'gitlab':
+      return {
+        name: '.gitlab-ci.yml',
+        text: `report:${environmentLine(2)}
+  id_tokens:
+    ASSERTION:
+      aud: ${audience}
+  script:
+    - |
+${indented(script, 6)}
+`,
+      }
+    case 'kubernetes':
+      return { name: 'report.yaml', text: podFile({ workload, audience }, script) }
+    default:
+      return { name: 'curl', text: script }
+  }
+}
+
+function podFile({ workload, audience }: Job, script: string): string {
+  const [, , namespace, account] = workload.claims.sub?.split(':') ?? []
+  return `apiVersion: v1
+kind: Pod
+metadata:
+  name: report
+  namespace: ${namespace}
+spec:
+  serviceAccountName: ${account}
+  restartPolicy: Never
+  containers:
+    - name: report
+      image: curlimages/curl
+      command: [sh, -c]
+      args:
+        - |
+${indented(script, 10)}
+      volumeMounts:
+        - name: integration
+          mountPath: /var/run/secrets/integration
+          readOnly: true
+  volumes:
+    - name: integration
+      projected:
+        sources:
+          - serviceAccountToken:
+              path: token
+              audience: ${audience}
+              expirationSeconds: 600
+`
+}

@@ -1,5 +1,5 @@
 import type { Role } from '../api/contract.ts'
-import type { ErrorWords } from '../ui/submit.ts'
+import { type ErrorWords, NO_ANSWER } from '../ui/submit.ts'
 
 /** What each role may do, in the order of what it allows. */
 export const ROLES: readonly { role: Role; name: string; may: string }[] = [
@@ -25,6 +25,6 @@ export const roleWords = (role: Role) => ROLES.find((each) => each.role === role
 /** Why a change of the people failed. */
 export const PEOPLE_ERRORS: ErrorWords = {
   title: 'Nothing was changed',
-  noAnswer: { title: 'No answer came', text: 'It may or may not be done. It is safe to try again.' },
+  noAnswer: NO_ANSWER,
   404: { title: 'This person is no longer here', text: 'Close this to see the people as they are now.' },
 }

@@ -1,7 +1,4 @@
-import { useState } from 'react'
 import { useCompany } from '../api/company.ts'
-import { checkSession } from '../api/session.ts'
-import { Button } from '../ui/Button.tsx'
 import { LockIcon } from '../ui/icons.tsx'
 import { Page } from './Page.tsx'
 
@@ -26,31 +23,9 @@ export function NoAccess() {
               callback URL, analytics and activity. Ask {owner}, who owns the company, to make you an admin.
             </p>
           )}
-          <CheckAgain />
+          <p className="quiet">Then reload this page.</p>
         </div>
       </section>
     </Page>
-  )
-}
-
-function CheckAgain() {
-  const [checking, setChecking] = useState(false)
-  const [unchanged, setUnchanged] = useState(false)
-  async function check(): Promise<void> {
-    setChecking(true)
-    await checkSession()
-    // Shown only if this page still is.
-    setChecking(false)
-    setUnchanged(true)
-  }
-  return (
-    <p className="page-actions items-center">
-      <Button busy={checking} onClick={() => void check()}>
-        Check again
-      </Button>
-      <span className="quiet" role="status">
-        {unchanged && !checking && 'Nothing has changed yet.'}
-      </span>
-    </p>
   )
 }

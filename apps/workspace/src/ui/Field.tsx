@@ -57,3 +57,19 @@ export const Field = ({ label, hint, error, code, ...input }: FieldProps) => (
     )}
   </Labelled>
 )
+
+/** A labelled area for pasted code. */
+export const CodeArea = ({ label, hint, error, ...area }: ComponentProps<'textarea'> & Labelled) => (
+  <Labelled label={label} hint={hint} error={error}>
+    {(control) => (
+      <textarea
+        {...area}
+        {...control}
+        className="input font-mono text-[14px]"
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+      />
+    )}
+  </Labelled>
+)

@@ -13,6 +13,12 @@ export const UNREACHABLE: Failure = {
   text: 'Check your connection, then try again.',
 }
 
+/** Of what may be sent again. */
+export const NO_ANSWER: Failure = {
+  title: 'No answer came',
+  text: 'It may or may not be done. It is safe to try again.',
+}
+
 /** How an error is put into words. */
 export interface ErrorWords {
   /** The title of what has no words of its own. */
