@@ -149,7 +149,9 @@ function NotFound() {
   return (
     <Page title="Page not found" lede="The address may be mistyped, or the page no longer exists.">
       <p>
-        <Link href={to(SCREENS.clients)}>Go to OAuth2 Clients</Link>
+        <Link className="touch" href={to(SCREENS.clients)}>
+          Go to OAuth2 Clients
+        </Link>
       </p>
     </Page>
   )

@@ -168,7 +168,7 @@ function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
     file: <bdi className="wrap">{textIn(detail, 'file')}</bdi>,
     days: detail.quietDays === 1 ? '1 day' : `${detail.quietDays} days`,
     armedBy: <bdi>{textIn(detail.armedBy, 'name')}</bdi>,
-    armedAt: armedAt && onDay(new Date(armedAt)),
+    armedAt: armedAt && <Time at={armedAt} format={onDay} inSentence />,
   }
   return sentenceOf(entry)
     .split(/\{(\w+)\}/)

@@ -16,7 +16,7 @@ export interface RangeChoiceProps {
 const presetName = (days: Preset): string => (days === RANGE_MAX_DAYS ? '12 months' : `${days} days`)
 
 const PRESET =
-  'block rounded-sm border-line px-3.5 py-2 text-center whitespace-nowrap group-not-last:border-e max-phone:px-1'
+  'block rounded-sm border-line px-3.5 py-2 text-center whitespace-nowrap group-not-last:border-e max-phone:px-1 max-phone:py-[11px]'
 const PRESET_CHOSEN =
   'peer-checked:strong peer-checked:bg-mark peer-checked:text-mark-ink peer-checked:outlined'
 const PRESET_IN_FOCUS =

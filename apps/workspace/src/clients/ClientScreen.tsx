@@ -14,6 +14,7 @@ import { useForm } from '../ui/form.ts'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { NO_ANSWER, useSubmission } from '../ui/submit.ts'
 import { ClientUsage } from './ClientUsage.tsx'
 import { nameError } from './client-name.ts'
@@ -143,13 +144,9 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
         <bdi>{other.name}</bdi>
       </Link>
       .{' '}
-      {replacement.lastUsedAt ? (
-        <>
-          The replacement was last used <Ago at={replacement.lastUsedAt} />.
-        </>
-      ) : (
-        'The replacement has not been used yet.'
-      )}
+      {replacement.lastUsedAt
+        ? say`The replacement was last used ${<Ago at={replacement.lastUsedAt} inSentence />}.`
+        : 'The replacement has not been used yet.'}
     </Notice>
   )
 }
@@ -179,15 +176,13 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <Fact name="Last used">
           <LastUsed client={client} />
         </Fact>
-        <Fact name="Added">
-          <Moment at={client.createdAt} /> by <bdi>{client.createdBy.name}</bdi>
-        </Fact>
+        <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
         <Fact name="Scopes">
           <ul>
             {inOrder(client.scopes).map((scope) => (
               <li
                 key={scope}
-                className="flex flex-wrap gap-x-3 [&_a]:inline-block [&_a]:min-h-6 [&_code]:text-ink-3"
+                className="flex flex-wrap gap-x-3 [&_a]:touch [&_a]:inline-block [&_a]:min-h-6 [&_code]:text-ink-3"
               >
                 <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
               </li>
@@ -217,13 +212,7 @@ function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OA
   }
   return (
     <Fact name="Client secret">
-      {secretHint ? (
-        <>
-          ends in <code>…{secretHint}</code>
-        </>
-      ) : (
-        'shown once, when the client was created'
-      )}
+      {secretHint ? say`ends in ${<code>…{secretHint}</code>}` : 'shown once, when the client was created'}
     </Fact>
   )
 }
@@ -239,7 +228,7 @@ function WorkloadFacts({ workload }: { workload: Workload }) {
       </Fact>
       {issuer && (
         <Fact name="Issuer’s keys">
-          {issuer.keysFrom === 'pasted' ? 'Pasted' : 'Fetched'} <Ago at={issuer.keysAsOf} />:{' '}
+          {issuer.keysFrom === 'pasted' ? 'Pasted' : 'Fetched'} <Ago at={issuer.keysAsOf} inSentence />:{' '}
           <code>{issuer.keyIds.join(', ')}</code>
           {issuer.failing && (
             <p className="text-warn">

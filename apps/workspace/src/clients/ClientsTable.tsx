@@ -150,11 +150,12 @@ const ClientRow = memo((props: ClientRowProps) => {
       <th scope="row">
         <span className="flex items-baseline gap-x-3 max-desk:flex-wrap">
           <Link
-            className={`${NAME} ${NAME_ON_PHONE} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
+            className={`${NAME} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
             href={href}
+            aria-label={client.name}
             title={client.name}
           >
-            <bdi>{client.name}</bdi>
+            <Name name={client.name} />
           </Link>
           <Mark client={client} role={role} other={other} successor={successor} />
         </span>
@@ -220,8 +221,23 @@ const ClientRow = memo((props: ClientRowProps) => {
 
 /** On one line with what is marked; a pointer or the focus shows the whole name. */
 const NAME =
-  'min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal'
-const NAME_ON_PHONE = 'max-phone:inline-flex max-phone:min-h-11 max-phone:items-center'
+  'touch min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal'
+
+const END_CHARACTERS = 10
+
+/** A long name loses its middle, not its end, which tells one from its replacement: "Warehouse rep…s, EU 2". */
+function Name({ name }: { name: string }) {
+  const characters = [...name]
+  if (characters.length <= 2 * END_CHARACTERS) return <bdi>{name}</bdi>
+  return (
+    <bdi className="desk:flex in-focus-visible:inline">
+      <span className="desk:overflow-hidden desk:text-ellipsis desk:whitespace-pre">
+        {characters.slice(0, -END_CHARACTERS).join('')}
+      </span>
+      <span className="desk:whitespace-pre">{characters.slice(-END_CHARACTERS).join('')}</span>
+    </bdi>
+  )
+}
 
 type MarkProps = Pick<ClientRowProps, 'client' | 'successor'> & {
   [Part in keyof Pair]: Pair[Part] | undefined
@@ -257,7 +273,7 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const { to } = useCompany()
   const old = role === 'old' ? client : other
   return (
-    <Link className="flex-none text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
+    <Link className="touch flex-none text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
       {role === 'old' ? 'Being replaced' : client.lastUsedAt ? 'Taking over' : 'Replacement'}
       <span className="off-screen">
         {role === 'old' ? ' by ' : client.lastUsedAt ? ' from ' : ' of '}

@@ -156,7 +156,7 @@ function ScopeFields({ scopes, onChange, error, proof }: ScopeFieldsProps) {
                   <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
                 </span>
               </label>
-              <span className="px-1 py-2.5 text-[14px] text-ink-2 max-[461px]:ps-[34px] max-[461px]:pt-0 max-[461px]:pb-[9px]">
+              <span className="[&_a]:touch px-1 py-2.5 text-[14px] text-ink-2 max-[461px]:ps-[34px] max-[461px]:pt-0 max-[461px]:pb-[9px]">
                 <ScopeName scope={scope} />
               </span>
             </div>

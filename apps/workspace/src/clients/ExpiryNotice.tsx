@@ -4,6 +4,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { expiresSoon } from './expiry.ts'
 import { useExpired } from './Status.tsx'
 
@@ -18,13 +19,9 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
     <Notice
       tone="warn"
       title={
-        expired ? (
-          'This client has expired'
-        ) : (
-          <>
-            This client expires <Ago at={client.expiresAt} />
-          </>
-        )
+        expired
+          ? 'This client has expired'
+          : say`This client expires ${<Ago at={client.expiresAt} inSentence />}`
       }
       actions={
         !rotating && (
@@ -41,7 +38,8 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
         </>
       ) : (
         <>
-          From <Time at={client.expiresAt} /> on, its token requests are refused. The date cannot be changed.{' '}
+          From <Time at={client.expiresAt} inSentence /> on, its token requests are refused. The date cannot
+          be changed.{' '}
           {rotating ? 'Finish the rotation before then.' : 'Create a replacement and deploy it before then.'}
         </>
       )}

@@ -58,7 +58,11 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
         spellCheck={false}
         defaultValue={requestId}
       />
-      <Button type="submit" variant="primary" className="mt-7 min-h-[42px] max-phone:mt-0 max-phone:w-full">
+      <Button
+        type="submit"
+        variant="primary"
+        className="mt-7 min-h-[42px] max-phone:mt-0 max-phone:min-h-11 max-phone:w-full"
+      >
         Explain
       </Button>
     </form>

@@ -4,20 +4,20 @@ import type { OAuthClient } from '../api/contract.ts'
 import { dateOf, since } from '../api/time.ts'
 import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { causeWords } from './causes.ts'
 
 type Failing = NonNullable<OAuthClient['failing']>
 
-const Since = ({ failing }: { failing: Failing }) => {
-  const at = new Date(failing.since)
-  const text = useTimed((now) => since(at, now))
-  return <Time at={failing.since} format={() => text} />
+const Since = ({ at, inSentence = false }: { at: string; inSentence?: boolean }) => {
+  const text = useTimed((now) => since(new Date(at), now))
+  return <Time at={at} format={() => text} inSentence={inSentence} />
 }
 
 /** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */
 export const FailingMark = ({ failing }: { failing: Failing }) => (
   <span className={`${MARK} ${failing.senderKnown ? 'text-bad' : 'text-warn'}`}>
-    Failing since <Since failing={failing} />: {causeWords(failing.cause)}
+    Failing since <Since at={failing.since} />: {causeWords(failing.cause)}
   </span>
 )
 
@@ -38,27 +38,19 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
       tone={failing.senderKnown ? 'bad' : 'warn'}
       title={
         <>
-          Nothing but refusals since <Since failing={failing} />: {causeWords(failing.cause)}
-          {failing.address && (
-            <>
-              , from <code>{failing.address}</code>
-            </>
-          )}
+          Nothing but refusals since <Since at={failing.since} inSentence />: {causeWords(failing.cause)}
+          {failing.address && say`, from ${<code>{failing.address}</code>}`}
         </>
       }
     >
       <p>
-        {lastUsedAt ? (
-          <>
-            It last got a token on <Moment at={lastUsedAt} />, with <Credential client={client} />.
-          </>
-        ) : (
-          'It has never had a token.'
-        )}
+        {lastUsedAt
+          ? say`It last got a token on ${<Moment at={lastUsedAt} />}, with ${<Credential client={client} />}.`
+          : 'It has never had a token.'}
         {!failing.senderKnown &&
           ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
       </p>
-      <p className="flex flex-wrap gap-x-5 gap-y-1 [&>a]:font-semibold">
+      <p className="flex flex-wrap gap-x-5 gap-y-1 [&>a]:touch [&>a]:font-semibold">
         <a href="#requests-title">What to change</a>
         <WhatChanged from={lastUsedAt ?? client.createdAt} to={failing.since} />
       </p>
@@ -69,13 +61,7 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
 const Credential = ({ client: { keyThumbprint, secretHint, workload } }: { client: OAuthClient }) => {
   if (workload) return 'a token of its platform'
   if (keyThumbprint !== null) return 'its key'
-  return secretHint === null ? (
-    'its secret'
-  ) : (
-    <>
-      the secret <code>…{secretHint}</code>
-    </>
-  )
+  return secretHint === null ? 'its secret' : say`the secret ${<code>…{secretHint}</code>}`
 }
 
 /** Leads to everything that people did in the company between the last token and the first refusal. */

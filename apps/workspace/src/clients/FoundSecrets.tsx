@@ -9,6 +9,7 @@ import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Fact } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 
 const SHOWN_MAX = 3
@@ -58,13 +59,9 @@ function FoundItem({ client }: { client: OAuthClient }) {
         <Link className="strong" href={page}>
           <bdi>{client.name}</bdi>
         </Link>
-        , reported <Ago at={client.secretFoundAt ?? ''} />
-        {client.secretFoundSource && (
-          <>
-            {' '}
-            as found at <code className="wrap">{client.secretFoundSource}</code>
-          </>
-        )}
+        , reported <Ago at={client.secretFoundAt ?? ''} inSentence />
+        {client.secretFoundSource &&
+          say` as found at ${<code className="wrap">{client.secretFoundSource}</code>}`}
         . <UseSince client={client} />
       </div>
       <span className="flex flex-wrap gap-2">
@@ -110,10 +107,6 @@ export const FoundFact = ({ client }: { client: OAuthClient }) =>
   client.secretFoundAt && (
     <Fact name="Secret found">
       <Moment at={client.secretFoundAt} />
-      {client.secretFoundSource && (
-        <>
-          , at <code className="wrap">{client.secretFoundSource}</code>
-        </>
-      )}
+      {client.secretFoundSource && say`, at ${<code className="wrap">{client.secretFoundSource}</code>}`}
     </Fact>
   )

@@ -11,7 +11,9 @@ export function NoSuchClient({ clientId }: { clientId: string }) {
         <code className="wrap">{clientId}</code> may be mistyped, or belong to another company.
       </p>
       <p>
-        <Link href={to(SCREENS.clients)}>All clients</Link>
+        <Link className="touch" href={to(SCREENS.clients)}>
+          All clients
+        </Link>
       </p>
     </Notice>
   )

@@ -2,7 +2,7 @@ import { Fragment, type ReactNode, useState } from 'react'
 import { useRequests } from '../api/clients.ts'
 import type { ClientRequest } from '../api/contract.ts'
 import { clock, dateOf, dateTime, onDay } from '../api/time.ts'
-import { Time, TimeInSentence } from '../ui/Ago.tsx'
+import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
@@ -204,7 +204,7 @@ function Explanation({
         <p className="prose">
           <span className="strong">{withTimes(reason)}</span> {advice}
         </p>
-        <p className="with-copy">
+        <p className="with-copy [&_a]:touch">
           {code && <DocsLink to={docsOfRefusal({ route, code })}>What {code} means</DocsLink>}
           <CopyButton text={requestId} what={`request id ${requestId}`} />
         </p>
@@ -217,7 +217,7 @@ function Explanation({
 const withTimes = (sentence: string): ReactNode =>
   sentence
     .split(/at (\d{4}-\d\d-\d\dT[\d:.]+Z)/)
-    .map((part, index) => (index % 2 === 0 ? part : <TimeInSentence key={part} at={part} format={onDay} />))
+    .map((part, index) => (index % 2 === 0 ? part : <Time key={part} at={part} format={onDay} inSentence />))
 
 /** A narrow column breaks it after / and _, in place of within a word. */
 const Breakable = ({ text }: { text: string }) =>

@@ -61,17 +61,9 @@ export function RevokeClient(props: RevokeClientProps) {
 
 function LastUse({ client }: { client: OAuthClient }) {
   const { lastUsedAt, tokensIssued24h } = useClient(client.clientId).data ?? client
-  if (!lastUsedAt) return <>It has never been used.</>
-  return (
-    <>
-      It last asked for a token{' '}
-      <strong>
-        <Ago at={lastUsedAt} />
-      </strong>
-      , and was issued {tokensIssued24h === 1 ? '1 token' : `${tokensIssued24h.toLocaleString('en')} tokens`}{' '}
-      in the last 24 hours.
-    </>
-  )
+  if (!lastUsedAt) return 'It has never been used.'
+  const tokens = tokensIssued24h === 1 ? '1 token' : `${tokensIssued24h.toLocaleString('en')} tokens`
+  return say`It last asked for a token ${<Ago at={lastUsedAt} inSentence />}, and was issued ${tokens} in the last 24 hours.`
 }
 
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {

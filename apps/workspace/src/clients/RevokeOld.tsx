@@ -5,9 +5,10 @@ import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { reread } from '../api/query.ts'
 import { weekdayTime } from '../api/time.ts'
-import { Ago, Time, useNow } from '../ui/Ago.tsx'
+import { Moment, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { FailureNotice, Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { quietEnd } from './quiet.ts'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -130,13 +131,9 @@ function QuietDays({ days, onDays, since, replacementUsed, busy, onArm }: QuietD
         </Button>
       </p>
       <p id="quiet-end" className="small quiet prose">
-        {unavailable ?? (
-          <>
-            That is on <Time at={end.toISOString()} format={weekdayTime} /> at the earliest. Each use until
-            then begins the days again.
-            {!replacementUsed && ' Nothing is revoked before the replacement has been used.'}
-          </>
-        )}
+        {unavailable ??
+          say`That is on ${<Time at={end.toISOString()} format={weekdayTime} inSentence />} at the earliest. Each use until then begins the days again.`}
+        {!unavailable && !replacementUsed && ` ${POSTPONED.replacement_unused}`}
       </p>
     </>
   )
@@ -159,14 +156,9 @@ function ArmedNotice({ armed, actions }: { armed: Armed; actions: ReactNode }) {
       actions={actions}
       live
     >
-      {ahead ? (
-        <>
-          On <Time at={revokesAt} format={weekdayTime} /> (<Ago at={revokesAt} />
-          ), if it is not used until then.
-        </>
-      ) : (
-        postponed === null && 'Within a few minutes.'
-      )}{' '}
+      {ahead
+        ? say`On ${<Moment at={revokesAt} format={weekdayTime} />}, if it is not used until then.`
+        : postponed === null && 'Within a few minutes.'}{' '}
       {postponed && POSTPONED[postponed]}
     </Notice>
   )
@@ -183,7 +175,7 @@ function Refused({ old, rotation }: RevokeOldProps) {
   return (
     <>
       <p>
-        Revoked on <Time at={old.revokedAt} format={weekdayTime} /> by <bdi>{old.revokedBy?.name}</bdi>.
+        {say`Revoked on ${<Time at={old.revokedAt} format={weekdayTime} inSentence />} by ${old.revokedBy?.name}.`}
       </p>
       <p>
         {isRecent ? 'Refused since: ' : 'Refused in the last 24 hours: '}
@@ -198,9 +190,8 @@ function Refusals({ count, lastAt, addresses }: ClientRotation['refusedSinceRevo
   return (
     <>
       {count >= REFUSALS_KEPT && 'at least '}
-      {count} {count === 1 ? 'request' : 'requests'}, the last on <Time at={lastAt} format={weekdayTime} /> (
-      <Ago at={lastAt} />
-      ), from{' '}
+      {count} {count === 1 ? 'request' : 'requests'}, the last on <Moment at={lastAt} format={weekdayTime} />,
+      from{' '}
       {addresses.map((address) => (
         <code key={address} className="not-first-of-type:before:content-[',_']">
           {address}

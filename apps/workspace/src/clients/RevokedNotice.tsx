@@ -3,9 +3,10 @@ import { useRequests } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { clock, day } from '../api/time.ts'
-import { TimeInSentence } from '../ui/Ago.tsx'
+import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { isGranted } from './Requests.tsx'
 
 /** Who revoked the client, and what its requests met since. */
@@ -25,7 +26,7 @@ export function RevokedNotice({ client, revokedAt }: { client: OAuthClient; revo
       }
     >
       <p>
-        Revoked <TimeInSentence at={revokedAt} format={precise} /> by <bdi>{client.revokedBy?.name}</bdi>.
+        {say`Revoked ${<Time at={revokedAt} format={precise} inSentence />} by ${client.revokedBy?.name}.`}
       </p>
       <p>
         <SinceRevoke clientId={client.clientId} revokedAt={revokedAt} />
@@ -51,15 +52,11 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
   return (
     <>
       {accepted.length === 0 ? 'Refused everywhere since' : 'Requests since'}{' '}
-      <TimeInSentence at={begin ?? revokedAt} format={precise} />: {refused}{' '}
+      <Time at={begin ?? revokedAt} format={precise} inSentence />: {refused}{' '}
       {refused === 1 ? 'request' : 'requests'} refused, {accepted.length} accepted
       {begin ? ', as far as the log goes back.' : '.'}
-      {accepted[0] && (
-        <>
-          {' '}
-          The last was accepted <TimeInSentence at={accepted[0].at} format={precise} />.
-        </>
-      )}{' '}
+      {accepted[0] &&
+        say` The last was accepted ${<Time at={accepted[0].at} format={precise} inSentence />}.`}{' '}
       <span className="quiet">The log keeps requests for 14 days.</span>
     </>
   )

@@ -116,7 +116,7 @@ function Chain({ old, replacement }: { old: OAuthClient; replacement: OAuthClien
   )
   if (old.replaces === null && replacement.replacedBy === null) return null
   return (
-    <p className="flex flex-wrap gap-x-5">
+    <p className="flex flex-wrap gap-x-5 [&_a]:touch">
       {old.replaces && rotationOf(old.replaces, 'The rotation before')}
       {replacement.replacedBy && rotationOf(replacement.clientId, 'The rotation after')}
     </p>

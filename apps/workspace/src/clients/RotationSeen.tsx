@@ -4,7 +4,8 @@ import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { day, weekdayTime } from '../api/time.ts'
-import { Ago, Time } from '../ui/Ago.tsx'
+import { Moment, Time } from '../ui/Ago.tsx'
+import { say } from '../ui/say.tsx'
 import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
 import { inWords } from './quiet.ts'
 import { Status } from './Status.tsx'
@@ -30,23 +31,14 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
       <h2 id="seen-title">Use of {replacement ? 'both clients' : 'the client'}</h2>
       <Side title="Old" client={old} hours={histories[0]} most={most}>
         <LastUse rotation={rotation} at={seen?.lastUsedAt} /> Longest time between two uses
-        {rotation && (
-          <>
-            {' '}
-            since <Time at={rotation.seenSince} format={day} />
-          </>
-        )}
-        : {seen && seen.longestQuietHours !== null ? inWords(seen.longestQuietHours) : '–'}.
+        {rotation && say` since ${<Time at={rotation.seenSince} format={day} inSentence />}`}:{' '}
+        {seen && seen.longestQuietHours !== null ? inWords(seen.longestQuietHours) : '–'}.
       </Side>
       {replacement && (
         <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
           <LastUse rotation={rotation} at={rotation?.replacement?.lastUsedAt} />
-          {rotation?.replacement?.firstUsedAt && (
-            <>
-              {' '}
-              First used on <Time at={rotation.replacement.firstUsedAt} format={weekdayTime} />.
-            </>
-          )}
+          {rotation?.replacement?.firstUsedAt &&
+            say` First used on ${<Time at={rotation.replacement.firstUsedAt} format={weekdayTime} inSentence />}.`}
         </Side>
       )}
       {rotation && <Addresses rotation={rotation} />}
@@ -55,14 +47,8 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
 }
 
 function LastUse({ rotation, at }: { rotation: ClientRotation | undefined; at: string | null | undefined }) {
-  if (!rotation) return <>Last used: –.</>
-  if (!at) return <>Never used.</>
-  return (
-    <>
-      Last used on <Time at={at} format={weekdayTime} /> (<Ago at={at} />
-      ).
-    </>
-  )
+  if (!rotation) return 'Last used: –.'
+  return at ? say`Last used on ${<Moment at={at} format={weekdayTime} />}.` : 'Never used.'
 }
 
 interface SideProps {
@@ -79,7 +65,7 @@ function Side({ title, client, hours, most, children }: SideProps) {
   const { to } = useCompany()
   return (
     <section className="grid gap-2 not-first-of-type:mt-5" aria-label={`${title}: ${client.name}`}>
-      <h3 className="flex flex-wrap gap-x-3">
+      <h3 className="flex flex-wrap items-center gap-x-3 [&_a]:touch">
         <span>{title}</span>
         <Link href={`${to(SCREENS.clients)}/${client.clientId}`}>
           <bdi>{client.name}</bdi>

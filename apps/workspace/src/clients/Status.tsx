@@ -35,7 +35,7 @@ export const LastUsed = ({ client }: { client: Pick<OAuthClient, 'lastUsedAt'> }
   client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : <span className="quiet">Never used</span>
 
 export const Scopes = ({ scopes }: { scopes: OAuthClient['scopes'] }) => (
-  <ul className="flex flex-wrap gap-x-3 gap-y-0.5 [&_code]:text-[13px] [&_code]:whitespace-nowrap">
+  <ul className="flex flex-wrap gap-x-3 gap-y-0.5 [&_a]:touch [&_code]:text-[13px] [&_code]:whitespace-nowrap">
     {inOrder(scopes).map((scope) => (
       <li key={scope}>
         <ScopeName scope={scope} />

@@ -53,7 +53,7 @@ const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (
 )
 
 const TAB = [
-  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2',
+  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2 max-phone:min-h-11',
   'hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined',
 ].join(' ')
 
@@ -89,7 +89,7 @@ export function AccessCode({ access }: { access: Access }) {
           </Tabs.Content>
         ))}
       </Tabs.Root>
-      <p className="small">
+      <p className="small [&_a]:touch">
         {trusts ? (
           <DocsLink to={DOCS.workload}>Each platform, and what its tokens must have</DocsLink>
         ) : (

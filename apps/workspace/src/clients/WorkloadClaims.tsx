@@ -39,7 +39,7 @@ export function CompareToken({ workload }: { workload: Workload }) {
     <>
       <WorkloadClaims workload={workload} token={token} />
       <details>
-        <summary className="w-fit cursor-pointer font-semibold">Compare a token</summary>
+        <summary className="w-fit cursor-pointer font-semibold max-phone:py-[11px]">Compare a token</summary>
         <CodeArea
           label="A token of the platform"
           hint="It is neither sent nor stored. Its signature is not checked here."

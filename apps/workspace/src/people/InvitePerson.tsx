@@ -108,15 +108,7 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
           Share it only with <bdi>{invited.name}</bdi>, over a channel you trust: anyone who has it can join
           as {invited.email}.
         </li>
-        <li>
-          It works once
-          {invited.expiresAt && (
-            <>
-              , until <Moment at={invited.expiresAt} />
-            </>
-          )}
-          .
-        </li>
+        {invited.expiresAt && <li>{say`It works once, until ${<Moment at={invited.expiresAt} />}.`}</li>}
       </ul>
       <DialogFoot>
         <Button variant="primary" onClick={onClose}>

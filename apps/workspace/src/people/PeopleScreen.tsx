@@ -155,11 +155,7 @@ function PersonStatus({ person }: { person: Person }) {
     <StatusText tone="idle">
       <span>
         <span className="text-ink-2">Invited</span>
-        {expiresAt && (
-          <>
-            , expires <Ago at={expiresAt} />
-          </>
-        )}
+        {expiresAt && say`, expires ${<Ago at={expiresAt} />}`}
       </span>
     </StatusText>
   )

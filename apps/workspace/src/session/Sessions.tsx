@@ -10,6 +10,7 @@ import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { Loaded, More, Skeleton } from '../ui/Loaded.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { browserOf } from './user-agent.ts'
 
@@ -84,18 +85,8 @@ function OneSession({
         {current && <span className="rounded-md bg-mark-soft px-1.5 text-[13px]">This session</span>}
       </p>
       <p className="small quiet">
-        {address && (
-          <>
-            From <code>{address}</code>,{' '}
-          </>
-        )}
-        {current ? (
-          'in use now'
-        ) : (
-          <>
-            last used <Ago at={lastSeenAt} />
-          </>
-        )}
+        {address && say`From ${<code>{address}</code>}, `}
+        {current ? 'in use now' : say`last used ${<Ago at={lastSeenAt} inSentence />}`}
       </p>
       <p className="small quiet">
         Signed in <Moment at={createdAt} />

@@ -18,7 +18,7 @@ export interface PageProps {
   children: ReactNode
 }
 
-const CRUMB = 'crumb inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
+const CRUMB = 'crumb touch inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
 
 /** A screen: names the document, and takes the focus to its heading when one comes to it from another. */
 export function Page({ title, heading, section, back, lede, actions, wide = false, children }: PageProps) {

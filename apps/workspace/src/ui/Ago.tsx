@@ -33,40 +33,35 @@ interface TimeProps {
   /** How the text is written. */
   format?: (at: Date) => string
   by?: string
+  /** In a sentence, unlike in a table, a keyboard or a finger gets the zone too. */
+  inSentence?: boolean
 }
 
-/** A time of the company; pointing at it shows the zone, and the browser's own time. */
-export const Time = ({ at, format = dateTime, by }: TimeProps) => (
-  <time dateTime={at} title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}>
-    {format(new Date(at))}
-  </time>
-)
+const IN_SENTENCE = { tabIndex: 0, className: "focus:after:content-['_'_attr(data-zone)]" }
 
-/** A time in a sentence: a keyboard or a finger gets its zone too. */
-export const TimeInSentence = ({ at, format = dateTime }: TimeProps) => (
+/** A time of the company; pointing at it shows the zone, and the browser's own time. */
+export const Time = ({ at, format = dateTime, by, inSentence = false }: TimeProps) => (
   <time
     dateTime={at}
-    title={bothClocks(new Date(at))}
-    className="focus:after:content-['_'_attr(data-zone)]"
+    title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}
     data-zone={zone()}
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what a pointer shows, the focus does.
-    tabIndex={0}
+    {...(inSentence && IN_SENTENCE)}
   >
     {format(new Date(at))}
   </time>
 )
 
-/** "22 Nov 2026, 03:04 (3 minutes ago)", where there is room for both. */
-export const Moment = ({ at }: { at: string }) => (
+/** "22 Nov 2026, 03:04 (3 minutes ago)", in a sentence that has room for both. */
+export const Moment = ({ at, format }: Pick<TimeProps, 'at' | 'format'>) => (
   <>
-    <TimeInSentence at={at} /> (<Ago at={at} />)
+    <Time at={at} {...(format && { format })} inSentence /> (<Ago at={at} />)
   </>
 )
 
 /** "3 minutes ago"; pointing at it shows the exact time, and who did it. */
-export function Ago({ at, by }: { at: string; by?: string }) {
-  const date = new Date(at)
+export function Ago(props: Omit<TimeProps, 'format'>) {
+  const date = new Date(props.at)
   // The text, not the time: a row is drawn again when it says something else, not once a second.
   const text = useTimed((now) => relative(date, now))
-  return <Time at={at} format={() => text} {...(by && { by })} />
+  return <Time {...props} format={() => text} />
 }

@@ -15,7 +15,7 @@ const MENU =
 const MENU_SIZE =
   'max-h-(--radix-dropdown-menu-content-available-height) max-w-[min(340px,calc(100vw-44px))] min-w-52'
 const ITEM =
-  'flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:marked'
+  'flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:marked max-phone:min-h-11'
 
 export interface MenuProps {
   /** A button. */

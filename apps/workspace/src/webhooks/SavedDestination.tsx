@@ -95,7 +95,7 @@ function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, n
       )}
       {updatedAt && (
         <span className="quiet">
-          Saved <Ago at={updatedAt} />
+          Saved <Ago at={updatedAt} inSentence />
           {updatedBy && say`by ${updatedBy.name}`}
         </span>
       )}
@@ -117,7 +117,7 @@ function Outcome({ result }: { result: TestSendResult }) {
       <div>
         <p className="font-[640] text-tone">{title}</p>
         {tone !== 'good' && <p>{result.advice}</p>}
-        <p className="small flex flex-wrap gap-x-[18px]">
+        <p className="small flex flex-wrap gap-x-[18px] [&_a]:touch">
           <a href="#result-title">Details</a> <DocsLink to={DOCS.testResult}>What each result means</DocsLink>
         </p>
       </div>

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
-import { clock, day, relative } from '../api/time.ts'
-import { Ago, Time } from '../ui/Ago.tsx'
+import { clock, day } from '../api/time.ts'
+import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Code } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Loaded.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
@@ -42,7 +42,7 @@ interface TestsProps {
 }
 
 const TEST =
-  'grid min-h-10 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start'
+  'grid min-h-11 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start'
 const TEST_STATE = 'hover:not-aria-pressed:bg-sunk aria-pressed:marked'
 
 function Tests({ results, shown, onChoose }: TestsProps) {
@@ -118,7 +118,9 @@ function Certificate({ expiresAt }: { expiresAt: string | null }) {
   const tone = left_ms < 0 ? 'bad' : left_ms < SOON_MS ? 'warn' : 'good'
   return (
     <StatusText tone={tone}>
-      {left_ms < 0 ? 'Expired' : 'Valid until'} {day(date)}, {relative(date, now)}
+      <span>
+        {left_ms < 0 ? 'Expired' : 'Valid until'} <Moment at={expiresAt} format={day} />
+      </span>
     </StatusText>
   )
 }
