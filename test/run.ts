@@ -9,8 +9,8 @@ import { selectFiles, testParts } from './support/test-parts.ts'
 import { createTestRun } from './support/test-run.ts'
 
 /*
- * The tests, three parts at a time. Those that need at most Postgres and Redis are one part, of which several files run
- * at once; those of the local stack are another; those of the screens are two, each with a browser of its own.
+ * The tests, in three parts at once. Those of the screens are two, each with a stack and a browser of its own. All other
+ * files start what they need: they are one part, of which several run at once.
  *
  *   PATH …        only these files, and the files below these folders
  *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the largest
@@ -43,12 +43,13 @@ interface Result {
 }
 
 const found = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
-const { stores, screens, local } = testParts(selectFiles(found, paths, options.all))
+const selected = selectFiles(found, paths, options.all)
+const { stores, screens } = testParts(
+  selected.filter((file) => withScreens || !file.startsWith('test/browser/')),
+)
 const parts: [name: string, args: string[], files: string[]][] = [
   ['stores', ['--parallel', '--jobs', String(FILES_AT_ONCE)], stores],
-  ...(withScreens ? screens : []).map((files, i): (typeof parts)[number] => [`screens ${i + 1}`, [], files]),
-  // Last, since it is the shortest: the end of the stores' part, which waits a lot, would leave the cores idle.
-  ['local stack', [], local],
+  ...screens.map((files, i): (typeof parts)[number] => [`screens ${i + 1}`, [], files]),
 ]
 
 const testRun = createTestRun()
@@ -103,17 +104,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   })
 
 const started = performance.now()
-/** Each spends much of its time waiting, so that three keep two cores busy. */
-const PARTS_AT_ONCE = 3
-const waiting = parts.filter(([, , files]) => files.length > 0)
-
-async function runWaiting(): Promise<Result[]> {
-  const results: Result[] = []
-  for (let next = waiting.shift(); next && !interrupted; next = waiting.shift()) results.push(await run(next))
-  return results
-}
-
-const results = (await Promise.all(Array.from({ length: PARTS_AT_ONCE }, runWaiting))).flat()
+const results = await Promise.all(parts.filter(([, , files]) => files.length > 0).map(run))
 await interrupted
 const left = await testRun.end()
 if (left.length > 0) results.push({ passed: 0, failed: 1, report: `  left running: ${left.join(', ')}\n` })

@@ -32,10 +32,10 @@ describe('the files that a run of the tests is named', () => {
 
 describe('the parts of a run of the tests', () => {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
-  const { stores, screens, local } = testParts(files)
+  const { stores, screens } = testParts(files)
 
   it('have each file once', () => {
-    assert.deepEqual([...stores, ...screens.flat(), ...local].sort(), files)
+    assert.deepEqual([...stores, ...screens.flat()].sort(), files)
   })
 
   it('measure how a page loads before other screens have added data', () => {

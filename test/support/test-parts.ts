@@ -21,8 +21,14 @@ const FIRST = [
   'api/',
 ]
 
-/** They use the stack of the local part. A worker of the stores' part would end it with the first of them. */
-const WITH_STACK = ['shared/package.all', 'workspace/snippets.all']
+/** They share a stack. A worker of the stores' part would end it with the first of them. */
+const WITH_STACK = [
+  'browser/',
+  'local/cors',
+  'local/published-types/',
+  'shared/package.all',
+  'workspace/snippets.all',
+]
 
 /**
  * Returns the files with these paths, or below them, and all if none is named. A folder stands for its files named
@@ -42,29 +48,28 @@ export function selectFiles(files: readonly string[], paths: readonly string[], 
 }
 
 export interface TestParts {
-  /** These need at most Postgres and Redis: several run at once. */
+  /** Each file starts what it needs besides Postgres: several run at once. */
   stores: string[]
-  /** Each list has a stack and a browser of its own. */
+  /** Each list has a stack of its own, and a browser if it has screens. */
   screens: string[][]
-  local: string[]
 }
 
 /** Returns each file in the part that runs it, in the order in which they start. */
 export function testParts(files: readonly string[]): TestParts {
   const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))
-  const local = ['local/', ...WITH_STACK].flatMap(below)
-  const browser = below('browser/')
-  const stores = files.filter((file) => !local.includes(file) && !browser.includes(file))
+  const onStack = WITH_STACK.flatMap(below)
+  const stores = files.filter((file) => !onStack.includes(file))
   const first = FIRST.flatMap(below).filter((file) => stores.includes(file))
-  return { stores: [...new Set([...first, ...stores])], screens: evenly(browser), local }
+  const screenParts = below('browser/').length > 0 ? SCREEN_PARTS : 1
+  return { stores: [...new Set([...first, ...stores])], screens: evenly(onStack, screenParts) }
 }
 
 /** The largest file first, each to the part that has the least so far: what a file takes grows with its size. */
-function evenly(browser: readonly string[]): string[][] {
-  const sizes = new Map(browser.map((file) => [file, statSync(join(ROOT, file)).size]))
+function evenly(onStack: readonly string[], count: number): string[][] {
+  const sizes = new Map(onStack.map((file) => [file, statSync(join(ROOT, file)).size]))
   const sizeOf = (file: string) => sizes.get(file) as number
-  const parts = Array.from({ length: SCREEN_PARTS }, () => ({ size: 0, files: [] as string[] }))
-  for (const file of [...browser].sort((a, b) => sizeOf(b) - sizeOf(a))) {
+  const parts = Array.from({ length: count }, () => ({ size: 0, files: [] as string[] }))
+  for (const file of [...onStack].sort((a, b) => sizeOf(b) - sizeOf(a))) {
     const least = parts.reduce((a, b) => (b.size < a.size ? b : a))
     least.files.push(file)
     least.size += sizeOf(file)
