@@ -114,7 +114,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 key={command.key}
                 id={id + command.key}
                 role="option"
-                className="flex min-h-[38px] cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 aria-selected:marked max-phone:py-[11px] [&>bdi]:min-w-0"
+                className="flex cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 aria-selected:marked max-phone:py-[11px] [&>bdi]:min-w-0"
                 aria-selected={command === current}
                 // A browser also says so when the list moves under a pointer that rests.
                 onMouseMove={({ movementX, movementY }) => {
