@@ -251,6 +251,15 @@ export function describeVerifiers(language: Language): void {
           assert.match(await live(), /503/)
         })
 
+      for (const status of [301, 302, 303, 307, 308])
+        it(`follows no redirect with status ${status}, not even to a good page`, async () => {
+          pages.answer = (response) => {
+            pages.answer = undefined
+            response.writeHead(status, { location: pages.url.replace('127.0.0.1', 'localhost') }).end()
+          }
+          assert.match(await poll(), /^refused: /)
+        })
+
       it('decides for ten seconds, and a later one that was held back decides no longer', async () => {
         const iat = now_s()
         pages.page.claims.iat = iat
