@@ -134,6 +134,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     'a value of 256 characters': [{ sub: 'a'.repeat(256) }, '/workload/claims/sub'],
     'a line end': [{ sub: 'a\n' }, '/workload/claims/sub'],
     'a character that turns the text around': [{ sub: 'a\u202Eb' }, '/workload/claims/sub'],
+    'a name that a reader of objects may drop': [JSON.parse('{"sub":"a","__proto__":"b"}')],
     'a number': [{ sub: 'a', run: 1 }, '/workload/claims/run'],
     'a list of values': [{ sub: ['a'] }, '/workload/claims/sub'],
     null: [{ sub: null }, '/workload/claims/sub'],
@@ -232,8 +233,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     assertInvalid(created[refused] as (typeof created)[0], '/workload/issuer')
     const known = refused === 0 ? 1 : 0
     assert.equal((await create(at(known))).status, 201, 'one that it trusts already')
-    const clients = created.filter(({ json }) => json.workload?.issuer === `https://${known}.example`)
-    assert.equal(clients.length, 1)
   })
 
   describe('and GET, PUT /v1/vendor/{vendor_id}/workload-issuers', () => {
