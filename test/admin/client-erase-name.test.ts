@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { runAdmin } from '../support/admin.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 import { everything, holding } from '../support/everything.ts'
 
 describe('admin client erase-name', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   it('leaves no name that the client had anywhere, but its later ones and everything else', async () => {
     const { vendorId } = await api.createCompany()

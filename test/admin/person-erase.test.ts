@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import knex from 'knex'
 import { erasePerson } from '../../infra/admin/persons.ts'
 import { runAdmin } from '../support/admin.ts'
-import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { everything, holding } from '../support/everything.ts'
 import { testOperator } from '../support/operator.ts'
 
@@ -11,19 +11,17 @@ const ADDRESS = 'kim@unmistakable.example'
 const PASSWORD = 'the first long password of a person'
 
 describe('admin person', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
   let kimId: string
   let kimToken: string
 
   before(async () => {
-    api = await startApi()
     vendorId = (await api.createCompany()).vendorId
     owner = await api.createPerson({ vendorId, role: 'owner' })
     await leaveTraces()
   })
-  after(() => api.stop())
 
   const admin = (...args: string[]) =>
     runAdmin(args, { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') } })

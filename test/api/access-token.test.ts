@@ -5,7 +5,7 @@ import { exportSPKI, importJWK } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { type ApiResponse, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
+import { type ApiResponse, sharedApi, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
@@ -13,15 +13,13 @@ import { connectedRedis } from '../support/redis.ts'
 const METADATA = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
 
 describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let clientId: string
   before(async () => {
-    api = await startApi()
     ;({ vendorId } = await api.createCompany())
     ;({ clientId } = await api.createClient({ vendorId }))
   })
-  after(() => api.stop())
 
   const path = () => `/v1/analytics/${vendorId}/daily`
   const signed = (options?: TokenOptions) => api.issuer.token({ clientId, vendorId }, options)

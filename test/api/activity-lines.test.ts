@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { type LoggedEntry, record } from '#shared/accounts/activity.ts'
 import { createPostgres, type Database, type Queryable } from '#shared/stores/postgres.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 
 describe('the activity in the log', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   before(async () => {
-    api = await startApi()
     vendorId = (await api.createCompany()).vendorId
   })
-  after(() => api.stop())
 
   it('has a line for each entry, with everything but free text', async () => {
     const owner = await api.createPerson({ vendorId })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
@@ -46,17 +46,13 @@ function withFactor(factor: bigint): string {
 }
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
   })
-  after(() => api.stop())
 
   const create = (body: object, key?: string) =>
     api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {

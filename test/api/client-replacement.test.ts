@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 describe('a client that replaces another', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
   let old: string
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
     ;({ clientId: old } = await api.createClient({ vendorId }))
   })
-  after(() => api.stop())
 
   const call = (method: string, path: string, more: object = {}) =>
     api.request(method, `/v1/vendor/${vendorId}/${path}`, { token: owner.sessionToken, ...more })

@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, startApi } from '../support/api.ts'
 
 describe('the workspace of a company', () => {
-  let api: TestApi
+  const api = sharedApi()
   let [vendorId, other] = ['', '']
   let owner: Person
   let otherOwner: Person
   before(async () => {
-    api = await startApi()
     vendorId = (await api.createCompany()).vendorId
     other = (await api.createCompany()).vendorId
     owner = await api.createPerson({ vendorId, role: 'owner' })
     otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })
   })
-  after(() => api.stop())
 
   it('takes two connections at most, so slow statements of one leave the others theirs', async () => {
     const lock = await api.db.transaction()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { type ApiResponse, freshApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -7,12 +7,10 @@ const REVISIONS = '%from analytics_revisions where vendor_id = any%'
 const DAYS = '%from analytics_daily where vendor_id = $1 and date between%'
 
 describe('a daily read, which asks for the revision before the token is allowed', () => {
-  let api: TestApi
+  const api = freshApi({ env: { RATE_API_PER_CLIENT: '1/60' } })
   beforeEach(async () => {
-    api = await startApi({ env: { RATE_API_PER_CLIENT: '1/60' } })
     await api.db.raw('create extension pg_stat_statements')
   })
-  afterEach(() => api.stop())
 
   async function reader() {
     const { vendorId } = await api.createCompany()

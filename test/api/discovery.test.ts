@@ -8,18 +8,14 @@ import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import type { Operation, Parameter } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { answerOf, exampleIn, parameterOf } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
 
 /** Tools that resolve every reference at once take seconds for 300 KB. */
 const DOCUMENT_MAX_BYTES = 134_000
 
 describe('discovery', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   describe('GET /.well-known/oauth-protected-resource (RFC 9728)', () => {
     it('names the resource, who issues its tokens, and the scopes', async () => {

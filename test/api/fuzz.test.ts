@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, type TestApi } from '../support/api.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
 /** Each run of the tests tries others; `FC_RUNS=1000 npx mocha test/api/fuzz.test.ts` tries more at once. */
@@ -8,26 +8,24 @@ const RUNS = Number(process.env.FC_RUNS ?? (EVERYTHING ? 100 : 40))
 
 /** No input, whatever it is, makes the API fail: every answer is a wanted one or a problem that says what is wrong. */
 describe('any input', () => {
-  let api: TestApi
+  const api = sharedApi({
+    env: {
+      RATE_API_PER_CLIENT: '1000000/60',
+      RATE_SIGN_IN_PER_ACCOUNT: '1000000/60',
+      RATE_SIGN_IN_PER_ADDRESS: '1000000/60',
+      RATE_API_PER_SESSION: '1000000/60',
+      RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '1000000/60',
+    },
+  })
   let vendorId: string
   let owner: Person
   let accessToken: string
   before(async () => {
-    api = await startApi({
-      env: {
-        RATE_API_PER_CLIENT: '1000000/60',
-        RATE_SIGN_IN_PER_ACCOUNT: '1000000/60',
-        RATE_SIGN_IN_PER_ADDRESS: '1000000/60',
-        RATE_API_PER_SESSION: '1000000/60',
-        RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '1000000/60',
-      },
-    })
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
     const { clientId } = await api.createClient({ vendorId })
     accessToken = await api.issuer.token({ clientId, vendorId })
   })
-  after(() => api.stop())
 
   const anyText = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 200 }),

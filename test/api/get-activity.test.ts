@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { record } from '#shared/accounts/activity.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 describe('GET /v1/vendor/{vendor_id}/activity', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
   })
-  after(() => api.stop())
 
   const list = (search = '') =>
     api.request('GET', `/v1/vendor/${vendorId}/activity${search}`, { token: owner.sessionToken })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { type ApiResponse, sharedApi, startApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const METRICS = {
@@ -16,11 +16,7 @@ const NULLS = Object.fromEntries(Object.keys(ZEROS).map((metric) => [metric, nul
 type Day = { date: string; status: string } & Record<string, unknown>
 
 describe('GET /v1/analytics/{vendor_id}/daily', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   /** A company that reads its own figures. */
   async function company(timezone = 'Europe/Berlin', currency = 'EUR') {

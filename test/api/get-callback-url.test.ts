@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('GET /v1/vendor/{vendor_id}/callback-url', () => {
-  let api: TestApi
+  const api = sharedApi({
+    outside: { resolve: async () => ({ addresses: [], complete: true, failure: 'not_found' }) },
+  })
   let vendorId: string
   let owner: Person
   before(async () => {
-    api = await startApi({
-      outside: { resolve: async () => ({ addresses: [], complete: true, failure: 'not_found' }) },
-    })
     vendorId = (await api.createCompany()).vendorId
     owner = await api.createPerson({ vendorId })
   })
-  after(() => api.stop())
   const get = (token?: string, id = vendorId) =>
     api.request('GET', `/v1/vendor/${id}/callback-url`, token === undefined ? {} : { token })
 

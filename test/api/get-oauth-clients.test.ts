@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { anotherUsage } from '../support/client-usage.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
   })
-  after(() => api.stop())
 
   const list = (search = '', company = vendorId) =>
     api.request('GET', `/v1/vendor/${company}/oauth-clients${search}`, { token: owner.sessionToken })
@@ -226,15 +222,13 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
 })
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let token: string
   before(async () => {
-    api = await startApi()
     ;({ vendorId } = await api.createCompany())
     token = (await api.createPerson({ vendorId })).sessionToken
   })
-  after(() => api.stop())
 
   it('answers one client, just as the list does', async () => {
     const { clientId } = await api.createClient({ vendorId })

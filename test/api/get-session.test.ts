@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('GET /v1/session', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   it('answers who is signed in, and for how long still', async () => {
     const { vendorId } = await api.createCompany()

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 describe('GET /v1/sessions', () => {
-  let api: TestApi
+  const api = sharedApi({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
   let person: Person
-  before(async () => {
-    api = await startApi({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
-  })
   beforeEach(async () => {
     person = await api.createPerson()
   })
-  after(() => api.stop())
 
   const list = (search = '', token = person.sessionToken) =>
     api.request('GET', `/v1/sessions${search}`, { token })
@@ -100,11 +96,7 @@ describe('GET /v1/sessions', () => {
 })
 
 describe('DELETE /v1/sessions/{session_id}', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   const end = (id: string, token: string) => api.request('DELETE', `/v1/sessions/${id}`, { token })
   const isLive = async (token: string) => (await api.request('GET', '/v1/session', { token })).status === 200

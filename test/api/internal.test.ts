@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 
 describe('a request that fails for a reason of ours', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   it('answers 500 with a request id, and leaves message and statement to the log', async () => {
     const { vendorId } = await api.createCompany()

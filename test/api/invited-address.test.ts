@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
-import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const OTHER_PASSWORD = 'wrong donkey capacitor nail'
 
 /** An invitation proves nothing about an address: whoever invites it can open the link. */
 describe('an address that two companies invite', () => {
-  let api: TestApi
+  const api = sharedApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '10000/60' } })
   let acme: { vendorId: string; owner: Person }
   let globex: { vendorId: string; owner: Person }
   let email: string
-  before(async () => {
-    api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '10000/60' } })
-  })
   beforeEach(async () => {
     acme = await company()
     globex = await company()
     email = `${crypto.randomUUID()}@people.example`
   })
-  after(() => api.stop())
 
   async function company() {
     const { vendorId } = await api.createCompany()

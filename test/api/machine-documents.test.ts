@@ -4,7 +4,7 @@ import { PROBLEMS } from '#shared/problems/problems.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 const LINK = /\]\(([^()\s]+)\)/g
@@ -35,14 +35,13 @@ const codeOf = (html: string) =>
   )
 
 describe('documents for machines', () => {
-  let api: TestApi
+  const api = sharedApi()
   let index: string
   /** Markdown pages by their paths. */
   const pages = new Map<string, string>()
   const htmlPathOf = (path: string) => path.replace(/(?:\/index)?\.md$/, '')
 
   before(async () => {
-    api = await startApi()
     index = (await api.request('GET', '/llms.txt')).text
     for (const url of linksOf(index).filter((url) => url.endsWith('.md'))) {
       const path = url.slice(API_RESOURCE.length)
@@ -52,7 +51,6 @@ describe('documents for machines', () => {
       pages.set(path, text)
     }
   })
-  after(() => api.stop())
 
   describe('GET /llms.txt', () => {
     it('begins with a title and a summary, and lists every page of the navigation once', async () => {

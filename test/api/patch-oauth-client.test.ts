@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
   let clientId: string
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
     ;({ clientId } = await api.createClient({ vendorId, name: 'Before' }))
   })
-  after(() => api.stop())
 
   const rename = (body: unknown, id = clientId) =>
     api.request('PATCH', `/v1/vendor/${vendorId}/oauth-clients/${id}`, { token: owner.sessionToken, body })

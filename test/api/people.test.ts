@@ -1,25 +1,21 @@
 import assert from 'node:assert/strict'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import { resetPassword } from '#shared/accounts/people.ts'
-import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('/v1/vendor/{vendor_id}/people', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
   let admin: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
     admin = await api.createPerson({ vendorId, role: 'admin' })
   })
-  after(() => api.stop())
 
   const call = (method: string, path = '', body?: unknown, { sessionToken: token }: Person = owner) =>
     api.request(method, `/v1/vendor/${vendorId}/people${path}`, {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { type ApiResponse, sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -17,15 +17,13 @@ const FILLED_MS = 2_000
 
 for (const store of ['with Redis', 'without Redis']) {
   describe(`the limit of events at POST /v1/analytics/{vendor_id}/events, ${store}`, () => {
-    let api: TestApi
+    const api = sharedApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
     let company: Sender
     let { click }: Events = {} as Events
     before(async () => {
-      api = await startApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
       if (store === 'without Redis') await api.redis.stop('SIGKILL')
       ;({ click } = eventsOf(api))
     })
-    after(() => api.stop())
     beforeEach(async () => {
       company = await createSender(api)
     })
@@ -103,13 +101,11 @@ async function begin(sender: Sender, api: TestApi) {
 }
 
 describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
-  let api: TestApi
+  const api = sharedApi()
   let { click }: Events = {} as Events
-  before(async () => {
-    api = await startApi()
+  before(() => {
     ;({ click } = eventsOf(api))
   })
-  after(() => api.stop())
 
   it('delays only calls of the slow sender’s company, and not for long', async () => {
     const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])

@@ -6,7 +6,7 @@ import { hasSecretChecksum, newClientSecret } from '#shared/oauth/new-ids.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { atEvenSteps } from '../../apps/api/found-secrets/even-steps.ts'
 import { sourceOf } from '../../apps/api/found-secrets/source.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, startApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -17,18 +17,14 @@ const PATH = '/v1/found-secrets'
 const OF_ITS_OWN = ['date', 'x-request-id', 'ratelimit', 'connection', 'keep-alive']
 
 describe('POST /v1/found-secrets', () => {
-  let api: TestApi
+  const api = sharedApi({ env: { RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' } })
   let vendorId: string
   let owner: Person
-  before(async () => {
-    api = await startApi({ env: { RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' } })
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
     api.logLines.length = 0
   })
-  after(() => api.stop())
 
   const report = (body: unknown) => api.request('POST', PATH, { body })
   const read = async (clientId: string, { company = vendorId, person = owner } = {}) =>

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, startApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
   })
-  after(() => api.stop())
 
   const create = (body: unknown = VALID, { key, person = owner }: { key?: string; person?: Person } = {}) =>
     api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {

@@ -2,15 +2,11 @@ import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
 import { hashPassword, unusableHash } from '#shared/accounts/passwords.ts'
 import { resetPassword } from '#shared/accounts/people.ts'
-import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 describe('POST /v1/session', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   const signIn = (email: unknown, password: unknown = TEST_PASSWORD) =>
     api.request('POST', '/v1/session', { body: { email, password } })

@@ -3,18 +3,14 @@ import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 
 const MAIN = join(import.meta.dirname, '../../apps/api/main.ts')
 
 describe('the process of the resource API', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   const environment = (port: number) => ({
     PATH: process.env.PATH,

@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict'
 import { isCommonPassword } from '#shared/accounts/common-passwords.ts'
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
-import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
 
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 
 describe('PUT /v1/session/password', () => {
-  let api: TestApi
+  const api = sharedApi()
   let person: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     const { vendorId } = await api.createCompany({ name: 'Acme Outfitters' })
     person = await api.createPerson({ vendorId })
   })
-  after(() => api.stop())
 
   const change = (newPassword: unknown, currentPassword: unknown = TEST_PASSWORD, at = api) =>
     at.request('PUT', '/v1/session/password', {

@@ -4,23 +4,21 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { gzipSync } from 'node:zlib'
-import { type ApiRequest, startApi, type TestApi } from '../support/api.ts'
+import { type ApiRequest, sharedApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = JSON.stringify({ name: 'Warehouse', scopes: ['analytics:read'] })
 
 describe('a JSON body', () => {
-  let api: TestApi
+  const api = sharedApi()
   let path: string
   let token: string
   before(async () => {
-    api = await startApi()
     const { vendorId } = await api.createCompany()
     path = `/v1/vendor/${vendorId}/oauth-clients`
     token = (await api.createPerson({ vendorId })).sessionToken
   })
-  after(() => api.stop())
 
   const send = (body: BodyInit | undefined, headers: Record<string, string> = {}) =>
     fetch(`${api.url}${path}`, {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const ROUTES = [
@@ -18,15 +18,13 @@ const ROUTES = [
 ] as const
 
 describe('who may act for a company', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let other: string
   before(async () => {
-    api = await startApi()
     ;({ vendorId } = await api.createCompany())
     ;({ vendorId: other } = await api.createCompany())
   })
-  after(() => api.stop())
 
   const call = (method: string, route: string, person?: Person, company = vendorId) =>
     api.request(method, `/v1/vendor/${company}/${route}`, person ? { token: person.sessionToken } : {})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('what the logs of the resource API hold', () => {
@@ -70,11 +70,7 @@ describe('an answer to a request that failed unforeseen', () => {
 })
 
 describe('the database role of the resource API', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   for (const [what, sql] of [
     ['read signing keys', 'select * from signing_keys'],

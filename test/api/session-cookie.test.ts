@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ApiResponse, type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type ApiResponse, type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { endedSessions } from '../support/session-events.ts'
 
@@ -9,13 +9,10 @@ const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict'
 const cookieOf = (response: ApiResponse): string => response.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
 
 describe('a session in a cookie', () => {
-  let api: TestApi
+  const api = sharedApi()
   let person: Person
   let cookie: string
   let clients: string
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     api.logLines.length = 0
     const { vendorId } = await api.createCompany()
@@ -23,7 +20,6 @@ describe('a session in a cookie', () => {
     cookie = `__Host-session=${person.sessionToken}`
     clients = `/v1/vendor/${vendorId}/oauth-clients`
   })
-  after(() => api.stop())
 
   const signIn = (headers: Record<string, string> = OWN, more: object = { cookie: true }, at = api) =>
     at.request('POST', '/v1/session', {

@@ -1,21 +1,17 @@
 import assert from 'node:assert/strict'
 import { saveMembership } from '#shared/accounts/people.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { endedSessions } from '../support/session-events.ts'
 
 describe('the log of sessions', () => {
-  let api: TestApi
+  const api = sharedApi()
   let person: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     const { vendorId } = await api.createCompany()
     person = await api.createPerson({ vendorId, role: 'owner' })
     api.logLines.length = 0
   })
-  after(() => api.stop())
 
   const events = () =>
     api.logLines

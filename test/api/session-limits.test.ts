@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPasswordWork } from '../../apps/api/sessions/password-check.ts'
 import { replacePassword } from '../../infra/admin/people.ts'
-import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import {
+  type ApiResponse,
+  freshApi,
+  sharedApi,
+  startApi,
+  TEST_PASSWORD,
+  type TestApi,
+} from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -11,13 +18,9 @@ import { connectedRedis } from '../support/redis.ts'
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
 describe('the limit of attempts on one account', () => {
-  let api: TestApi
-  beforeEach(async () => {
-    api = await startApi({
-      env: { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', TRUSTED_PROXIES: '127.0.0.1' },
-    })
+  const api = freshApi({
+    env: { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', TRUSTED_PROXIES: '127.0.0.1' },
   })
-  afterEach(() => api.stop())
 
   const signIn = async (email: string, password: string, address: string) =>
     (await api.request('POST', '/v1/session', { body: { email, password }, headers: from(address) })).status
@@ -130,11 +133,7 @@ describe('the limit of attempts on one account', () => {
 })
 
 describe('the limits of an IPv6 network', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' } })
-  })
-  after(() => api.stop())
+  const api = sharedApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' } })
 
   it('limits an IPv6 /64, twice as much its /56 and four times its /48', async () => {
     const attempts = async (...addresses: string[]) => {

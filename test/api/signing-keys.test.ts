@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { listen } from '#shared/process/http-server.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { freshApi, startApi } from '../support/api.ts'
 import { createTestClock, type TestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts'
@@ -12,15 +12,13 @@ import { assertProblem } from '../support/problem.ts'
 const HOUR_MS = 3_600_000
 
 describe('the signing keys of the authorization server', () => {
-  let api: TestApi
+  const api = freshApi()
   let vendorId: string
   let clientId: string
   beforeEach(async () => {
-    api = await startApi()
     ;({ vendorId } = await api.createCompany())
     ;({ clientId } = await api.createClient({ vendorId }))
   })
-  afterEach(() => api.stop())
 
   const read = async (key?: TestKey, header?: Record<string, unknown>) => {
     const token = await api.issuer.token(

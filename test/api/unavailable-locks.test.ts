@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('when somebody else holds a lock on a table', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let sessionToken: string
   let clientId: string
   let lock: Knex.Transaction
   before(async () => {
-    api = await startApi()
     ;({ vendorId } = await api.createCompany())
     ;({ sessionToken } = await api.createPerson({ vendorId }))
     ;({ clientId } = await api.createClient({ vendorId }))
     assert.equal((await read()).status, 200)
   })
   afterEach(() => lock.rollback())
-  after(() => api.stop())
 
   const read = async () => {
     const token = await api.issuer.token({ clientId, vendorId })

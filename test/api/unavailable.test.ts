@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict'
-import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { freshApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 describe('when a store is gone', () => {
-  let api: TestApi
+  const api = freshApi()
   let vendorId: string
   let sessionToken: string
   let accessToken: string
   let clientId: string
   beforeEach(async () => {
-    api = await startApi()
     ;({ vendorId } = await api.createCompany())
     ;({ sessionToken } = await api.createPerson({ vendorId }))
     ;({ clientId } = await api.createClient({ vendorId }))
     accessToken = await api.issuer.token({ clientId, vendorId })
   })
-  afterEach(() => api.stop())
 
   const read = () => api.request('GET', `/v1/analytics/${vendorId}/daily`, { token: accessToken })
   const everything = () => {

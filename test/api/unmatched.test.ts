@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('paths and methods that nothing serves', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   for (const path of [
     '/',

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 
 describe('bytes that are no HTTP request', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
 
   async function exchange(bytes: string): Promise<string> {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')

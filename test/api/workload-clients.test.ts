@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import type { JWK } from 'jose'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { type Person, sharedApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const ISSUER = 'https://kubernetes.default.svc.cluster.local'
@@ -20,17 +20,13 @@ const keySet = (...keys: object[]) => ({ keys })
 const KEYS = keySet({ ...rsa, kid: 'k1', use: 'sig', alg: 'RS256' })
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
-  let api: TestApi
+  const api = sharedApi()
   let vendorId: string
   let owner: Person
-  before(async () => {
-    api = await startApi()
-  })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
     owner = await api.createPerson({ vendorId })
   })
-  after(() => api.stop())
 
   const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
   const create = (workload: unknown, more: object = {}, headers: Record<string, string> = {}) =>

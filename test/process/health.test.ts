@@ -10,7 +10,7 @@ import { createLease } from '#shared/revocation/lease.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
@@ -24,11 +24,7 @@ import { createTestRedis, type TestDatabase, type TestRedis } from '../support/s
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
 describe('GET /readyz of the resource API', () => {
-  let api: TestApi
-  before(async () => {
-    api = await startApi()
-  })
-  after(() => api.stop())
+  const api = sharedApi()
   afterEach(() => markSchema(api.db, SCHEMA_NEEDED))
 
   const readiness = async () => {

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import { hashPassword } from '#shared/accounts/passwords.ts'
@@ -20,6 +21,7 @@ import {
 } from '#shared/oauth/new-ids.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
@@ -28,6 +30,7 @@ import { startSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
+import { connectedRedis } from './redis.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 export const TEST_PASSWORD = 'correct horse battery staple'
@@ -53,6 +56,13 @@ export interface Person extends User {
   sessionToken: string
 }
 
+/** A company's owner, who is signed in. */
+export interface Owner extends Person {
+  vendorId: string
+  /** Sends a request below the company's path: `owner.request('GET', 'people')`. */
+  request(method: string, path: string, request?: ApiRequest & { at?: TestApi }): Promise<ApiResponse>
+}
+
 export interface TestApi {
   url: string
   database: TestDatabase
@@ -62,12 +72,18 @@ export interface TestApi {
   issuer: TestIssuer
   /** The superuser's connection: to arrange what no route does, and to look. */
   db: Knex
+  /** A connection with the rights of the API. */
+  apiDb: Database
+  /** Returns a connection with the rights of that user, which ends with the API. */
+  redisAs(user: 'auth' | 'api' | 'admin'): Promise<Redis>
   /** Every line that the API has logged. */
   logLines: string[]
   request(method: string, path: string, request?: ApiRequest): Promise<ApiResponse>
   createCompany(company?: Partial<Company>): Promise<Company>
   /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
   createPerson(membership?: Partial<Omit<Membership, 'userId'>>): Promise<Person>
+  /** A company and its owner. */
+  createOwner(company?: Partial<Company>): Promise<Owner>
   createSession(userId: string): Promise<string>
   /** An Active client of the company, made without the API. */
   createClient(client: { vendorId: string } & Partial<NewClient>): Promise<NewClient & { secret: string }>
@@ -128,11 +144,14 @@ export async function startApi({
   const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
+  const apiDb = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'test' })
+  const connections: Redis[] = []
   checkAnswer ??= createAnswerCheck(await publishedDocument(url, logLines))
   async function stop() {
     await drain(server, 1_000)
     await service.stop()
-    await db.destroy()
+    for (const connection of connections) connection.disconnect()
+    await Promise.all([db.destroy(), apiDb.destroy()])
     if (beside) return
     await issuer.stop()
     await redis.stop('SIGKILL')
@@ -145,12 +164,47 @@ export async function startApi({
     clock,
     issuer,
     db,
+    apiDb,
+    async redisAs(user) {
+      const connection = await connectedRedis(redis.url(user))
+      connections.push(connection)
+      return connection
+    },
     logLines,
     request: (method, path, request) => send(url, path, method, request),
-    ...people(db, clock),
+    ...people(url, db, clock),
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/** An API that all tests of a block use. */
+export function sharedApi(options?: TestApiOptions): TestApi {
+  const api = {} as TestApi
+  before(async () => {
+    Object.assign(api, await startApi(options))
+  })
+  after(() => api.stop())
+  return api
+}
+
+/** An API that is started anew for each test of a block. */
+export function freshApi(options?: TestApiOptions): TestApi {
+  const api = {} as TestApi
+  beforeEach(async () => {
+    Object.assign(api, await startApi(options))
+  })
+  afterEach(() => api.stop())
+  return api
+}
+
+/** The owner of a company that is created anew for each test of a block. */
+export function freshOwner(api: TestApi, company?: Partial<Company>): Owner {
+  const owner = {} as Owner
+  beforeEach(async () => {
+    Object.assign(owner, await api.createOwner(company))
+  })
+  return owner
 }
 
 /** Made once from the first API's document; every answer that a test gets is checked against it. */
@@ -196,10 +250,12 @@ async function send(
   }
 }
 
-function people(
-  db: Knex,
-  clock: TestClock,
-): Pick<TestApi, 'createCompany' | 'createPerson' | 'createSession' | 'createClient'> {
+type People = Pick<
+  TestApi,
+  'createCompany' | 'createPerson' | 'createOwner' | 'createSession' | 'createClient'
+>
+
+function people(url: string, db: Knex, clock: TestClock): People {
   async function createSession(userId: string): Promise<string> {
     const token = newSessionToken()
     await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
@@ -207,6 +263,18 @@ function people(
   }
   return {
     createSession,
+    async createOwner(given) {
+      const { vendorId } = await this.createCompany(given)
+      const owner: Owner = {
+        ...(await this.createPerson({ vendorId })),
+        vendorId,
+        request(method, path, { at, ...request } = {}) {
+          const to = `/v1/vendor/${this.vendorId}/${path}`
+          return send(at?.url ?? url, to, method, { token: this.sessionToken, ...request })
+        },
+      }
+      return owner
+    },
     async createClient(given) {
       const secret = newClientSecret()
       const client = {
