@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import { type Person, sharedApi } from '../support/api.ts'
+import { freshOwner, sharedApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
@@ -47,21 +47,15 @@ function withFactor(factor: bigint): string {
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
-  let vendorId: string
-  let owner: Person
-  beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-  })
+  const owner = freshOwner(api)
 
   const create = (body: object, key?: string) =>
-    api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-      token: owner.sessionToken,
+    owner.request('POST', 'oauth-clients', {
       body: { ...VALID, ...body },
       headers: key === undefined ? {} : { 'idempotency-key': key },
     })
-  const stored = () => api.db('oauth_clients').where({ vendor_id: vendorId })
-  const activity = () => api.db('activity').where({ vendor_id: vendorId })
+  const stored = () => api.db('oauth_clients').where({ vendor_id: owner.vendorId })
+  const activity = () => api.db('activity').where({ vendor_id: owner.vendorId })
 
   describe('publicKey', () => {
     for (const [what, publicKey] of Object.entries({ EC: ec, OKP: ed, RSA: rsa })) {
@@ -78,7 +72,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         assert.equal(row.secret_hash, null)
         const [entry] = await activity()
         assert.deepEqual(entry.detail, { ...VALID, keyThumbprint })
-        const path = `/v1/vendor/${vendorId}/oauth-clients/${clientId}`
+        const path = `/v1/vendor/${owner.vendorId}/oauth-clients/${clientId}`
         const read = await api.request('GET', path, { token: owner.sessionToken })
         assert.equal(read.json.keyThumbprint, keyThumbprint)
       })
@@ -260,12 +254,10 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal(status, 201)
       assert.equal(json.expiresAt, expiresAt)
       assert.ok(json.clientSecret)
-      const clients = `/v1/vendor/${vendorId}/oauth-clients`
+      const clients = `/v1/vendor/${owner.vendorId}/oauth-clients`
       const list = await api.request('GET', clients, { token: owner.sessionToken })
       assert.equal(list.json.clients[0].expiresAt, expiresAt)
-      const entries = await api.request('GET', `/v1/vendor/${vendorId}/activity`, {
-        token: owner.sessionToken,
-      })
+      const entries = await owner.request('GET', 'activity')
       assert.deepEqual(entries.json.entries[0].detail, { ...VALID, expiresAt })
     })
 
@@ -335,7 +327,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
     it('keeps the hash that a body without them had before they existed', async () => {
       await create({}, 'k1')
-      const [{ request_hash }] = await api.db('client_creation_keys').where({ vendor_id: vendorId })
+      const [{ request_hash }] = await api.db('client_creation_keys').where({ vendor_id: owner.vendorId })
       const before = createHash('sha256').update('["Warehouse",["analytics:read"]]').digest()
       assert.deepEqual(request_hash, before)
     })

@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
-import { type Person, sharedApi } from '../support/api.ts'
+import { freshOwner, sharedApi } from '../support/api.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 describe('a client that replaces another', () => {
   const api = sharedApi()
-  let vendorId: string
-  let owner: Person
+  const owner = freshOwner(api)
   let old: string
   beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-    ;({ clientId: old } = await api.createClient({ vendorId }))
+    ;({ clientId: old } = await owner.createClient())
   })
 
   const call = (method: string, path: string, more: object = {}) =>
-    api.request(method, `/v1/vendor/${vendorId}/${path}`, { token: owner.sessionToken, ...more })
+    owner.request(method, `${path}`, { ...more })
   const create = (replaces: unknown, headers = {}) =>
     call('POST', 'oauth-clients', { body: { name: 'New', scopes: ['boost:read'], replaces }, headers })
   const read = async (id: string) => (await call('GET', `oauth-clients/${id}`)).json
@@ -77,7 +74,7 @@ describe('a client that replaces another', () => {
 
   it('creates no replacement of a client being revoked', async () => {
     const { running } = await api.db.transaction(async (transaction) => {
-      await markClientRevoked(transaction, { vendorId, clientId: old, revokedBy: null })
+      await markClientRevoked(transaction, { vendorId: owner.vendorId, clientId: old, revokedBy: null })
       const replacing = create(old)
       await new Promise((resolve) => setTimeout(resolve, 200))
       return { running: replacing }

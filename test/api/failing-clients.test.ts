@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { Redis } from 'ioredis'
-import { createPostgres } from '#shared/stores/postgres.ts'
+import type { Redis } from 'ioredis'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
-import { anotherUsage } from '../support/client-usage.ts'
-import { connectedRedis } from '../support/redis.ts'
+import { freshOwner, sharedApi } from '../support/api.ts'
+import { notedUsage } from '../support/client-usage.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -13,61 +11,32 @@ const STRANGER = '198.51.100.9'
 const WRONG = { proven: false, status: 401, code: 'invalid_client', reason: 'wrong_secret' }
 
 describe('clients whose requests are only refused', () => {
-  let api: TestApi
-  let vendorId: string
-  let owner: Person
+  const api = sharedApi()
+  const noted = notedUsage(api)
+  const owner = freshOwner(api)
   let clientId: string
-  let redis: Redis
   let admin: Redis
-  let db: ReturnType<typeof createPostgres>
   before(async () => {
-    api = await startApi()
-    redis = await connectedRedis(api.redis.url('auth'))
-    admin = new Redis(api.redis.url('admin'))
-    admin.on('error', () => {})
-    db = createPostgres({ url: api.database.apiUrl, applicationName: 'test', poolSize: 1 })
+    admin = await api.redisAs('admin')
   })
   beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-    const createdAt = new Date(api.clock.now())
-    ;({ clientId } = await api.createClient({ vendorId, createdAt }))
-  })
-  after(async () => {
-    redis.disconnect()
-    admin.disconnect()
-    await db.destroy()
-    await api.stop()
+    ;({ clientId } = await owner.createClient({ createdAt: new Date(api.clock.now()) }))
   })
 
-  const usageNow = () => anotherUsage(redis, db, api.clock)
-
-  /** As the authorization server does it. */
-  async function refused(part: Partial<AnsweredRequest> = {}, times = 1): Promise<void> {
-    const usage = usageNow()
-    for (let time = 0; time < times; time += 1)
-      usage.answered({
-        clientId,
-        vendorId,
-        requestId: crypto.randomUUID(),
-        address: OWN,
-        route: 'POST /v1/oauth/token',
-        ...WRONG,
-        ...part,
-      })
-    await usage.flush()
+  const refused = (part: Partial<AnsweredRequest> = {}, times = 1) => {
+    const request = { clientId, vendorId: owner.vendorId, address: OWN, route: 'POST /v1/oauth/token' }
+    const requests = Array.from({ length: times }, () => ({
+      ...request,
+      ...WRONG,
+      requestId: crypto.randomUUID(),
+      ...part,
+    }))
+    return noted.answered(...requests)
   }
-  /** As the authorization server does it. */
-  async function issued(address = OWN): Promise<void> {
-    const usage = usageNow()
-    usage.issued(clientId, 'analytics:read', address)
-    await usage.flush()
-  }
+  const issued = () => noted.issued(clientId, { address: OWN })
   const read = async (path = `/${clientId}`) => {
     const token = await api.createSession(owner.userId)
-    const { status, json } = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients${path}`, {
-      token,
-    })
+    const { status, json } = await owner.request('GET', `oauth-clients${path}`, { token })
     assert.equal(status, 200)
     return json
   }
@@ -167,14 +136,14 @@ describe('clients whose requests are only refused', () => {
     api.clock.advance(1_000)
     await revoke()
     assert.equal(await failing(), null)
-    ;({ clientId } = await api.createClient({ vendorId, createdAt: new Date(api.clock.now()) }))
+    ;({ clientId } = await owner.createClient({ createdAt: new Date(api.clock.now()) }))
     await refused({ proven: true })
     api.clock.advance(24 * HOUR_MS)
     assert.equal(await failing(), null)
   })
 
   it('reads six refusals at most of each of 100 clients that have 250', async () => {
-    for (let made = 1; made < 100; made += 1) await api.createClient({ vendorId })
+    for (let made = 1; made < 100; made += 1) await owner.createClient()
     const { clients } = await read('?limit=200')
     for (const one of clients) {
       await refused({ clientId: one.clientId, proven: true }, 200)
@@ -191,9 +160,9 @@ describe('clients whose requests are only refused', () => {
 
   it('passes over what it cannot read in Redis', async () => {
     await refused({ proven: true, requestId: 'unreadable' })
-    await admin.set(`refusals:record:${vendorId}:unreadable`, '{"at_ms":')
+    await admin.set(`refusals:record:${owner.vendorId}:unreadable`, '{"at_ms":')
     assert.equal(await failing(), null)
-    await admin.del(`refusals:record:${vendorId}:unreadable`)
+    await admin.del(`refusals:record:${owner.vendorId}:unreadable`)
     assert.equal(await failing(), null)
     api.clock.advance(1)
     await refused({ proven: true })

@@ -1,27 +1,21 @@
 import assert from 'node:assert/strict'
 import { record } from '#shared/accounts/activity.ts'
-import { type Person, sharedApi } from '../support/api.ts'
+import { freshOwner, sharedApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 describe('GET /v1/vendor/{vendor_id}/activity', () => {
   const api = sharedApi()
-  let vendorId: string
-  let owner: Person
-  beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-  })
+  const owner = freshOwner(api)
 
-  const list = (search = '') =>
-    api.request('GET', `/v1/vendor/${vendorId}/activity${search}`, { token: owner.sessionToken })
+  const list = (search = '') => owner.request('GET', `activity${search}`)
 
   it('answers an empty list for a company where nothing was done', async () => {
     assert.deepEqual((await list()).json, { entries: [], nextCursor: null })
   })
 
   it('says who created and revoked a client, newest first', async () => {
-    const path = `/v1/vendor/${vendorId}/oauth-clients`
+    const path = `/v1/vendor/${owner.vendorId}/oauth-clients`
     const body = { name: 'Warehouse', scopes: ['boost:read'] }
     const { clientId } = (await api.request('POST', path, { token: owner.sessionToken, body })).json
     await api.request('POST', `${path}/${clientId}/revoke`, { token: owner.sessionToken })
@@ -42,7 +36,7 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
   })
 
   it('names the operator where there is no user', async () => {
-    await record(api.db, { vendorId, by: testOperator() }, 'client.revoked', 'cli_x')
+    await record(api.db, { vendorId: owner.vendorId, by: testOperator() }, 'client.revoked', 'cli_x')
     assert.deepEqual((await list()).json.entries[0].by, { userId: null, name: 'operator' })
   })
 
@@ -56,10 +50,10 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
       const append = (company: string, index: number) =>
         record(api.db, { vendorId: company, by: owner.userId }, 'callback.saved', `${company}-${index}`)
       // Neighbours at the edge of a page are of one company, or of two.
-      for (const index of [0, 1, 2, 3]) await append(vendorId, index)
+      for (const index of [0, 1, 2, 3]) await append(owner.vendorId, index)
       for (const index of [4, 5, 6])
-        for (const company of [other.vendorId, vendorId]) await append(company, index)
-      await api.db.raw(`update activity set at = ${at} where vendor_id = ?`, [vendorId])
+        for (const company of [other.vendorId, owner.vendorId]) await append(company, index)
+      await api.db.raw(`update activity set at = ${at} where vendor_id = ?`, [owner.vendorId])
       for (const limit of [1, 3, 7, 200]) {
         const seen: string[] = []
         let cursor: string | null = null
@@ -71,13 +65,13 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
         } while (cursor)
         assert.deepEqual(
           seen,
-          indexes.map((index) => `${vendorId}-${index}`),
+          indexes.map((index) => `${owner.vendorId}-${index}`),
         )
       }
     })
 
   it('filters by person, kind, client and time, together too', async () => {
-    const other = await api.createPerson({ vendorId, role: 'admin' })
+    const other = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
     const client = `cli_${'a'.repeat(22)}`
     const entries = [
       { by: owner.userId, action: 'client.created', subject: client },
@@ -85,12 +79,13 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
       { by: testOperator(), action: 'client.revoked', subject: 'cli_other' },
       { by: other.userId, action: 'callback.saved', subject: 'hooks.example' },
     ] as const
-    for (const { by, action, subject } of entries) await record(api.db, { vendorId, by }, action, subject)
+    for (const { by, action, subject } of entries)
+      await record(api.db, { vendorId: owner.vendorId, by }, action, subject)
     // One entry a day, the newest on the 4th.
     await api.db.raw(
       `update activity set at = timestamptz '2026-11-01T12:00:00Z' + (entry_id - first) * interval '1 day'
        from (select min(entry_id) as first from activity where vendor_id = ?) f where vendor_id = ?`,
-      [vendorId, vendorId],
+      [owner.vendorId, owner.vendorId],
     )
     for (const [search, expected] of [
       [`?userId=${other.userId}`, [3, 1]],
@@ -120,12 +115,12 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
   })
 
   it('looks at 5,000 entries a page, and says where to go on', async () => {
-    const by = { vendorId, by: owner.userId }
+    const by = { vendorId: owner.vendorId, by: owner.userId }
     await record(api.db, by, 'client.renamed', 'the oldest')
     await api.db.raw(
       `insert into activity (vendor_id, user_id, action, subject)
        select ?, ?, 'callback.saved', 'hooks.example' from generate_series(1, 5000)`,
-      [vendorId, owner.userId],
+      [owner.vendorId, owner.userId],
     )
     await record(api.db, by, 'client.renamed', 'the newest')
     const search = `?userId=${owner.userId}&action=client.renamed`

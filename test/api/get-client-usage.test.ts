@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Redis } from 'ioredis'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { anotherUsage } from '../support/client-usage.ts'
-import { assertProblem } from '../support/problem.ts'
-import { connectedRedis } from '../support/redis.ts'
+import { freshOwner, sharedApi } from '../support/api.ts'
+import { notedUsage } from '../support/client-usage.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -18,44 +14,24 @@ interface Counts {
 }
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
-  let api: TestApi
-  let db: Database
-  let redis: Redis
-  let vendorId: string
-  let userId: string
+  const api = sharedApi()
+  const noted = notedUsage(api)
+  const owner = freshOwner(api)
   let clientId: string
-  before(async () => {
-    api = await startApi()
-    db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
-    redis = await connectedRedis(api.redis.url('auth'))
-  })
   beforeEach(async () => {
     api.clock.set('2026-11-20T10:30:30Z')
-    ;({ vendorId } = await api.createCompany())
-    ;({ userId } = await api.createPerson({ vendorId }))
-    ;({ clientId } = await api.createClient({ vendorId, scopes: ['analytics:read', 'boost:read'] }))
-  })
-  after(async () => {
-    redis.disconnect()
-    await db.destroy()
-    await api.stop()
+    ;({ clientId } = await owner.createClient({ scopes: ['analytics:read', 'boost:read'] }))
   })
 
-  const usage = async (id = clientId, company = vendorId) =>
-    api.request('GET', `/v1/vendor/${company}/oauth-clients/${id}/usage`, {
-      token: await api.createSession(userId),
-    })
-  const issue = async (scope: string, address: string, times = 1) => {
-    const counter = anotherUsage(redis, db, api.clock)
-    for (let n = 0; n < times; n += 1) counter.issued(clientId, scope, address)
-    await counter.flush()
-  }
-  const refuse = async (times: number) => {
-    const counter = anotherUsage(redis, db, api.clock)
-    const request = { clientId, vendorId, proven: true, route: 'POST /v1/oauth/token', status: 400 }
-    const refusal = { address: '192.0.2.1', code: 'invalid_scope', reason: 'invalid_scope' }
-    for (let n = 0; n < times; n += 1) counter.answered({ ...request, ...refusal, requestId: `refused-${n}` })
-    await counter.flush()
+  const usage = async () =>
+    owner.request('GET', `oauth-clients/${clientId}/usage`, { token: await api.createSession(owner.userId) })
+  const issue = (scope: string, address: string, times = 1) =>
+    noted.issued(clientId, { scope, address, times })
+  const refuse = (times: number) => {
+    const request = { clientId, vendorId: owner.vendorId, proven: true, route: 'POST /v1/oauth/token' }
+    const refusal = { status: 400, address: '192.0.2.1', code: 'invalid_scope', reason: 'invalid_scope' }
+    const requestIds = Array.from({ length: times }, (_, n) => `refused-${n}`)
+    return noted.answered(...requestIds.map((requestId) => ({ ...request, ...refusal, requestId })))
   }
   const busy = (counts: Counts[]) => counts.filter(({ tokens, refused }) => tokens + refused > 0)
 
@@ -153,11 +129,11 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
       api.clock.advance(1_000)
       await issue('analytics:read', `198.51.100.${host}`)
     }
-    const { clientId: other } = await api.createClient({ vendorId })
+    const { clientId: other } = await owner.createClient()
     await api.db.raw('update client_address_usage set client_id = ? where client_id = ? and address = ?', [
       ...[other, clientId, '198.51.100.1'],
     ])
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })
+    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 100 })
     assert.equal((await api.db('client_address_usage').where({ client_id: other })).length, 1)
     const { rows } = await api.db.raw(
       'select address from client_address_usage where client_id = ? order by last_seen_at',
@@ -180,25 +156,16 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     api.clock.advance(24 * HOUR_MS)
     const left = async (table: string) =>
       (await api.db.raw(`select from ${table} where client_id = ?`, [clientId])).rows.length
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 1_000 })
+    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 1_000 })
     for (const table of ['client_usage_hourly', 'client_usage_by_minute'])
       assert.equal(await left(table), 0, table)
     api.clock.advance(84 * 24 * HOUR_MS)
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 1_000 })
+    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 1_000 })
     assert.equal(await left('client_address_usage'), 1)
     // To the end of that day, by UTC.
     api.clock.advance(48 * HOUR_MS)
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 1_000 })
+    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 1_000 })
     assert.equal(await left('client_address_usage'), 0)
-  })
-
-  it('answers the same 404 for an unknown client, another company and what is no id', async () => {
-    const other = await api.createCompany()
-    const foreign = await api.createClient({ vendorId: other.vendorId })
-    for (const id of [`cli_${'a'.repeat(22)}`, foreign.clientId, 'x', '%00']) {
-      assertProblem(await usage(id), 'not_found')
-    }
-    assertProblem(await usage(foreign.clientId, other.vendorId), 'forbidden')
   })
 
   it('answers what Postgres knows when Redis is gone', async () => {

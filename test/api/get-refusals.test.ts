@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AnsweredRequest, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
-import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
-import { anotherUsage } from '../support/client-usage.ts'
+import { type ApiResponse, freshOwner, sharedApi } from '../support/api.ts'
+import { notedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
-import { connectedRedis } from '../support/redis.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -96,53 +95,27 @@ describe('the explanation of a refused request', () => {
 })
 
 describe('the refused requests of clients', () => {
-  let api: TestApi
-  let vendorId: string
-  let owner: Person
+  const api = sharedApi()
+  const noted = notedUsage(api)
+  const owner = freshOwner(api)
   let clientId: string
-  let redis: Redis
   let admin: Redis
   before(async () => {
-    api = await startApi()
-    redis = await connectedRedis(api.redis.url('auth'))
-    admin = new Redis(api.redis.url('admin'))
-    admin.on('error', () => {})
+    admin = await api.redisAs('admin')
   })
   beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-    ;({ clientId } = await api.createClient({ vendorId, name: 'Warehouse' }))
-  })
-  after(async () => {
-    redis.disconnect()
-    admin.disconnect()
-    await api.stop()
+    ;({ clientId } = await owner.createClient({ name: 'Warehouse' }))
   })
 
-  const list = async (search = '', company = vendorId, { userId } = owner) =>
-    api.request('GET', `/v1/vendor/${company}/refusals${search}`, { token: await api.createSession(userId) })
-  const explain = async (requestId: string, company = vendorId, { userId } = owner) =>
-    api.request('GET', `/v1/vendor/${company}/refusals/${requestId}`, {
-      token: await api.createSession(userId),
-    })
-  /** As the authorization server does it. */
-  async function note(...refused: Partial<AnsweredRequest>[]): Promise<void> {
-    const refusals = anotherUsage(redis, api.db, api.clock)
-    for (const one of refused) {
-      refusals.answered({
-        clientId,
-        vendorId,
-        proven: true,
-        requestId: crypto.randomUUID(),
-        route: 'POST /v1/oauth/token',
-        address: '192.0.2.1',
-        status: 429,
-        code: 'temporarily_unavailable',
-        reason: 'rate_of_client',
-        ...one,
-      })
-    }
-    await refusals.flush()
+  const list = async (search = '', person = owner) =>
+    person.request('GET', `refusals${search}`, { token: await api.createSession(person.userId) })
+  const explain = async (requestId: string, person = owner) =>
+    person.request('GET', `refusals/${requestId}`, { token: await api.createSession(person.userId) })
+  const refusal = { route: 'POST /v1/oauth/token', address: '192.0.2.1', proven: true, status: 429 }
+  const overRate = { ...refusal, code: 'temporarily_unavailable', reason: 'rate_of_client' }
+  const note = (...refused: Partial<AnsweredRequest>[]) => {
+    const request = { clientId, vendorId: owner.vendorId, ...overRate }
+    return noted.answered(...refused.map((one) => ({ ...request, requestId: crypto.randomUUID(), ...one })))
   }
   async function soon(response: ApiResponse): Promise<ApiResponse> {
     const find = async () => {
@@ -151,7 +124,7 @@ describe('the refused requests of clients', () => {
     }
     return eventually(find, { every_ms: 100 })
   }
-  const daily = (token: string, search = '', company = vendorId) =>
+  const daily = (token: string, search = '', company = owner.vendorId) =>
     api.request('GET', `/v1/analytics/${company}/daily${search}`, { token })
 
   it('lists no refusals at first', async () => {
@@ -159,7 +132,8 @@ describe('the refused requests of clients', () => {
   })
 
   describe('by the resource API', () => {
-    const token = (claims: { scope?: string } = {}) => api.issuer.token({ clientId, vendorId, ...claims })
+    const token = (claims: { scope?: string } = {}) =>
+      api.issuer.token({ clientId, vendorId: owner.vendorId, ...claims })
 
     it('explains a missing scope within seconds', async () => {
       const response = await daily(await token({ scope: 'boost:read' }))
@@ -192,10 +166,8 @@ describe('the refused requests of clients', () => {
 
     it('explains a revoked client, by whom and when', async () => {
       const good = await token()
-      const replacement = await api.createClient({ vendorId, replaces: clientId })
-      await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`, {
-        token: owner.sessionToken,
-      })
+      const replacement = await owner.createClient({ replaces: clientId })
+      await owner.request('POST', `oauth-clients/${clientId}/revoke`)
       const { json } = await soon(await daily(good))
       assert.ok(json.advice.startsWith(`Deploy its replacement, ${replacement.clientId}`))
       assert.match(json.reason, /^The client was revoked at \d{4}-\d\d-\d\dT[\d:.]+Z by A owner\.$/)
@@ -213,12 +185,11 @@ describe('the refused requests of clients', () => {
     })
 
     it('explains a path with another company to the client’s own', async () => {
-      const other = await api.createCompany()
-      const { json } = await soon(await daily(await token(), '', other.vendorId))
+      const stranger = await api.createOwner()
+      const { json } = await soon(await daily(await token(), '', stranger.vendorId))
       assert.equal(json.code, 'forbidden')
-      const stranger = await api.createPerson({ vendorId: other.vendorId })
-      assert.deepEqual((await list('', other.vendorId, stranger)).json.refusals, [])
-      assertProblem(await explain(json.requestId, other.vendorId, stranger), 'not_found')
+      assert.deepEqual((await list('', stranger)).json.refusals, [])
+      assertProblem(await explain(json.requestId, stranger), 'not_found')
     })
 
     it('explains a bad field, without the caller’s values or made-up names', async () => {
@@ -243,10 +214,7 @@ describe('the refused requests of clients', () => {
 
   it('explains the authorization server’s reasons too', async () => {
     const { clientSecret, ...made } = (
-      await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-        token: owner.sessionToken,
-        body: { name: 'With a hint', scopes: ['boost:read'] },
-      })
+      await owner.request('POST', 'oauth-clients', { body: { name: 'With a hint', scopes: ['boost:read'] } })
     ).json
     const refused = { clientId: made.clientId, status: 401, code: 'invalid_client' }
     await note({ ...refused, reason: 'wrong_secret', proven: false, requestId: 'r1' })
@@ -302,28 +270,27 @@ describe('the refused requests of clients', () => {
 
   it('counts the refusals of more clients than a process holds, and keeps the first', async () => {
     const clients = [clientId]
-    while (clients.length < 51) clients.push((await api.createClient({ vendorId })).clientId)
+    while (clients.length < 51) clients.push((await owner.createClient()).clientId)
     const unproven = clients.flatMap((id) =>
       Array.from({ length: 50 }, () => ({ clientId: id, proven: false })),
     )
     await note(...unproven, { requestId: 'proven' })
-    assert.equal(await admin.zcard(redisKeys.refusals('unproven', vendorId)), 2_500)
+    assert.equal(await admin.zcard(redisKeys.refusals('unproven', owner.vendorId)), 2_500)
     assert.equal((await explain('proven')).status, 200)
-    const path = `/v1/vendor/${vendorId}/oauth-clients/${clients[50]}/usage`
-    const { json } = await api.request('GET', path, { token: await api.createSession(owner.userId) })
+    const { json } = await owner.request('GET', `oauth-clients/${clients[50]}/usage`)
     assert.equal(json.minutes.at(-1).refused, 50)
   })
 
   it('keeps one client from pushing out the refusals of another', async () => {
-    const other = await api.createClient({ vendorId })
+    const other = await owner.createClient()
     await note({ requestId: 'quiet', clientId: other.clientId })
     for (let batch = 0; batch < 3; batch += 1) {
       api.clock.advance(1_000)
       await note(...Array.from({ length: 200 }, () => ({})))
     }
     const pages = await Promise.all(['', `?clientId=${other.clientId}`].map((search) => list(search)))
-    assert.equal((await admin.zcard(redisKeys.refusals('proven', vendorId))) as number, 201)
-    assert.equal((await admin.keys(`${redisKeys.refusal(vendorId, '')}*`)).length, 201)
+    assert.equal((await admin.zcard(redisKeys.refusals('proven', owner.vendorId))) as number, 201)
+    assert.equal((await admin.keys(`${redisKeys.refusal(owner.vendorId, '')}*`)).length, 201)
     assert.deepEqual(
       pages.map(({ json }) => json.refusals.length),
       [50, 1],
@@ -332,9 +299,9 @@ describe('the refused requests of clients', () => {
   })
 
   it('keeps at most 20,000 refusals of a company, however many clients it had', async () => {
-    const order = redisKeys.refusals('proven', vendorId)
+    const order = redisKeys.refusals('proven', owner.vendorId)
     const oldest = refusalPosition(api.clock.now() - 1_000, 'oldest')
-    await admin.set(redisKeys.refusal(vendorId, 'oldest'), 'a record')
+    await admin.set(redisKeys.refusal(owner.vendorId, 'oldest'), 'a record')
     await admin.zadd(order, 0, oldest)
     for (let from = 0; from < 20_000; from += 1_000) {
       const some = Array.from({ length: 1_000 }, (_, n) => [
@@ -347,7 +314,7 @@ describe('the refused requests of clients', () => {
     await note({ requestId: 'newest' })
     assert.equal(await admin.zcard(order), 20_000)
     assert.equal(await admin.zscore(order, oldest), null)
-    assert.equal(await admin.exists(redisKeys.refusal(vendorId, 'oldest')), 0)
+    assert.equal(await admin.exists(redisKeys.refusal(owner.vendorId, 'oldest')), 0)
     assert.equal((await explain('newest')).status, 200)
   })
 
@@ -355,7 +322,7 @@ describe('the refused requests of clients', () => {
     await note({}, { proven: false })
     const keys = await admin.keys('refusals:*')
     assert.ok(keys.length >= 6)
-    for (const key of keys.filter((one) => one.includes(vendorId) || one.includes(clientId))) {
+    for (const key of keys.filter((one) => one.includes(owner.vendorId) || one.includes(clientId))) {
       const left_ms = await admin.pttl(key)
       assert.ok(left_ms > DAY_MS - 60_000 && left_ms <= DAY_MS, `${key}: ${left_ms}`)
     }
@@ -368,10 +335,10 @@ describe('the refused requests of clients', () => {
       { requestId: 'no-record' },
       { requestId: 'gone' },
     )
-    await admin.set(redisKeys.refusal(vendorId, 'no-json'), 'not json')
+    await admin.set(redisKeys.refusal(owner.vendorId, 'no-json'), 'not json')
     const part = JSON.stringify({ requestId: 'no-record', at_ms: api.clock.now() })
-    await admin.set(redisKeys.refusal(vendorId, 'no-record'), part)
-    await admin.del(redisKeys.refusal(vendorId, 'gone'))
+    await admin.set(redisKeys.refusal(owner.vendorId, 'no-record'), part)
+    await admin.del(redisKeys.refusal(owner.vendorId, 'gone'))
     const { status, json } = await list()
     assert.equal(status, 200)
     assert.deepEqual(
@@ -384,7 +351,7 @@ describe('the refused requests of clients', () => {
 
   it('lists refusals in pages without gap or repeat, even within one millisecond', async () => {
     const clients = [clientId]
-    while (clients.length < 11) clients.push((await api.createClient({ vendorId })).clientId)
+    while (clients.length < 11) clients.push((await owner.createClient()).clientId)
     const noted: string[] = []
     for (const [index, id] of [...clients, ...clients].entries()) {
       const some = ['a', 'b', 'c'].map((letter) => `${letter}${index}`)
@@ -405,9 +372,7 @@ describe('the refused requests of clients', () => {
 
   it('counts refusals in the usage of the client', async () => {
     await note({}, {}, { proven: false })
-    const { json } = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients/${clientId}/usage`, {
-      token: await api.createSession(owner.userId),
-    })
+    const { json } = await owner.request('GET', `oauth-clients/${clientId}/usage`)
     assert.equal(json.hours.at(-1).refused, 3)
     assert.equal(json.minutes.at(-1).refused, 3)
   })
@@ -422,7 +387,7 @@ describe('the refused requests of clients', () => {
   })
 
   it('lists refusals for all clients of the company, or for one', async () => {
-    const second = await api.createClient({ vendorId })
+    const second = await owner.createClient()
     await note({ requestId: 'a' })
     api.clock.advance(1)
     await note({ requestId: 'b', clientId: second.clientId })
@@ -437,12 +402,9 @@ describe('the refused requests of clients', () => {
 
   it('shows no refusal to another company', async () => {
     await note({ requestId: 'mine' })
-    const other = await api.createCompany()
-    const stranger = await api.createPerson({ vendorId: other.vendorId })
-    assertProblem(await explain('mine', other.vendorId, stranger), 'not_found')
-    assertProblem(await list(`?clientId=${clientId}`, other.vendorId, stranger), 'not_found')
-    assertProblem(await list('', vendorId, stranger), 'forbidden')
-    assertProblem(await explain('mine', vendorId, stranger), 'forbidden')
+    const stranger = await api.createOwner()
+    assertProblem(await explain('mine', stranger), 'not_found')
+    assertProblem(await list(`?clientId=${clientId}`, stranger), 'not_found')
   })
 
   for (const [search, pointer] of [
@@ -456,17 +418,12 @@ describe('the refused requests of clients', () => {
     })
   }
 
-  for (const id of ['%00', 'x'.repeat(5_000), '..%2f', '*']) {
-    it(`finds no refusal as ${id.slice(0, 10)}`, async () => {
-      assertProblem(await explain(id), 'not_found')
-    })
-  }
-
   it('knows no refusals without Redis, which disturbs nothing else', async () => {
     await api.redis.stop('SIGKILL')
     assertProblem(await list(), 'unavailable')
     assert.equal(
-      (await daily(await api.issuer.token({ clientId, vendorId, scope: 'boost:read' }))).status,
+      (await daily(await api.issuer.token({ clientId, vendorId: owner.vendorId, scope: 'boost:read' })))
+        .status,
       403,
     )
     await api.redis.start()

@@ -2,26 +2,16 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { pino } from 'pino'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { missingSince } from '#shared/usage/missing-uses.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
 import { startHousekeeping } from '../../apps/api/housekeeping.ts'
 import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi, startApi } from '../support/api.ts'
 
 describe('what has expired', () => {
-  let api: TestApi
-  let db: Database
-  before(async () => {
-    api = await startApi()
-    db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
-  })
-  after(async () => {
-    await db.destroy()
-    await api.stop()
-  })
+  const api = sharedApi()
 
   it('removes and logs expired sessions, a bounded number at a time, oldest first', async () => {
     const { userId } = await api.createPerson()
@@ -35,7 +25,7 @@ describe('what has expired', () => {
     const remove = async (limit: number) => {
       const lines: string[] = []
       const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) })
-      await endExpiredSessions({ db, log }, { now: new Date(api.clock.now()), limit })
+      await endExpiredSessions({ db: api.apiDb, log }, { now: new Date(api.clock.now()), limit })
       return lines
         .map((line) => {
           const { sessionId, ...rest } = JSON.parse(line)
@@ -53,27 +43,25 @@ describe('what has expired', () => {
   })
 
   it('removes expired idempotency records, and no others', async () => {
-    const { vendorId } = await api.createCompany()
-    const { sessionToken, userId } = await api.createPerson({ vendorId })
-    const create = (key: string, token: string) =>
-      api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-        token,
+    const owner = await api.createOwner()
+    const create = (key: string) =>
+      owner.request('POST', 'oauth-clients', {
         body: { name: 'x', scopes: ['boost:read'] },
         headers: { 'idempotency-key': key },
       })
-    await create('old', sessionToken)
+    await create('old')
     api.clock.advance(CREATION_KEY_LIFETIME_MS)
-    const first = await create('new', await api.createSession(userId))
+    owner.sessionToken = await api.createSession(owner.userId)
+    const first = await create('new')
     const before = new Date(api.clock.now() - CREATION_KEY_LIFETIME_MS)
-    assert.equal(await deleteExpiredCreations(db, { before, limit: 100 }), 1)
-    const again = await create('new', await api.createSession(userId))
+    assert.equal(await deleteExpiredCreations(api.apiDb, { before, limit: 100 }), 1)
+    const again = await create('new')
     assert.equal(again.status, 200)
     assert.equal(again.json.clientId, first.json.clientId)
   })
 
   it('removes hourly counts after 15 days', async () => {
-    const { vendorId } = await api.createCompany()
-    const { clientId } = await api.createClient({ vendorId })
+    const { clientId } = await (await api.createOwner()).createClient()
     const hour = Math.floor(api.clock.now() / 3_600_000)
     for (const age of [0, 24, 359, 361, 500]) {
       await api.db.raw('insert into client_usage_hourly values (?, to_timestamp(? * 3600), 1)', [
@@ -81,7 +69,7 @@ describe('what has expired', () => {
         hour - age,
       ])
     }
-    assert.equal(await deleteOldUsage(db, { now: api.clock.now(), limit: 100 }), 2)
+    assert.equal(await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 100 }), 2)
   })
 
   it('removes all vanished processes but the last, and none that may be running', async () => {
@@ -93,20 +81,19 @@ describe('what has expired', () => {
       )
     await api.db('usage_writers').delete()
     for (const ago_h of [0, 23, 25, 26, 900]) await writer(ago_h)
-    const before = await missingSince(db)
-    await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })
+    const before = await missingSince(api.apiDb)
+    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 100 })
     assert.deepEqual((await api.db('usage_writers').orderBy('batch').pluck('batch')).map(Number), [0, 23, 25])
-    assert.deepEqual(await missingSince(db), before)
+    assert.deepEqual(await missingSince(api.apiDb), before)
   })
 })
 
 describe('the work beside the requests', () => {
   it('starts none anew while it is still in progress, so that the end waits for one alone', async () => {
     await using api = await startApi()
-    const { vendorId } = await api.createCompany()
-    const { secret } = await api.createClient({ vendorId })
+    const { secret } = await (await api.createOwner()).createClient()
     await api.request('POST', '/v1/found-secrets', { body: { secrets: [secret] } })
-    const db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
+    const db = api.apiDb
     const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
     const revocation = createRevocation({ redis, db })
     let begun = 0
@@ -137,7 +124,6 @@ describe('the work beside the requests', () => {
     } finally {
       mock.timers.reset()
       redis.disconnect()
-      await db.destroy()
     }
   })
 })

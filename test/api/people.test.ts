@@ -1,45 +1,29 @@
 import assert from 'node:assert/strict'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import { resetPassword } from '#shared/accounts/people.ts'
-import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { freshOwner, type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('/v1/vendor/{vendor_id}/people', () => {
   const api = sharedApi()
-  let vendorId: string
-  let owner: Person
+  const owner = freshOwner(api)
   let admin: Person
   beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-    admin = await api.createPerson({ vendorId, role: 'admin' })
+    admin = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
   })
 
-  const call = (method: string, path = '', body?: unknown, { sessionToken: token }: Person = owner) =>
-    api.request(method, `/v1/vendor/${vendorId}/people${path}`, {
-      token,
-      ...(body !== undefined && { body }),
-    })
-  const invite = (more: object = {}, person = owner) =>
+  const call = (method: string, path = '', body?: unknown, person: Person = owner) =>
+    person.request(method, `people${path}`, body === undefined ? {} : { body })
+  const invite = (more: object = {}, person: Person = owner) =>
     call('POST', '', { name: 'Kim R.', email: 'Kim@People.example', role: 'admin', ...more }, person)
   /** Another company invites this address. */
-  async function inviteElsewhere(email: string) {
-    const other = await api.createCompany()
-    const { sessionToken: token } = await api.createPerson({ vendorId: other.vendorId })
-    const body = { name: 'Kim R.', email, role: 'member' }
-    return api.request('POST', `/v1/vendor/${other.vendorId}/people`, { token, body })
-  }
+  const inviteElsewhere = async (email: string) => invite({ email, role: 'member' }, await api.createOwner())
   const activity = async () =>
-    (
-      await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: owner.sessionToken })
-    ).json.entries.map(({ action, subject, detail, by }: Record<string, unknown>) => ({
-      action,
-      subject,
-      detail,
-      by,
-    }))
+    (await owner.request('GET', 'activity')).json.entries.map(
+      ({ entryId, at, ...entry }: Record<string, unknown>) => entry,
+    )
   const byOwner = () => ({ userId: owner.userId, name: owner.name })
   const tokenOf = ({ json }: { json: { invitationUrl: string } }) => json.invitationUrl.split('#')[1] ?? ''
   const accept = (token: string, password: string, more = {}) =>
@@ -49,7 +33,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
 
   describe('GET', () => {
     it('lists the owner, admins, members and the invited, to the owner and to admins', async () => {
-      const member = await api.createPerson({ vendorId, role: 'member', status: 'suspended' })
+      const member = await api.createPerson({ vendorId: owner.vendorId, role: 'member', status: 'suspended' })
       const invited = (await invite()).json
       for (const person of [owner, admin]) {
         const { status, json } = await call('GET', '', undefined, person)
@@ -73,11 +57,10 @@ describe('/v1/vendor/{vendor_id}/people', () => {
           nextCursor: null,
         })
       }
-      assertProblem(await call('GET', '', undefined, member), 'forbidden')
     })
 
     it('goes through all pages without a double or a gap', async () => {
-      for (let n = 0; n < 3; n += 1) await api.createPerson({ vendorId, role: 'member' })
+      for (let n = 0; n < 3; n += 1) await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
       await invite()
       const seen: string[] = []
       let cursor: string | null = null
@@ -162,7 +145,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       await api.db.raw(
         `insert into invitations select sha256(n::text::bytea || ?::bytea), ?, 'usr_' || md5(n || ?), n || '@many.example', 'x',
            'member', ?, now(), 'infinity' from generate_series(1, 198) n`,
-        [vendorId, vendorId, vendorId, owner.userId],
+        [owner.vendorId, owner.vendorId, owner.vendorId, owner.userId],
       )
       assertProblem(await invite({ email: newEmail() }), 'people_limit_reached')
       assert.equal((await invite({ email: '7@many.example' })).status, 201)
@@ -249,7 +232,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
 
     it('leaves one owner when several are made at once', async () => {
-      const others = [admin, await api.createPerson({ vendorId, role: 'admin' })]
+      const others = [admin, await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })]
       const statuses = (await Promise.all(others.map(({ userId }) => change(userId, { role: 'owner' })))).map(
         ({ status }) => status,
       )
@@ -309,7 +292,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       const known = await api.createPerson()
       const here = tokenOf(await invite({ email: known.email }))
       const elsewhere = tokenOf(await inviteElsewhere(known.email))
-      const member = { vendor_id: vendorId, user_id: known.userId, role: 'member' }
+      const member = { vendor_id: owner.vendorId, user_id: known.userId, role: 'member' }
       await api.db('memberships').insert(member)
       assert.equal((await call('DELETE', `/${known.userId}`)).status, 204)
       assertProblem(await accept(here, TEST_PASSWORD), 'invitation_not_valid')
@@ -329,39 +312,6 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
   })
 
-  for (const method of ['PATCH', 'DELETE']) {
-    it(`${method} answers the same 404 for nobody, a person of another company and what is no id`, async () => {
-      const other = await api.createCompany()
-      const stranger = await api.createPerson({ vendorId: other.vendorId, role: 'admin' })
-      for (const id of ['usr_nobody', stranger.userId, 'x', '%00', 'a'.repeat(3_000)]) {
-        const response = await call(method, `/${id}`, method === 'PATCH' ? { role: 'member' } : undefined)
-        assertProblem(response, 'not_found')
-      }
-      const { role } = await api.db('memberships').where({ user_id: stranger.userId }).first('role')
-      assert.equal(role, 'admin')
-    })
-  }
-
-  it('lets only the owner change anyone', async () => {
-    const other = await api.createCompany()
-    const people = [
-      admin,
-      await api.createPerson({ vendorId, role: 'member' }),
-      await api.createPerson({ vendorId, role: 'admin', status: 'suspended' }),
-      await api.createPerson({ vendorId: other.vendorId }),
-      await api.createPerson(),
-    ]
-    for (const person of people) {
-      assertProblem(await invite({}, person), 'forbidden')
-      assertProblem(await call('PATCH', `/${admin.userId}`, { role: 'owner' }, person), 'forbidden')
-      assertProblem(await call('DELETE', `/${admin.userId}`, undefined, person), 'forbidden')
-    }
-    const { clientId } = await api.createClient({ vendorId })
-    const token = await api.issuer.token({ clientId, vendorId })
-    assertProblem(await invite({}, { ...owner, sessionToken: token }), 'unauthenticated')
-    assert.equal((await call('GET')).json.people.length, 4)
-  })
-
   describe('POST /v1/invitation/preview', () => {
     const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
 
@@ -372,7 +322,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal(status, 200)
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.deepEqual(json, {
-        vendorId,
+        vendorId: owner.vendorId,
         companyName: 'Acme',
         invitedBy: owner.name,
         name: 'Kim R.',
@@ -413,7 +363,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
         user: { userId: invited.json.userId, name: 'Kim R.', email },
         companies: [
           {
-            vendorId,
+            vendorId: owner.vendorId,
             name: 'Acme',
             timezone: 'Europe/Berlin',
             role: 'admin',
@@ -437,7 +387,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('records the role that the person has, if an operator added them before', async () => {
       const known = await api.createPerson()
       const token = tokenOf(await invite({ email: known.email, role: 'admin' }))
-      const member = { vendor_id: vendorId, user_id: known.userId, role: 'member' }
+      const member = { vendor_id: owner.vendorId, user_id: known.userId, role: 'member' }
       await api.db('memberships').insert(member)
       assert.equal((await accept(token, TEST_PASSWORD)).json.companies[0].role, 'member')
       assert.equal((await activity())[0].action, 'person.joined')
@@ -538,14 +488,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
 
     it('ends an invitation when its company is being erased', async () => {
-      const { vendorId } = await api.createCompany()
-      const { sessionToken } = await api.createPerson({ vendorId, role: 'owner' })
-      const invited = await api.request('POST', `/v1/vendor/${vendorId}/people`, {
-        token: sessionToken,
-        body: { name: 'Late', email: newEmail(), role: 'member' },
-      })
-      const token = tokenOf(invited)
-      await api.db('companies').where({ vendor_id: vendorId }).update({ erased_at: new Date() })
+      const token = tokenOf(await invite({ email: newEmail() }))
+      await api.db('companies').where({ vendor_id: owner.vendorId }).update({ erased_at: new Date() })
       assertProblem(await accept(token, TEST_PASSWORD), 'invitation_not_valid')
     })
 

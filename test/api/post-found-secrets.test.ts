@@ -3,10 +3,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import { listFoundClients } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { hasSecretChecksum, newClientSecret } from '#shared/oauth/new-ids.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { atEvenSteps } from '../../apps/api/found-secrets/even-steps.ts'
 import { sourceOf } from '../../apps/api/found-secrets/source.ts'
-import { type Person, sharedApi, startApi } from '../support/api.ts'
+import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -18,27 +17,20 @@ const OF_ITS_OWN = ['date', 'x-request-id', 'ratelimit', 'connection', 'keep-ali
 
 describe('POST /v1/found-secrets', () => {
   const api = sharedApi({ env: { RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' } })
-  let vendorId: string
-  let owner: Person
+  const owner = freshOwner(api)
   beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
     api.logLines.length = 0
   })
 
   const report = (body: unknown) => api.request('POST', PATH, { body })
-  const read = async (clientId: string, { company = vendorId, person = owner } = {}) =>
-    (
-      await api.request('GET', `/v1/vendor/${company}/oauth-clients/${clientId}`, {
-        token: person.sessionToken,
-      })
-    ).json
-  const entries = (company = vendorId) => api.db('activity').where({ vendor_id: company })
+  const read = async (clientId: string, person = owner) =>
+    (await person.request('GET', `oauth-clients/${clientId}`)).json
+  const entries = (company = owner.vendorId) => api.db('activity').where({ vendor_id: company })
   const events = () =>
     api.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'secret.found')
 
   it('marks the client, with its source, an activity entry and an audit event', async () => {
-    const { clientId, secret } = await api.createClient({ vendorId, name: 'Export' })
+    const { clientId, secret } = await owner.createClient({ name: 'Export' })
     const url =
       'https://github.com/octocat/Hello-World/blob/12345600b9cbe38a219f39a9941c9319b600c002/foo/bar.txt'
     const response = await report([{ token: secret, type: 'ias_client_secret', url, source: 'content' }])
@@ -47,9 +39,7 @@ describe('POST /v1/found-secrets', () => {
     assert.equal(client.secretFoundSource, url.slice('https://'.length))
     assert.ok(Math.abs(Date.parse(client.secretFoundAt) - Date.now()) < 60_000)
     assert.equal(client.status, 'Active')
-    const [{ by, action, subject, detail }] = (
-      await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: owner.sessionToken })
-    ).json.entries
+    const [{ by, action, subject, detail }] = (await owner.request('GET', 'activity')).json.entries
     assert.deepEqual(
       { by, action, subject, detail },
       {
@@ -62,12 +52,12 @@ describe('POST /v1/found-secrets', () => {
     const [{ level, vendorId: company, clientAddress, ...event }] = events()
     assert.deepEqual(
       [level, company, event.clientId, event.host, clientAddress],
-      [40, vendorId, clientId, 'github.com', '127.0.0.1'],
+      [40, owner.vendorId, clientId, 'github.com', '127.0.0.1'],
     )
   })
 
   it('takes a list of secrets, without a source', async () => {
-    const clients = await Promise.all([1, 2, 3].map(() => api.createClient({ vendorId })))
+    const clients = await Promise.all([1, 2, 3].map(() => owner.createClient()))
     await report({ secrets: ['noise', ...clients.map(({ secret }) => secret), newClientSecret()] })
     for (const { clientId } of clients) {
       const { secretFoundAt, secretFoundSource } = await read(clientId)
@@ -77,7 +67,7 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('marks a secret sent a hundred times once, and keeps the time and source of its first report', async () => {
-    const { clientId, secret } = await api.createClient({ vendorId })
+    const { clientId, secret } = await owner.createClient()
     await report(Array(100).fill({ token: secret, url: 'https://first.example/' }))
     const first = await read(clientId)
     const again = [{ token: secret, url: 'https://second.example/' }]
@@ -93,7 +83,7 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('marks a secret once if it is reported at the same moment, in any order', async () => {
-    const clients = await Promise.all([1, 2, 3, 4].map(() => api.createClient({ vendorId })))
+    const clients = await Promise.all([1, 2, 3, 4].map(() => owner.createClient()))
     const secrets = clients.map(({ secret }) => secret)
     const answers = await Promise.all(
       [secrets, secrets.toReversed(), secrets, secrets.toReversed()].map((each) => report({ secrets: each })),
@@ -106,30 +96,26 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('marks the clients of several companies, and shows each only its own', async () => {
-    const other = await api.createCompany()
-    const stranger = await api.createPerson({ vendorId: other.vendorId })
-    const mine = await api.createClient({ vendorId })
-    await api.createClient({ vendorId })
-    const theirs = await api.createClient({ vendorId: other.vendorId })
+    const stranger = await api.createOwner()
+    const mine = await owner.createClient()
+    await owner.createClient()
+    const theirs = await stranger.createClient()
     await report({ secrets: [mine.secret, theirs.secret] })
     assert.equal((await entries()).length, 1)
-    assert.equal((await entries(other.vendorId)).length, 1)
-    const list = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients?secretFound=true`, {
-      token: owner.sessionToken,
-    })
+    assert.equal((await entries(stranger.vendorId)).length, 1)
+    const list = await owner.request('GET', 'oauth-clients?secretFound=true')
     assert.deepEqual(
       list.json.clients.map(({ clientId }: { clientId: string }) => clientId),
       [mine.clientId],
     )
-    const foreign = { company: other.vendorId, person: stranger }
-    assert.equal(typeof (await read(theirs.clientId, foreign)).secretFoundAt, 'string')
+    assert.equal(typeof (await read(theirs.clientId, stranger)).secretFoundAt, 'string')
   })
 
   it('leaves a Revoked client and one that has a key as they are', async () => {
-    const dead = await api.createClient({ vendorId })
+    const dead = await owner.createClient()
     await api.db.raw(`update oauth_clients set status = 'Revoked' where client_id = ?`, [dead.clientId])
     const keyed = await api.createClient({
-      vendorId,
+      vendorId: owner.vendorId,
       authenticatesBy: {
         publicKey: generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }),
         keyThumbprint: 'x'.repeat(43),
@@ -141,9 +127,9 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('answers with the same bytes, not before the same time, whatever the secret is', async () => {
-    const real = await api.createClient({ vendorId })
-    const known = await api.createClient({ vendorId })
-    const dead = await api.createClient({ vendorId })
+    const real = await owner.createClient()
+    const known = await owner.createClient()
+    const dead = await owner.createClient()
     await report({ secrets: [known.secret] })
     await api.db.raw(`update oauth_clients set status = 'Revoked' where client_id = ?`, [dead.clientId])
     const answers = []
@@ -182,7 +168,7 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('neither stores nor logs anything of a secret, wherever it was sent', async () => {
-    const { clientId, secret } = await api.createClient({ vendorId })
+    const { clientId, secret } = await owner.createClient()
     const unknown = newClientSecret()
     await report([
       { token: secret, type: secret, url: `https://a.example/x?key=${secret}#${secret}`, source: secret },
@@ -241,7 +227,7 @@ describe('POST /v1/found-secrets', () => {
 
   it('limits reports by address before it reads them', async () => {
     const limited = await startApi({ beside: api, env: { RATE_FOUND_SECRETS_PER_ADDRESS: '2/60' } })
-    const { clientId, secret } = await api.createClient({ vendorId })
+    const { clientId, secret } = await owner.createClient()
     const send = (body: unknown) => limited.request('POST', PATH, { body })
     await send({ secrets: ['noise'] })
     await send({})
@@ -313,15 +299,13 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('keeps the mark out of reach of the API itself', async () => {
-    const { clientId, secret } = await api.createClient({ vendorId })
-    const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
+    const { clientId, secret } = await owner.createClient()
     for (const sql of [
       `update oauth_clients set secret_found_at = now()`,
       `update oauth_clients set secret_found_source = 'x'`,
       'select secret_hash from oauth_clients',
     ])
-      await assert.rejects(db.raw(sql), { code: '42501' })
-    await db.destroy()
+      await assert.rejects(api.apiDb.raw(sql), { code: '42501' })
     await report({ secrets: [secret] })
     const again = api.db.raw('update oauth_clients set secret_found_at = null where client_id = ?', [
       clientId,
@@ -331,11 +315,11 @@ describe('POST /v1/found-secrets', () => {
 
   it('has what was found first revoked first, so that no flood of reports keeps a client Active', async () => {
     const clients = []
-    for (let i = 0; i < 3; i += 1) clients.push(await api.createClient({ vendorId }))
+    for (let i = 0; i < 3; i += 1) clients.push(await owner.createClient())
     for (const { secret } of clients) await report({ secrets: [secret] })
     const found = await listFoundClients(api.db, { limit: 1_000 })
     assert.deepEqual(
-      found.filter((client) => client.vendorId === vendorId).map(({ clientId }) => clientId),
+      found.filter((client) => client.vendorId === owner.vendorId).map(({ clientId }) => clientId),
       clients.map(({ clientId }) => clientId),
     )
   })
@@ -343,15 +327,21 @@ describe('POST /v1/found-secrets', () => {
   it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {
     const auth = await startAuth({ beside: { ...api } as unknown as TestAuth })
     const ask = async (client: { clientId: string; secret: string }) =>
-      (await auth.token({ ...client, clientSecret: client.secret, vendorId, scopes: ['analytics:read'] }))
-        .status
-    const before = await api.createClient({ vendorId, name: 'Before' })
-    const now = await api.createClient({ vendorId })
-    const safe = await api.createClient({ vendorId })
+      (
+        await auth.token({
+          ...client,
+          clientSecret: client.secret,
+          vendorId: owner.vendorId,
+          scopes: ['analytics:read'],
+        })
+      ).status
+    const before = await owner.createClient({ name: 'Before' })
+    const now = await owner.createClient()
+    const safe = await owner.createClient()
     await report({ secrets: [before.secret] })
     const daily = async ({ clientId }: { clientId: string }) => {
-      const token = await api.issuer.token({ clientId, vendorId })
-      return (await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })).status
+      const token = await api.issuer.token({ clientId, vendorId: owner.vendorId })
+      return (await api.request('GET', `/v1/analytics/${owner.vendorId}/daily`, { token })).status
     }
     assert.equal(await daily(before), 200)
     assert.equal(await ask(before), 200)
@@ -376,9 +366,7 @@ describe('POST /v1/found-secrets', () => {
       [entry.user_id, entry.operator, entry.detail],
       [null, null, { name: 'Before', reason: 'secret_found' }],
     )
-    const { json } = await api.request('GET', `/v1/vendor/${vendorId}/activity?action=client.revoked`, {
-      token: owner.sessionToken,
-    })
+    const { json } = await owner.request('GET', 'activity?action=client.revoked')
     assert.deepEqual(json.entries[0].by, { userId: null, name: 'service' })
   })
 })

@@ -1,28 +1,26 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { type Person, sharedApi, startApi } from '../support/api.ts'
+import { freshOwner, type Person, sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
-  let vendorId: string
-  let owner: Person
-  beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-  })
+  const owner = freshOwner(api)
 
-  const create = (body: unknown = VALID, { key, person = owner }: { key?: string; person?: Person } = {}) =>
-    api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-      token: person.sessionToken,
+  const create = (
+    body: unknown = VALID,
+    { key, person = owner, at = api }: { key?: string; person?: Person; at?: TestApi } = {},
+  ) =>
+    person.request('POST', 'oauth-clients', {
       body,
       headers: key === undefined ? {} : { 'idempotency-key': key },
+      at,
     })
-  const stored = () => api.db('oauth_clients').where({ vendor_id: vendorId })
-  const activity = () => api.db('activity').where({ vendor_id: vendorId })
+  const stored = () => api.db('oauth_clients').where({ vendor_id: owner.vendorId })
+  const activity = () => api.db('activity').where({ vendor_id: owner.vendorId })
 
   it('answers 201 with the client and its secret', async () => {
     const response = await create({ name: '  Warehouse ', scopes: ['boost:read', 'analytics:read'] })
@@ -31,7 +29,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     const { clientId, clientSecret, ...rest } = response.json
     assert.match(clientId, /^cli_[0-9A-Za-z]{22}$/)
     assert.match(clientSecret, /^ias_[0-9A-Za-z]{49}$/)
-    assert.equal(response.headers.get('location'), `/v1/vendor/${vendorId}/oauth-clients/${clientId}`)
+    assert.equal(response.headers.get('location'), `/v1/vendor/${owner.vendorId}/oauth-clients/${clientId}`)
     assert.deepEqual(rest, {
       name: 'Warehouse',
       scopes: ['boost:read', 'analytics:read'],
@@ -66,9 +64,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     )
     assert.equal(rows[0].all.includes(json.clientSecret), false)
     for (const path of ['', `/${json.clientId}`]) {
-      const { text } = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients${path}`, {
-        token: owner.sessionToken,
-      })
+      const { text } = await owner.request('GET', `oauth-clients${path}`)
       assert.equal(text.includes(json.clientSecret), false)
       assert.equal(text.includes('clientSecret'), false)
     }
@@ -131,7 +127,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
          select 'cli_' || substr(md5(random()::text), 1, 22), ?, 'n', '{analytics:read}', sha256('x')
          from generate_series(1, ?)`,
-        [vendorId, count],
+        [owner.vendorId, count],
       )
 
     it('allows 100 Active clients, even for twenty requests at once at two processes', async () => {
@@ -139,9 +135,8 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       const second = await startApi({ beside: api })
       const statuses = await Promise.all(
         Array.from({ length: 20 }, async (_, index) => {
-          const { request } = index % 2 ? api : second
-          const path = `/v1/vendor/${vendorId}/oauth-clients`
-          return (await request('POST', path, { token: owner.sessionToken, body: VALID })).status
+          const { status } = await create(VALID, { at: index % 2 ? api : second })
+          return status
         }),
       )
       assert.equal(statuses.filter((status) => status === 201).length, 5)
@@ -157,13 +152,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       await api.db.raw(
         `update oauth_clients set status = 'Revoked', revoked_at = now()
          where client_id = (select client_id from oauth_clients where vendor_id = ? limit 1)`,
-        [vendorId],
+        [owner.vendorId],
       )
       assert.equal((await create()).status, 201)
       assertProblem(await create(), 'client_limit_reached')
-      ;({ vendorId } = await api.createCompany())
-      owner = await api.createPerson({ vendorId })
-      assert.equal((await create()).status, 201)
+      assert.equal((await create(VALID, { person: await api.createOwner() })).status, 201)
     })
   })
 
@@ -172,11 +165,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       const second = await startApi({ beside: api })
       const first = await create(VALID, { key: 'k1' })
       const again = await create(VALID, { key: 'k1' })
-      const there = await second.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-        token: owner.sessionToken,
-        body: { scopes: VALID.scopes, name: ` ${VALID.name}` },
-        headers: { 'idempotency-key': 'k1' },
-      })
+      const there = await create({ scopes: VALID.scopes, name: ` ${VALID.name}` }, { key: 'k1', at: second })
       const { clientSecret, ...client } = first.json
       assert.equal(first.status, 201)
       assert.ok(clientSecret)
@@ -211,13 +200,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     it('makes one client of ten requests at once at two processes', async () => {
       const second = await startApi({ beside: api })
       const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, index) =>
-          (index % 2 ? api : second).request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-            token: owner.sessionToken,
-            body: VALID,
-            headers: { 'idempotency-key': 'k1' },
-          }),
-        ),
+        Array.from({ length: 10 }, (_, index) => create(VALID, { key: 'k1', at: index % 2 ? api : second })),
       )
       assert.equal(answers.filter(({ status }) => status === 201).length, 1)
       for (const answer of answers) {
@@ -233,7 +216,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         // What a creation waits for before it counts the clients of the company.
         await transaction.raw(
           `select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`,
-          [vendorId],
+          [owner.vendorId],
         )
         const running = create(VALID, { key: 'k1' })
         await new Promise((resolve) => setTimeout(resolve, 200))
@@ -247,11 +230,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     })
 
     it('keeps Idempotency-Keys separate by user and company', async () => {
-      const admin = await api.createPerson({ vendorId, role: 'admin' })
+      const admin = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
       assert.equal((await create(VALID, { key: 'k1' })).status, 201)
       assert.equal((await create(VALID, { key: 'k1', person: admin })).status, 201)
-      ;({ vendorId } = await api.createCompany())
-      await api.db('memberships').insert({ vendor_id: vendorId, user_id: owner.userId, role: 'owner' })
+      ;({ vendorId: owner.vendorId } = await api.createCompany())
+      await api.db('memberships').insert({ vendor_id: owner.vendorId, user_id: owner.userId, role: 'owner' })
       assert.equal((await create(VALID, { key: 'k1' })).status, 201)
     })
 
@@ -296,16 +279,12 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
   it('answers 429 to a company that creates clients all day, and to no other', async () => {
     const busy = await startApi({ beside: api, env: { RATE_CLIENT_CREATIONS_PER_COMPANY: '2/86400' } })
-    const createThere = () =>
-      busy.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, { token: owner.sessionToken, body: VALID })
-    for (const status of [201, 201, 429]) assert.equal((await createThere()).status, status)
-    const refused = await createThere()
+    for (const status of [201, 201, 429]) assert.equal((await create(VALID, { at: busy })).status, status)
+    const refused = await create(VALID, { at: busy })
     assertProblem(refused, 'rate_limited')
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     assert.equal((await stored()).length, 2)
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-    assert.equal((await createThere()).status, 201)
+    assert.equal((await create(VALID, { at: busy, person: await api.createOwner() })).status, 201)
     await busy.stop()
   })
 })

@@ -1,62 +1,63 @@
 import assert from 'node:assert/strict'
-import { type Person, sharedApi } from '../support/api.ts'
+import { describeApi } from '../../apps/api/app.ts'
+import { freshOwner, type Person, sharedApi } from '../support/api.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 
-const ROUTES = [
-  ['GET', 'oauth-clients'],
-  ['POST', 'oauth-clients'],
-  ['GET', `oauth-clients/cli_${'a'.repeat(22)}`],
-  ['PATCH', `oauth-clients/cli_${'a'.repeat(22)}`],
-  ['GET', `oauth-clients/cli_${'a'.repeat(22)}/usage`],
-  ['GET', `oauth-clients/cli_${'a'.repeat(22)}/requests`],
-  ['POST', `oauth-clients/cli_${'a'.repeat(22)}/revoke`],
-  ['GET', 'analytics/daily'],
-  ['GET', 'activity'],
-  ['GET', 'people'],
-  ['GET', 'refusals'],
-  ['GET', 'refusals/some-request'],
-] as const
+const COMPANY = '/v1/vendor/{vendorId}/'
+const { paths } = describeApi({ issuer: ISSUER, apiResource: API_RESOURCE })
+/** Every route of a company: its method and what follows the company in its path. */
+const ROUTES = Object.entries(paths)
+  .filter(([path]) => path.startsWith(COMPANY))
+  .flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => [method.toUpperCase(), path.slice(COMPANY.length)] as const),
+  )
+const OWNERS_ALONE = ['POST people', 'PATCH people/{userId}', 'DELETE people/{userId}']
+
+/** Bodies of the changes that name something of the company in their path. */
+const BODIES: Record<string, object> = {
+  'PATCH oauth-clients/{clientId}': { name: 'Mine' },
+  'PATCH oauth-clients/{clientId}/rotation': { armed: { quietDays: 7 } },
+  'PATCH people/{userId}': { role: 'member' },
+}
+
+const withoutIds = (path: string) =>
+  path.replace('{clientId}', `cli_${'a'.repeat(22)}`).replaceAll(/\{\w+\}/g, 'nothing')
 
 describe('who may act for a company', () => {
-  const api = sharedApi()
-  let vendorId: string
-  let other: string
-  before(async () => {
-    ;({ vendorId } = await api.createCompany())
-    ;({ vendorId: other } = await api.createCompany())
-  })
+  const api = sharedApi({ env: { RATE_CHANGES_PER_COMPANY: '1000/60' } })
+  const owner = freshOwner(api)
+  const colleague = (role: 'admin' | 'member', status: 'active' | 'suspended' = 'active') =>
+    api.createPerson({ vendorId: owner.vendorId, role, status })
 
-  const call = (method: string, route: string, person?: Person, company = vendorId) =>
-    api.request(method, `/v1/vendor/${company}/${route}`, person ? { token: person.sessionToken } : {})
+  it('is decided on all routes of companies', () => assert.ok(ROUTES.length >= 20, String(ROUTES.length)))
 
-  for (const [method, route] of ROUTES) {
-    describe(`${method} /v1/vendor/{vendor_id}/${route}`, () => {
-      it('allows the owner and an active admin', async () => {
-        const company = await api.createCompany()
-        for (const role of ['owner', 'admin'] as const) {
-          const person = await api.createPerson({ vendorId: company.vendorId, role })
-          const { status } = await call(method, route, person, company.vendorId)
-          assert.ok([200, 404, 415].includes(status), String(status))
-        }
+  for (const [method, path] of ROUTES) {
+    const isForOwners = OWNERS_ALONE.includes(`${method} ${path}`)
+    const call = (token: string | undefined, company = owner.vendorId) =>
+      api.request(method, `/v1/vendor/${company}/${withoutIds(path)}`, token === undefined ? {} : { token })
+    const allows = async ({ sessionToken }: Person) => {
+      const { status } = await call(sessionToken)
+      assert.ok([200, 403, 404, 409, 415].includes(status), String(status))
+      return status !== 403
+    }
+
+    describe(`${method} ${COMPANY}${path}`, () => {
+      it(`allows ${isForOwners ? 'the owner alone' : 'the owner and an active admin'}`, async () => {
+        assert.equal(await allows(owner), true)
+        assert.equal(await allows(await colleague('admin')), !isForOwners)
       })
 
       it('refuses everyone else, with the same bytes whether or not the company exists', async () => {
-        const stranger = await api.createPerson()
+        const stranger = await api.createOwner()
         const refused = [
-          await call(method, route, await api.createPerson({ vendorId, role: 'member' })),
-          await call(
-            method,
-            route,
-            await api.createPerson({ vendorId, role: 'member', status: 'suspended' }),
-          ),
-          await call(method, route, await api.createPerson({ vendorId, role: 'admin', status: 'suspended' })),
-          await call(method, route, stranger),
-          await call(method, route, stranger, 'ven_nobody'),
-          await call(method, route, stranger, 'x'),
-          await call(method, route, stranger, '%00'),
-          await call(method, route, stranger, `ven_${'a'.repeat(5_000)}`),
-          await call(method, route, await api.createPerson({ vendorId: other, role: 'admin' })),
+          await call((await colleague('member')).sessionToken),
+          await call((await colleague('member', 'suspended')).sessionToken),
+          await call((await colleague('admin', 'suspended')).sessionToken),
+          await call((await api.createPerson()).sessionToken),
         ]
+        for (const company of [owner.vendorId, 'ven_nobody', 'x', '%00', `ven_${'a'.repeat(5_000)}`])
+          refused.push(await call(stranger.sessionToken, company))
         const plain = refused.map((response) => {
           assertProblem(response, 'forbidden')
           return response.text.replace(response.json.requestId, '')
@@ -64,26 +65,66 @@ describe('who may act for a company', () => {
         for (const text of plain) assert.equal(text, plain[0])
       })
 
-      it('requires a session first, whatever the company or the body', async () => {
-        for (const company of [vendorId, 'ven_nobody']) {
-          assertProblem(await call(method, route, undefined, company), 'unauthenticated')
-        }
+      it('requires a session first, whatever the company, the body or the token', async () => {
+        const { clientId, secret } = await owner.createClient()
+        const token = await api.issuer.token({ clientId, vendorId: owner.vendorId })
+        for (const other of [undefined, 'ses_wrong', secret, token])
+          for (const company of [owner.vendorId, 'ven_nobody'])
+            assertProblem(await call(other, company), 'unauthenticated')
       })
 
       it('reads role and status on every request', async () => {
-        const person = await api.createPerson({ vendorId, role: 'admin' })
-        const set = (change: { role?: string; status?: string }) =>
+        const role = isForOwners ? 'owner' : 'admin'
+        const person = isForOwners ? owner : await colleague('admin')
+        const set = (change: { role: string; status: string }) =>
           api.db('memberships').where({ user_id: person.userId }).update(change)
-        assert.notEqual((await call(method, route, person)).status, 403)
-        await set({ status: 'suspended' })
-        assert.equal((await call(method, route, person)).status, 403)
-        await set({ status: 'active' })
-        assert.notEqual((await call(method, route, person)).status, 403)
-        await set({ role: 'member' })
-        assert.equal((await call(method, route, person)).status, 403)
+        for (const change of [
+          { role: isForOwners ? 'admin' : 'member', status: 'active' },
+          { role: 'admin', status: 'suspended' },
+        ]) {
+          assert.equal(await allows(person), true)
+          await set(change)
+          assert.equal(await allows(person), false)
+          await set({ role, status: 'active' })
+        }
         await api.db('memberships').where({ user_id: person.userId }).delete()
-        assert.equal((await call(method, route, person)).status, 403)
+        assert.equal(await allows(person), false)
       })
+
+      const [parameter] = /\{\w+\}/.exec(path) ?? []
+      if (parameter)
+        it(`answers the same 404 for no ${parameter}, another company's and what is no id, and changes nothing`, async () => {
+          const stranger = await api.createOwner()
+          const { clientId } = await stranger.createClient()
+          const { userId } = await api.createPerson({ vendorId: stranger.vendorId, role: 'admin' })
+          const rows = async () => [
+            await api.db('oauth_clients').where({ client_id: clientId }),
+            await api.db('memberships').where({ user_id: userId }),
+            await api.db('activity').whereIn('vendor_id', [owner.vendorId, stranger.vendorId]),
+          ]
+          const before = await rows()
+          const foreign = parameter === '{clientId}' ? clientId : userId
+          const bodies = []
+          for (const id of [
+            foreign,
+            `cli_${'a'.repeat(22)}`,
+            'usr_nobody',
+            'x',
+            '*',
+            '%00',
+            '..%2f',
+            '%C3%A4',
+          ]) {
+            const body = BODIES[`${method} ${path}`]
+            const response = await owner.request(method, path.replace(parameter, id), {
+              ...(body && { body }),
+            })
+            assertProblem(response, 'not_found')
+            bodies.push({ ...response.json, requestId: '' })
+          }
+          for (const body of bodies) assert.deepEqual(body, bodies[0])
+          assert.deepEqual(await rows(), before)
+        })
     })
   }
 })

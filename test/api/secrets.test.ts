@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -99,9 +98,7 @@ describe('the database role of the resource API', () => {
     ['read a file', `select pg_read_file('/etc/passwd')`],
   ] as const) {
     it(`may not ${what}`, async () => {
-      const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
-      await assert.rejects(db.raw(sql), { code: '42501' })
-      await db.destroy()
+      await assert.rejects(api.apiDb.raw(sql), { code: '42501' })
     })
   }
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import type { JWK } from 'jose'
-import { type Person, sharedApi } from '../support/api.ts'
+import { freshOwner, sharedApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const ISSUER = 'https://kubernetes.default.svc.cluster.local'
@@ -21,31 +21,20 @@ const KEYS = keySet({ ...rsa, kid: 'k1', use: 'sig', alg: 'RS256' })
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
   const api = sharedApi()
-  let vendorId: string
-  let owner: Person
-  beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-  })
+  const owner = freshOwner(api)
 
   const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
   const create = (workload: unknown, more: object = {}, headers: Record<string, string> = {}) =>
-    api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-      token: owner.sessionToken,
-      body: { ...VALID, workload, ...more },
-      headers,
-    })
+    owner.request('POST', 'oauth-clients', { body: { ...VALID, workload, ...more }, headers })
   const issuers = async () => {
-    const answer = await api.request('GET', `/v1/vendor/${vendorId}/workload-issuers`, {
-      token: owner.sessionToken,
-    })
+    const answer = await owner.request('GET', 'workload-issuers')
     assert.equal(answer.status, 200, answer.text)
     return answer.json.issuers
   }
   const put = (body: object, token = owner.sessionToken) =>
-    api.request('PUT', `/v1/vendor/${vendorId}/workload-issuers`, { token, body })
+    api.request('PUT', `/v1/vendor/${owner.vendorId}/workload-issuers`, { token, body })
   const storedKeys = async (): Promise<JWK[]> =>
-    (await api.db.raw('select keys from workload_issuers where vendor_id = ?', [vendorId])).rows[0].keys
+    (await api.db.raw('select keys from workload_issuers where vendor_id = ?', [owner.vendorId])).rows[0].keys
 
   it('creates a client without a secret, which has the workload in every answer', async () => {
     const { status, json } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
@@ -60,16 +49,14 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     assert.partialDeepStrictEqual(json, expected)
     const { clientSecret: _, ...stored } = expected
     for (const path of [`oauth-clients/${json.clientId}`, 'oauth-clients']) {
-      const answer = await api.request('GET', `/v1/vendor/${vendorId}/${path}`, { token: owner.sessionToken })
+      const answer = await owner.request('GET', `${path}`)
       assert.partialDeepStrictEqual(answer.json.clients?.[0] ?? answer.json, stored)
     }
   })
 
   it('records the workload in the activity', async () => {
     const { json } = await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
-    const { json: activity } = await api.request('GET', `/v1/vendor/${vendorId}/activity`, {
-      token: owner.sessionToken,
-    })
+    const { json: activity } = await owner.request('GET', 'activity')
     assert.partialDeepStrictEqual(activity.entries[0], {
       action: 'client.created',
       subject: json.clientId,
@@ -242,9 +229,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
         failing: null,
       }
       assert.deepEqual(await issuers(), [expected])
-      await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}/revoke`, {
-        token: owner.sessionToken,
-      })
+      await owner.request('POST', `oauth-clients/${client.clientId}/revoke`)
       assert.deepEqual(await issuers(), [])
     })
 
@@ -259,9 +244,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
         keysAsOf: new Date(api.clock.now()).toISOString(),
       })
       assert.deepEqual(await storedKeys(), [{ ...ed, kid: 'k2' }])
-      const { json } = await api.request('GET', `/v1/vendor/${vendorId}/activity`, {
-        token: owner.sessionToken,
-      })
+      const { json } = await owner.request('GET', 'activity')
       assert.partialDeepStrictEqual(json.entries[0], {
         action: 'workload_issuer.keys_replaced',
         subject: ISSUER,
@@ -274,7 +257,9 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
       assertInvalid(await put({ issuer: ISSUER, keys: keySet({ ...rsa, d: 'x' }) }), '/keys')
       assertProblem(await put({ issuer: 'https://other.example', keys: KEYS }), 'not_found')
-      await api.db.raw(`update workload_issuers set keys_from = 'issuer' where vendor_id = ?`, [vendorId])
+      await api.db.raw(`update workload_issuers set keys_from = 'issuer' where vendor_id = ?`, [
+        owner.vendorId,
+      ])
       assertInvalid(await put({ issuer: ISSUER, keys: KEYS }), '/issuer')
       assert.deepEqual(await storedKeys(), [{ ...rsa, kid: 'k1', alg: 'RS256' }])
     })

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { pino } from 'pino'
 import { createMetrics } from '#shared/process/metrics.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createFetchKeys } from '../../apps/api/clients/issuer-keys.ts'
 import { refreshIssuers } from '../../apps/api/clients/refresh-issuers.ts'
 import { measureIssuers } from '../../apps/api/metrics.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { freshOwner, sharedApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { authority } from '../support/receivers.ts'
@@ -28,34 +27,21 @@ const OUTSIDE = {
 }
 
 describe('an issuer of workloads that publishes its keys', () => {
-  let api: TestApi
-  let db: Database
+  const api = sharedApi({ outside: OUTSIDE })
+  const owner = freshOwner(api)
   let server: TestWorkloadIssuer
-  let vendorId: string
-  let owner: Person
   const logLines: string[] = []
-  before(async () => {
-    api = await startApi({ outside: OUTSIDE })
-    db = createPostgres({ url: api.database.apiUrl, poolSize: 4, applicationName: 'test' })
-  })
-  after(async () => {
-    await db.destroy()
-    await api.stop()
-  })
   beforeEach(async () => {
     logLines.length = 0
     server = await startWorkloadIssuer([FIRST])
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
   })
   afterEach(async () => {
     await server.stop()
     await api.db.raw(`update workload_issuers set keys_from = 'pasted'`)
   })
 
-  const create = (headers: Record<string, string> = {}, person = owner, company = vendorId) =>
-    api.request('POST', `/v1/vendor/${company}/oauth-clients`, {
-      token: person.sessionToken,
+  const create = (headers: Record<string, string> = {}, person = owner) =>
+    person.request('POST', 'oauth-clients', {
       body: {
         name: 'A',
         scopes: ['analytics:read'],
@@ -63,13 +49,10 @@ describe('an issuer of workloads that publishes its keys', () => {
       },
       headers,
     })
-  const issuer = async (person = owner, company = vendorId) => {
-    const path = `/v1/vendor/${company}/workload-issuers`
-    return (await api.request('GET', path, { token: person.sessionToken })).json.issuers[0]
-  }
+  const issuer = async (person = owner) => (await person.request('GET', 'workload-issuers')).json.issuers[0]
   const refresh = () =>
     refreshIssuers({
-      db,
+      db: api.apiDb,
       clock: api.clock,
       log: pino({}, { write: (line: string) => void logLines.push(line) }),
       fetchKeys: createFetchKeys(OUTSIDE),
@@ -104,7 +87,7 @@ describe('an issuer of workloads that publishes its keys', () => {
       'must publish its keys: it must answer with status 200, without a redirect',
     )
     for (const table of ['oauth_clients', 'workload_issuers'])
-      assert.deepEqual(await api.db(table).where({ vendor_id: vendorId }), [])
+      assert.deepEqual(await api.db(table).where({ vendor_id: owner.vendorId }), [])
   })
 
   it('need not answer again when the request is repeated', async () => {
@@ -117,22 +100,12 @@ describe('an issuer of workloads that publishes its keys', () => {
 
   it('delays no one but its own company while it is slow', async () => {
     server.published.answer = () => {}
-    const people = await Promise.all(
-      Array.from({ length: 4 }, async () => {
-        const company = await api.createCompany()
-        return { vendorId: company.vendorId, person: await api.createPerson({ vendorId: company.vendorId }) }
-      }),
-    )
-    const [other, ...slow] = people
-    assert.ok(other)
+    const slow = await Promise.all([1, 2, 3].map(() => api.createOwner()))
     // Twice as many as the workspace has connections to Postgres.
-    const waiting = slow.flatMap((each) =>
-      Array.from({ length: 3 }, () => create({}, each.person, each.vendorId)),
-    )
+    const waiting = slow.flatMap((person) => [1, 2, 3].map(() => create({}, person)))
     await eventually(() => server.requests.length >= 6)
-    const path = `/v1/vendor/${other.vendorId}/oauth-clients`
     const started_ms = performance.now()
-    const { status } = await api.request('GET', path, { token: other.person.sessionToken })
+    const { status } = await owner.request('GET', 'oauth-clients')
     assert.equal(status, 200)
     assert.ok(performance.now() - started_ms < 1_500)
     const statuses = (await Promise.all(waiting)).map((answer) => answer.status)
@@ -167,26 +140,19 @@ describe('an issuer of workloads that publishes its keys', () => {
   it('is asked by one process alone, for all companies', async () => {
     await create()
     api.clock.advance(4 * MINUTE_MS)
-    const other = await api.createCompany()
-    const person = await api.createPerson({ vendorId: other.vendorId })
-    await create({}, person, other.vendorId)
+    const other = await api.createOwner()
+    await create({}, other)
     assert.equal(fetches(), 2)
     server.published.keys = [SECOND]
     api.clock.advance(2 * HOUR_MS)
     await Promise.all([refresh(), refresh(), refresh()])
     assert.equal(fetches(), 3)
-    for (const [who, where] of [
-      [owner, vendorId],
-      [person, other.vendorId],
-    ] as const)
-      assert.deepEqual((await issuer(who, where)).keyIds, ['second'])
+    for (const person of [owner, other]) assert.deepEqual((await issuer(person)).keyIds, ['second'])
   })
 
   it('is not asked once no Active client trusts it', async () => {
     const { json } = await create()
-    await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${json.clientId}/revoke`, {
-      token: owner.sessionToken,
-    })
+    await owner.request('POST', `oauth-clients/${json.clientId}/revoke`)
     api.clock.advance(2 * HOUR_MS)
     await refresh()
     assert.equal(fetches(), 1)
@@ -194,7 +160,7 @@ describe('an issuer of workloads that publishes its keys', () => {
 
   it('is reported as failing after an hour, in the metrics too, until it publishes its keys again', async () => {
     const metrics = createMetrics({ service: 'test' })
-    measureIssuers(metrics, db, api.clock)
+    measureIssuers(metrics, api.apiDb, api.clock)
     const failing = async () =>
       (await metrics.registry.getSingleMetric('integration_workload_issuers_failing')?.get())?.values[0]
         ?.value

@@ -54,13 +54,12 @@ export interface ApiRequest {
 
 export interface Person extends User {
   sessionToken: string
-}
-
-/** A company's owner, who is signed in. */
-export interface Owner extends Person {
+  /** The company, empty for a person of none. */
   vendorId: string
   /** Sends a request below the company's path: `owner.request('GET', 'people')`. */
   request(method: string, path: string, request?: ApiRequest & { at?: TestApi }): Promise<ApiResponse>
+  /** An Active client of the company, made without the API. */
+  createClient(client?: Partial<NewClient>): Promise<NewClient & { secret: string }>
 }
 
 export interface TestApi {
@@ -83,7 +82,7 @@ export interface TestApi {
   /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
   createPerson(membership?: Partial<Omit<Membership, 'userId'>>): Promise<Person>
   /** A company and its owner. */
-  createOwner(company?: Partial<Company>): Promise<Owner>
+  createOwner(company?: Partial<Company>): Promise<Person>
   createSession(userId: string): Promise<string>
   /** An Active client of the company, made without the API. */
   createClient(client: { vendorId: string } & Partial<NewClient>): Promise<NewClient & { secret: string }>
@@ -199,8 +198,8 @@ export function freshApi(options?: TestApiOptions): TestApi {
 }
 
 /** The owner of a company that is created anew for each test of a block. */
-export function freshOwner(api: TestApi, company?: Partial<Company>): Owner {
-  const owner = {} as Owner
+export function freshOwner(api: TestApi, company?: Partial<Company>): Person {
+  const owner = {} as Person
   beforeEach(async () => {
     Object.assign(owner, await api.createOwner(company))
   })
@@ -261,33 +260,26 @@ function people(url: string, db: Knex, clock: TestClock): People {
     await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
     return token
   }
+  const createClient: People['createClient'] = async (given) => {
+    const secret = newClientSecret()
+    const client = {
+      clientId: newClientId(),
+      name: 'A client',
+      scopes: ['analytics:read' as const],
+      authenticatesBy: { secretHash: hashSecret(secret) },
+      createdBy: null,
+      createdAt: new Date(clock.now()),
+      ...given,
+    }
+    await insertClient(db, client)
+    return { ...client, secret }
+  }
   return {
     createSession,
-    async createOwner(given) {
-      const { vendorId } = await this.createCompany(given)
-      const owner: Owner = {
-        ...(await this.createPerson({ vendorId })),
-        vendorId,
-        request(method, path, { at, ...request } = {}) {
-          const to = `/v1/vendor/${this.vendorId}/${path}`
-          return send(at?.url ?? url, to, method, { token: this.sessionToken, ...request })
-        },
-      }
-      return owner
-    },
-    async createClient(given) {
-      const secret = newClientSecret()
-      const client = {
-        clientId: newClientId(),
-        name: 'A client',
-        scopes: ['analytics:read' as const],
-        authenticatesBy: { secretHash: hashSecret(secret) },
-        createdBy: null,
-        createdAt: new Date(clock.now()),
-        ...given,
-      }
-      await insertClient(db, client)
-      return { ...client, secret }
+    createClient,
+    async createOwner(company) {
+      const { vendorId } = await this.createCompany(company)
+      return this.createPerson({ vendorId })
     },
     async createCompany(given = {}) {
       const company = {
@@ -300,13 +292,25 @@ function people(url: string, db: Knex, clock: TestClock): People {
       await insertCompany(db, company)
       return company
     },
-    async createPerson({ vendorId, role = 'owner', status = 'active' } = {}) {
+    async createPerson({ vendorId = '', role = 'owner', status = 'active' } = {}) {
       const userId = newUserId()
       const user = { userId, name: `A ${role}`, email: `${userId}@people.example`.toLowerCase() }
       testPasswordHash ??= hashPassword(TEST_PASSWORD)
       await insertUser(db, { ...user, passwordHash: await testPasswordHash })
-      if (vendorId !== undefined) await saveMembership(db, { vendorId, userId, role, status })
-      return { ...user, sessionToken: await createSession(userId) }
+      if (vendorId) await saveMembership(db, { vendorId, userId, role, status })
+      const person: Person = {
+        ...user,
+        vendorId,
+        sessionToken: await createSession(userId),
+        request(method, path, { at, ...request } = {}) {
+          const to = `/v1/vendor/${this.vendorId}/${path}`
+          return send(at?.url ?? url, to, method, { token: this.sessionToken, ...request })
+        },
+        createClient(client) {
+          return createClient({ vendorId: this.vendorId, ...client })
+        },
+      }
+      return person
     },
   }
 }

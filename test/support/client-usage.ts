@@ -2,8 +2,32 @@ import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type ClientUsage, createClientUsage } from '#shared/usage/client-usage.ts'
+import { type AnsweredRequest, type ClientUsage, createClientUsage } from '#shared/usage/client-usage.ts'
+import type { TestApi } from './api.ts'
 
 /** The usage of clients as one more process of a service notes it. Nothing is stored until it is flushed. */
 export const anotherUsage = (redis: Redis, db: Database, clock: Clock): ClientUsage =>
   createClientUsage({ redis, db, clock, log: pino({ level: 'silent' }) })
+
+/** Notes requests of clients as processes of the authorization server do, each call as another one, and stores them. */
+export function notedUsage(api: TestApi) {
+  let redis: Redis
+  before(async () => {
+    redis = await api.redisAs('auth')
+  })
+  async function note(record: (usage: ClientUsage) => void): Promise<void> {
+    const usage = anotherUsage(redis, api.apiDb, api.clock)
+    record(usage)
+    await usage.flush()
+  }
+  return {
+    issued: (clientId: string, { scope = 'analytics:read', address = '192.0.2.1', times = 1 } = {}) =>
+      note((usage) => {
+        for (let time = 0; time < times; time += 1) usage.issued(clientId, scope, address)
+      }),
+    answered: (...requests: AnsweredRequest[]) =>
+      note((usage) => {
+        for (const request of requests) usage.answered(request)
+      }),
+  }
+}
