@@ -13,7 +13,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_160,
   shared: 7_220,
   infra: 7_760,
-  test: 57_960,
+  test: 57_420,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
