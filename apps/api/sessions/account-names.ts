@@ -11,15 +11,10 @@ export type AccountName = (email: string) => Promise<string>
  * Names accounts in the log, so that guesses at one account show without revealing whose it is. The key is
  * stored only in Postgres. Without it, no one can test addresses against the log.
  */
-export function createAccountNames(db: Queryable): AccountName {
-  let key: Promise<Buffer> | undefined
-  const read = () => db.raw('select key from account_log_key').then(({ rows }) => rows[0].key as Buffer)
-  return async (email) => {
-    key ??= read().catch((error) => {
-      key = undefined
-      throw error
-    })
-    const mac = createHmac('sha256', await key).update(normalizedEmail(email))
+export const createAccountNames =
+  (db: Queryable): AccountName =>
+  async (email) => {
+    const { rows } = await db.raw('select key from account_log_key')
+    const mac = createHmac('sha256', rows[0].key).update(normalizedEmail(email))
     return mac.digest('base64url').slice(0, NAME_CHARACTERS)
   }
-}

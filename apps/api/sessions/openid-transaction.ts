@@ -33,8 +33,8 @@ const ENCRYPTION = 'A256GCM'
 const SEALED = /[A-Za-z0-9_.-]+/
 
 /**
- * Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. The cookie is Lax, since the provider's redirect comes from another site. A sibling host that could set it could
- * sign a person in as someone else.
+ * Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. The cookie is Lax, since the
+ * provider's redirect comes from another site. A sibling host that could set it could sign a person in as someone else.
  */
 export function createOpenidTransactions({
   db,
@@ -48,16 +48,7 @@ export function createOpenidTransactions({
   issuer: string
 }) {
   const cookie = createCookie({ baseUrl, plainName: 'openid', value: SEALED, sameSite: 'Lax' })
-  let reading: Promise<Buffer> | undefined
-  function key(): Promise<Buffer> {
-    reading ??= Promise.resolve(db.raw('select key from openid_cookie_key'))
-      .then(({ rows }) => rows[0].key as Buffer)
-      .catch((error) => {
-        reading = undefined
-        throw error
-      })
-    return reading
-  }
+  const key = async (): Promise<Buffer> => (await db.raw('select key from openid_cookie_key')).rows[0].key
 
   return {
     begin: (start: Pick<OpenidTransaction, 'to' | 'fresh' | 'replaces'>): OpenidTransaction => ({
