@@ -283,6 +283,7 @@ describe('the rotation of a client', () => {
       it(`is put off when uses may be missing because ${what}`, async () => {
         await armedForAWeek()
         await lose()
+        assert.equal((await ofOld()).usesMissingBefore, '2025-09-20T02:00:10.000Z')
         assert.deepEqual((await rotation()).armed, {
           quietDays: 7,
           revokesAt: '2025-09-27T02:05:10.000Z',
@@ -291,6 +292,11 @@ describe('the rotation of a client', () => {
         api.clock.set('2025-09-27T02:05:09Z')
         assert.deepEqual(await revokeNow(), [])
         api.clock.set('2025-09-27T02:05:11Z')
+        await use((await ofOld()).replacedBy)
+        assert.equal(
+          (await call('GET', `oauth-clients/${(await ofOld()).replacedBy}`)).json.usesMissingBefore,
+          null,
+        )
         assert.deepEqual(await revokeNow(), [old])
       })
 

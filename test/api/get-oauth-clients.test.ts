@@ -41,6 +41,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         revokedAt: null,
         revokedBy: null,
         lastUsedAt: null,
+        usesMissingBefore: null,
         tokensIssued24h: 0,
         tokensByDay: Array(14).fill(0),
         failing: null,

@@ -48,6 +48,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       revokedAt: null,
       revokedBy: null,
       lastUsedAt: null,
+      usesMissingBefore: null,
       tokensIssued24h: 0,
       tokensByDay: Array(14).fill(0),
       failing: null,

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
+import { missingSince } from '#shared/usage/missing-uses.ts'
 import { actorOf, revokerOf } from '../http/schemas.ts'
 import { type Failing, readFailing } from './failing.ts'
 import type { OAuthClient } from './schemas.ts'
@@ -12,13 +13,16 @@ import { DAYS_SHOWN, type UsageStores } from './usage-windows.ts'
  * A client as the API returns it.
  * @param used undefined if it was never used.
  * @param failing null if it is not; undefined if that cannot be read.
+ * @param missing the latest time before which a use may have been lost.
  */
 export function clientAnswer(
   record: ClientRecord,
   used: ClientUsage | undefined,
   failing: Failing | null | undefined,
+  missing?: Date,
 ): z.infer<typeof OAuthClient> {
-  const { revokedAt } = record
+  const { createdAt, revokedAt } = record
+  const lastUsedAt = used?.lastUsedAt ?? null
   const tokensByDay = used?.tokensByDay ?? Array<number>(DAYS_SHOWN).fill(0)
   return {
     clientId: record.clientId,
@@ -34,11 +38,12 @@ export function clientAnswer(
     secretFoundSource: record.secretFoundSource,
     replaces: record.replaces,
     replacedBy: record.replacedBy,
-    createdAt: record.createdAt.toISOString(),
+    createdAt: createdAt.toISOString(),
     createdBy: actorOf(record.createdBy, record.createdByName),
     revokedAt: revokedAt?.toISOString() ?? null,
     revokedBy: revokedAt && revokerOf(record),
-    lastUsedAt: used?.lastUsedAt?.toISOString() ?? null,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    usesMissingBefore: missing && missing > (lastUsedAt ?? createdAt) ? missing.toISOString() : null,
     tokensIssued24h: lastDayOf({ tokensByDay }),
     tokensByDay,
     failing: failing ?? null,
@@ -62,9 +67,11 @@ export async function clientAnswers(
     records.map(({ clientId }) => clientId),
   )
   const failing = await readFailing(stores, vendorId, records, used)
-  return records.map((record) =>
-    clientAnswer(record, used.get(record.clientId), failing && (failing.get(record.clientId) ?? null)),
-  )
+  const missing = await missingSince(stores.db)
+  return records.map((record) => {
+    const failure = failing && (failing.get(record.clientId) ?? null)
+    return clientAnswer(record, used.get(record.clientId), failure, missing)
+  })
 }
 
 export async function oneClientAnswer(stores: UsageStores, vendorId: string, record: ClientRecord) {

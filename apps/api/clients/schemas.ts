@@ -111,6 +111,9 @@ const client = {
   revokedAt: instant.nullable(),
   revokedBy: actor.nullable(),
   lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null if never.' }),
+  usesMissingBefore: instant
+    .nullable()
+    .meta({ description: 'Uses after `lastUsedAt` and before this may have been lost; null if none was.' }),
   tokensIssued24h: z.int().meta({ description: 'Tokens of the last 24 hours, counted in whole hours.' }),
   tokensByDay: z.array(z.int().min(0)).meta({
     description: 'Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',

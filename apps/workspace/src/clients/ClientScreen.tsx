@@ -28,7 +28,7 @@ import { PLATFORMS, platformOf, type Workload } from './platforms.ts'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
-import { LastUsed, Status, useExpired } from './Status.tsx'
+import { LastUsed, MissingUses, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
 import { CompareToken } from './WorkloadClaims.tsx'
@@ -175,6 +175,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         )}
         <Fact name="Last used">
           <LastUsed client={client} />
+          <MissingUses client={client} />
         </Fact>
         <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
         <Fact name="Scopes">

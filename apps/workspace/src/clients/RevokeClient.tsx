@@ -10,6 +10,7 @@ import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
+import { MissingUses } from './Status.tsx'
 
 export interface RevokeClientProps {
   client: OAuthClient
@@ -60,8 +61,17 @@ export function RevokeClient(props: RevokeClientProps) {
 }
 
 function LastUse({ client }: { client: OAuthClient }) {
-  const { lastUsedAt, tokensIssued24h } = useClient(client.clientId).data ?? client
-  if (!lastUsedAt) return 'It has never been used.'
+  const seen = useClient(client.clientId).data ?? client
+  return (
+    <>
+      {lastUse(seen)}
+      <MissingUses client={seen} />
+    </>
+  )
+}
+
+function lastUse({ lastUsedAt, tokensIssued24h, usesMissingBefore }: OAuthClient) {
+  if (!lastUsedAt) return usesMissingBefore ? 'No use of it is known.' : 'It has never been used.'
   const tokens = tokensIssued24h === 1 ? '1 token' : `${tokensIssued24h.toLocaleString('en')} tokens`
   return say`It last asked for a token ${<Ago at={lastUsedAt} inSentence />}, and was issued ${tokens} in the last 24 hours.`
 }

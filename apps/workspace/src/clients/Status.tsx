@@ -1,6 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { day } from '../api/time.ts'
-import { Ago, Time, useTimed } from '../ui/Ago.tsx'
+import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { ScopeName } from '../ui/DocsLink.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { expiresSoon, hasExpired } from './expiry.ts'
@@ -33,6 +33,15 @@ export function Expires({ client }: { client: Dated }) {
 
 export const LastUsed = ({ client }: { client: Pick<OAuthClient, 'lastUsedAt'> }) =>
   client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : <span className="quiet">Never used</span>
+
+/** What the time of its last use cannot tell. */
+export const MissingUses = ({ client: { usesMissingBefore } }: { client: OAuthClient }) =>
+  usesMissingBefore && (
+    <span className="quiet">
+      {' '}
+      Uses up to <Moment at={usesMissingBefore} /> may be missing.
+    </span>
+  )
 
 export const Scopes = ({ scopes }: { scopes: OAuthClient['scopes'] }) => (
   <ul className="flex flex-wrap gap-x-3 gap-y-0.5 [&_a]:touch [&_code]:text-[13px] [&_code]:whitespace-nowrap">

@@ -7,6 +7,12 @@ const UNUSED_DAYS = 30
 
 const isActive = ({ status }: OAuthClient): boolean => status === 'Active'
 
+/** A client of which uses may be missing may have been used until then. */
+const knownUse = ({ lastUsedAt, usesMissingBefore, createdAt }: OAuthClient) => ({
+  lastUsedAt: usesMissingBefore ?? lastUsedAt,
+  createdAt,
+})
+
 /** What needs a person, the most urgent first. `about` is said of one client and of several. */
 export const TROUBLES = [
   {
@@ -38,7 +44,8 @@ export const TROUBLES = [
     view: 'unused',
     label: `Unused for ${UNUSED_DAYS} days`,
     about: [`client was not used for ${UNUSED_DAYS} days`, `clients were not used for ${UNUSED_DAYS} days`],
-    has: (client: OAuthClient, now: Date) => isActive(client) && quietEnd(client, UNUSED_DAYS) <= now,
+    has: (client: OAuthClient, now: Date) =>
+      isActive(client) && quietEnd(knownUse(client), UNUSED_DAYS) <= now,
   },
 ] as const
 
