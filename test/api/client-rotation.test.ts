@@ -266,23 +266,21 @@ describe('the rotation of a client', () => {
       assert.deepEqual(await revokeNow(), [old])
     })
 
-    for (const [what, lose] of [
+    for (const [what, loss] of [
       [
         'a process dropped them',
-        () =>
-          api.db.raw(`insert into usage_writers (writer, batch, flushed_at, lost_at)
-            values (gen_random_uuid(), 1, clock_timestamp(), '2025-09-20T02:00:10Z')`),
+        `usage_writers (writer, batch, flushed_at, lost_at)
+         values (gen_random_uuid(), 1, clock_timestamp(), '2025-09-20T02:00:10Z')`,
       ],
       [
         'the database was restored',
-        () =>
-          api.db.raw(`insert into restore_fences (reason, raised_at, lowered_at)
-            values ('test', '2025-09-20T01:00:00Z', '2025-09-20T02:00:10Z')`),
+        `restore_fences (reason, raised_at, lowered_at)
+         values ('test', '2025-09-20T01:00:00Z', '2025-09-20T02:00:10Z')`,
       ],
     ] as const)
       it(`is put off when uses may be missing because ${what}`, async () => {
         await armedForAWeek()
-        await lose()
+        await api.db.raw(`insert into ${loss}`)
         assert.equal((await ofOld()).usesMissingBefore, '2025-09-20T02:00:10.000Z')
         assert.deepEqual((await rotation()).armed, {
           quietDays: 7,
@@ -292,11 +290,9 @@ describe('the rotation of a client', () => {
         api.clock.set('2025-09-27T02:05:09Z')
         assert.deepEqual(await revokeNow(), [])
         api.clock.set('2025-09-27T02:05:11Z')
-        await use((await ofOld()).replacedBy)
-        assert.equal(
-          (await call('GET', `oauth-clients/${(await ofOld()).replacedBy}`)).json.usesMissingBefore,
-          null,
-        )
+        const { replacedBy } = await ofOld()
+        await use(replacedBy)
+        assert.equal((await call('GET', `oauth-clients/${replacedBy}`)).json.usesMissingBefore, null)
         assert.deepEqual(await revokeNow(), [old])
       })
 
