@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
+import { getSystemErrorMessage } from 'node:util'
 import { z } from 'zod'
 
 /** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
@@ -28,7 +29,9 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown:
     try {
       given[name] = readSecretFile(file)
     } catch (error) {
-      problems.push(`${name}_FILE: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`)
+      // The system's own message would repeat the path, which is the secret if someone confused the two settings.
+      const { errno, message } = error as NodeJS.ErrnoException
+      problems.push(`${name}_FILE: ${errno === undefined ? message : getSystemErrorMessage(errno)}`)
     }
   }
   const result = z.object(shape).safeParse(given)

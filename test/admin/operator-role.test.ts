@@ -148,7 +148,7 @@ describe('the role integration_operator', () => {
       it(`exits with 78 from "key ${command}" if the file of the key cannot be read`, async () => {
         const { code, stderr } = await run(['key', command], { env: unreadable })
         assert.equal(code, 78)
-        assert.match(stderr, /KEY_ENCRYPTION_KEY_FILE: ENOENT/)
+        assert.match(stderr, /KEY_ENCRYPTION_KEY_FILE: no such file or directory/)
       })
     }
   })

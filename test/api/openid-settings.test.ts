@@ -37,7 +37,7 @@ describe('the settings of an OpenID provider', () => {
     const { OPENID_CLIENT_SECRET: _, ...without } = GOOD
     assert.deepEqual(problems(without), ['OPENID_CLIENT_SECRET: is required'])
     assert.deepEqual(problems({ ...without, OPENID_CLIENT_SECRET_FILE: '/nowhere' }), [
-      'OPENID_CLIENT_SECRET_FILE: ENOENT',
+      'OPENID_CLIENT_SECRET_FILE: no such file or directory',
     ])
   })
 

@@ -176,8 +176,8 @@ describe('the settings', () => {
     })
 
     for (const [what, path, problem] of [
-      ['is not there', () => '/nowhere', 'DATABASE_URL_FILE: ENOENT'],
-      ['is a folder', () => folder, 'DATABASE_URL_FILE: EISDIR'],
+      ['is not there', () => '/nowhere', 'DATABASE_URL_FILE: no such file or directory'],
+      ['is a folder', () => folder, 'DATABASE_URL_FILE: illegal operation on a directory'],
       ['is empty', () => fileOf('\n'), 'DATABASE_URL_FILE: names an empty file'],
       ['never ends', () => '/dev/zero', 'DATABASE_URL_FILE: names a file of more than 65536 bytes'],
     ] as const)
