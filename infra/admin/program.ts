@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
+import { readDatabaseState } from '#shared/stores/database-checks.ts'
 import { createTrail } from '../local/trail.ts'
 import { ANALYTICS } from './analytics-import.ts'
 import { AUDIT } from './audit-commands.ts'
@@ -88,6 +89,8 @@ async function runWithStores(
   const operator = createOperator(stores, { name: as, activityLog })
   const context = { ...surroundings, ...operator }
   try {
+    if ((await readDatabaseState(operator.db)).schema === 'newer')
+      throw new OperatorError('A newer version migrated this database: run the command of that version.')
     if (command.effect && given.yes !== true)
       await confirm(await command.effect(context, given), surroundings)
     return await command.run(context, given)

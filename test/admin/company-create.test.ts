@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { verifyPassword } from '#shared/accounts/passwords.ts'
+import { markSchema, SCHEMA_NEEDED } from '#shared/stores/database-checks.ts'
 import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
+
+const REFUSAL = 'A newer version migrated this database: run the command of that version.'
 
 describe('admin company create', () => {
   let operator: TestAdmin
@@ -34,6 +37,15 @@ describe('admin company create', () => {
     const { code, json, stderr } = await create({ '--name': '🛒'.repeat(200), '--currency': 'usd' })
     assert.equal(code, 0, stderr)
     assert.deepEqual([json.company.name, json.company.currency], ['🛒'.repeat(200), 'USD'])
+  })
+
+  it('refuses a database that a newer version migrated, and changes nothing in it', async () => {
+    await markSchema(operator.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED + 1)
+    const { code, stderr } = await create()
+    assert.deepEqual([code, JSON.parse(stderr)], [1, { error: REFUSAL }])
+    assert.equal(await count('companies'), 0)
+    await markSchema(operator.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED)
+    assert.equal((await create()).code, 0)
   })
 
   it('makes a company with an owner who can sign in', async () => {
