@@ -11,7 +11,7 @@ export interface Base {
   digest: string
 }
 
-/** What the images are built on: `node` for the services and the operator's commands, `web` for the screens. */
+/** What the images are built on: `node`, whose npm and shell stay out of them, and `web` for the screens. */
 export interface Bases {
   node: Base
   web: Base
@@ -56,12 +56,11 @@ export async function writeImages(
   const { tree, version, time_s } = source
   const images: Image[] = []
   for (const name of ['auth', 'api', 'operator', 'web']) {
-    const base = name === 'web' ? bases.web : bases.node
     const image = `integration-${name}:${version}`
     const file = join(folder, `integration-${name}-${version}.oci.tar`)
-    const containerfile = `infra/deploy/Containerfile.${name}`
-    const options = ['--pull=never', '--format=oci', `--timestamp=${time_s}`, `--build-arg=BASE=${base.name}`]
-    await step(tree, 'buildah', 'bud', ...options, '-f', containerfile, '-t', image, '.')
+    const on = [`--build-arg=NODE=${bases.node.name}`, `--build-arg=WEB=${bases.web.name}`]
+    const options = ['--pull=never', '--format=oci', `--timestamp=${time_s}`, ...on, `--target=${name}`]
+    await step(tree, 'buildah', 'bud', ...options, '-f', 'infra/deploy/Containerfile', '-t', image, '.')
     const digestFile = join(tree, `${name}.digest`)
     await step(tree, 'buildah', 'push', `--digestfile=${digestFile}`, image, `oci-archive:${file}:${image}`)
     images.push({ name: `integration-${name}`, digest: (await readFile(digestFile, 'utf8')).trim() })
@@ -79,8 +78,8 @@ export async function writeImages(
 async function installedIn(cwd: string, image: string): Promise<Set<string>> {
   const container = await step(cwd, 'buildah', 'from', '--pull=never', image)
   try {
-    const lock = 'node_modules/.package-lock.json'
-    return installedBy(await step(cwd, 'buildah', 'run', container, '--', 'cat', lock))
+    const print = `process.stdout.write(fs.readFileSync('node_modules/.package-lock.json'))`
+    return installedBy(await step(cwd, 'buildah', 'run', container, '--', 'node', '--eval', print))
   } finally {
     await step(cwd, 'buildah', 'rm', container)
   }
