@@ -5,6 +5,9 @@ import { join } from 'node:path'
 const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
 const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
 
+/** Paths that a backend might read differently from the proxy. */
+const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
+
 const SANDBOX = [
   'DynamicUser=yes',
   'NoNewPrivileges=yes',
@@ -54,7 +57,15 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
       'lets test events reach the cluster',
     ],
   ],
+  Containerfile: [
+    ['FROM scratch AS base', 'holds a shell, npm and apt'],
+    ['FROM base AS auth', 'holds a shell, npm and apt'],
+    ['FROM base AS api', 'holds a shell, npm and apt'],
+    ['FROM base AS operator', 'holds a shell, npm and apt'],
+    ['USER 10001:10001', 'runs as root'],
+  ],
   'compose.yaml': [
+    ['pull_policy: never', "runs another's image of that name"],
     ['read_only: true', 'lets a container change its own code'],
     ['cap_drop: [ALL]', 'leaves capabilities of root'],
     ["security_opt: ['no-new-privileges:true']", 'lets a container gain rights'],
@@ -66,6 +77,8 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
       'test: [CMD, pg_isready, -h, 127.0.0.1, -U, postgres, -d, integration]',
       'migrates before Postgres is up',
     ],
+    ['check-auth: { condition: service_completed_successfully }', 'migrates with a wrong setting'],
+    ['check-api: { condition: service_completed_successfully }', 'migrates with a wrong setting'],
     ["ports: ['443:443']", 'is reached by nobody'],
   ],
   'pgbouncer.ini': [
@@ -76,6 +89,29 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
     ['max_client_conn = 900', 'runs out of the 1,024 files that systemd gives it'],
   ],
   'nginx.conf': [
+    ['proxy_next_upstream error timeout;', 'fails with a host that is gone, or repeats a POST'],
+    ['proxy_next_upstream_timeout 5s;', 'asks twice for an answer that takes half a minute'],
+    ['proxy_next_upstream_tries 2;', 'tries every instance'],
+    ['"~^(?<path>[^?]*)" $path;', 'judges the path after it was decoded'],
+    [`"~*${AMBIGUOUS}" 1;`, 'passes on what a service reads as another path'],
+    ['if ($integration_ambiguous) {\n    return 400;', 'passes it on all the same'],
+    ['merge_slashes off;', 'chooses the service by another path than the one sent'],
+    ['location = /healthz {\n    return 404;', 'answers for one instance'],
+    ['location = /readyz {\n    return 404;', 'answers for one instance'],
+    ['location = /metrics {\n    return 404;', 'answers with a page'],
+    ['proxy_set_header X-Forwarded-For $remote_addr;', "believes the caller's own address"],
+    ['proxy_set_header X-Request-Id $request_id;', "believes the caller's own request id"],
+    ['proxy_set_header X-Forwarded-Proto "";', 'passes on what a caller says of itself'],
+    ['proxy_set_header Forwarded "";', 'passes on what a caller says of itself'],
+    ['proxy_set_header traceparent "";', "lets strangers join the operator's traces"],
+    ['proxy_set_header tracestate "";', "lets strangers join the operator's traces"],
+    ['add_header Strict-Transport-Security "max-age=31536000" always;', 'lets browsers come back by http'],
+    ['error_page 502 504 = @auth_unanswered;', 'answers OAuth clients in HTML'],
+    ['error_page 502 504 = @api_unanswered;', 'answers in HTML'],
+    ...['auth-1:8081', 'auth-2:8081', 'api-1:8082', 'api-2:8082'].map((instance): [string, string] => [
+      `server ${instance} max_fails=1 fail_timeout=3s;`,
+      'waits for an instance that is gone with every other request, or leaves it out for long',
+    ]),
     ['client_max_body_size 1m;', 'buffers bodies of any size'],
     ['client_header_timeout 10s;', 'waits long for a slow caller'],
     ['client_body_timeout 20s;', 'waits long for a slow caller'],
@@ -85,6 +121,28 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
     ['ssl_protocols TLSv1.2 TLSv1.3;', 'speaks TLS that is broken'],
   ],
   'haproxy.cfg': [
+    ['retry-on conn-failure', 'repeats a POST that an instance may have carried out'],
+    ['option redispatch', 'tries the same instance again'],
+    [
+      `http-request deny deny_status 400 if { path -m reg -i ${AMBIGUOUS} }`,
+      'passes on what a service reads as another path',
+    ],
+    [
+      'http-request deny deny_status 404 if { path /healthz /readyz /metrics }',
+      'answers for one instance, or with a page',
+    ],
+    ['http-request set-header X-Forwarded-For %[src]', "believes the caller's own address"],
+    ['http-request set-header X-Request-Id %[unique-id]', "believes the caller's own request id"],
+    ['http-request del-header X-Forwarded-Proto', 'passes on what a caller says of itself'],
+    ['http-request del-header Forwarded', 'passes on what a caller says of itself'],
+    ['http-request del-header traceparent', "lets strangers join the operator's traces"],
+    ['http-request del-header tracestate', "lets strangers join the operator's traces"],
+    [
+      'http-after-response set-header Strict-Transport-Security "max-age=31536000"',
+      'lets browsers come back by http',
+    ],
+    ['http-check send meth GET uri /readyz', 'sends requests to an instance that is not ready'],
+    ['http-check expect status 200', 'sends requests to an instance that is not ready'],
     ['timeout connect 1s', 'waits long for a machine that is gone'],
     ['timeout client 30s', 'waits for ever for a slow caller'],
     ['timeout server 30s', 'waits for ever for a service'],
@@ -111,7 +169,7 @@ describe('the files of a deployment', () => {
     const ours = compose.match(/^.*\n +image: integration-.*$/gm) ?? []
     assert.equal(ours.length, 5)
     for (const each of ours) assert.match(each, /^ +<<: .*\*hardened\b/)
-    assert.equal(compose.match(/^ {4}<<: \*(?:auth|api)$/gm)?.length, 4)
+    assert.equal(compose.match(/^ {4}<<: \*(?:auth|api)$/gm)?.length, 6)
   })
 
   it('has the services of compose.yaml trust nginx alone about who calls', () => {
