@@ -1,5 +1,5 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { Failure } from '../../../infra/local/failure.ts'
 import { createCertificate } from '../../support/certificates.ts'
 import { createCaller } from './caller.ts'
@@ -40,16 +40,28 @@ export async function makeRelease(
   return release
 }
 
-/** Runs each command of the runbook in the release's folder. Resolves once there is a company. */
-export async function install(run: Shell, release: string, version: string): Promise<void> {
-  const { pem, keyPem } = createCertificate({ commonName: HOST, names: [HOST] })
-  await writeFile(join(release, 'fullchain.pem'), pem)
-  await writeFile(join(release, 'privkey.pem'), keyPem)
-  for (const command of await commandsOfRunbook()) {
+/**
+ * Copies the release, a folder named after its version, into the site, and runs the runbook's first commands there. Three
+ * verify it and load its images; all end with a company.
+ */
+export async function install(
+  run: Shell,
+  release: string,
+  commands = Number.MAX_SAFE_INTEGER,
+): Promise<void> {
+  await run(`cp --recursive ${resolve(release)}/. .`)
+  for (const command of (await commandsOfRunbook()).slice(0, commands)) {
     const from_ms = performance.now()
-    await run(command.replaceAll('VERSION', version), `${PASSWORD}\n`)
+    await run(command.replaceAll('VERSION', basename(release)), `${PASSWORD}\n`)
     process.stdout.write(`${((performance.now() - from_ms) / 1_000).toFixed(1).padStart(6)} s  ${command}\n`)
   }
+}
+
+/** Creates the certificate of the base URL that the runbook has. */
+export async function createTlsFiles(site: string): Promise<void> {
+  const { pem, keyPem } = createCertificate({ commonName: HOST, names: [HOST] })
+  await writeFile(join(site, 'fullchain.pem'), pem)
+  await writeFile(join(site, 'privkey.pem'), keyPem)
 }
 
 /** Signs in as the owner and creates a client. Returns a caller that sends a token request and a read with it. */

@@ -1,13 +1,13 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { onPath } from '../../../infra/local/child.ts'
 import { Failure } from '../../../infra/local/failure.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Count, reportLosses, underLoad } from '../load.ts'
-import { type Client, createClient, install, makeRelease } from './installation.ts'
+import { type Client, createClient, createTlsFiles, install, makeRelease } from './installation.ts'
 import { createShell, type Shell } from './shell.ts'
 
 /*
@@ -18,13 +18,23 @@ import { createShell, type Shell } from './shell.ts'
  *   npm run test:containers -- --base IMAGE --web-base IMAGE
  *   npm run test:containers -- --release FOLDER
  *
- * `--restart-docker COMMAND` restarts the daemon (default: systemctl restart docker).
+ * `--from FOLDER` installs the release before from there, and upgrades it. `--restart-docker COMMAND` restarts the daemon
+ * (default: systemctl restart docker).
  */
 const CALLERS = 4
 const GONE_MS = 20_000
 const INSTANCES = ['auth-1', 'auth-2', 'api-1', 'api-2']
 const AWAY = ['auth-1', 'api-1']
+/** The commands of the runbook that an upgrade repeats. */
+const VERIFY_AND_LOAD = 3
 const PROJECT = 'integration-trial'
+
+interface Trial {
+  release: string
+  /** The release before. */
+  from?: string
+  'restart-docker': string
+}
 
 /** @throws Failure that names what is missing, in one line. */
 async function checkMachine(run: Shell): Promise<void> {
@@ -70,46 +80,68 @@ async function restart(run: Shell, command: string, client: Client): Promise<voi
   })
 }
 
-/** A wrong setting ends a service with a sentence and code 78. */
-async function refuse(run: Shell): Promise<void> {
-  const answer = await run('docker run --rm --env ISSUER=ftp://x integration-auth 2>&1 || echo "code $?"')
-  if (!/ISSUER: .*\n[\s\S]*code 78/.test(answer))
-    throw new Failure(`A wrong ISSUER was answered with: ${answer}`)
+const MISTAKES: [mistake: string, mend: string, sentence: string][] = [
+  ['export BASE_URL=http://x.example', 'unset BASE_URL', "didn't complete successfully: exit 78"],
+  ['mv secrets/auth_password .', 'mv auth_password secrets', 'bind source path does not exist'],
+  [
+    'docker tag integration-auth kept; docker rmi integration-auth',
+    'docker tag kept integration-auth',
+    'No such image',
+  ],
+]
+
+/** Each ends in a sentence with code 1, and what runs goes on. */
+async function refuse(run: Shell, client: Client): Promise<void> {
+  for (const [mistake, mend, sentence] of MISTAKES) {
+    const answer = await run(`${mistake}; docker compose run --rm migrate 2>&1 || echo "code $?"; ${mend}`)
+    if (!answer.includes(sentence) || !answer.includes('code 1\n'))
+      throw new Failure(`"${mistake}" was answered with: ${answer}`)
+  }
+  if ((await client.token()).status !== 200) throw new Failure('After these mistakes, no token was granted.')
 }
 
-async function tryAll(run: Shell, release: string, restartDocker: string): Promise<boolean> {
-  const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../../package.json'), 'utf8'))
-  await install(run, release, version)
-  const client = await createClient(release)
+/** As the runbook says: the migration first, then the services one by one. */
+async function upgrade(run: Shell): Promise<void> {
+  await run('docker compose run --rm migrate')
+  await recreate(run)
+}
+
+async function tryAll(run: Shell, site: string, { release, from, 'restart-docker': restartDocker }: Trial) {
+  await createTlsFiles(site)
+  await install(run, from ?? release)
+  const client = await createClient(site)
   const { body } = await client.token()
   const { status } = await client.read(body.access_token)
   if (status !== 200) throw new Failure(`The first read was answered with ${status}.`)
   await checkAddress(run)
-  await refuse(run)
   const call = async (count: Count) => {
     const { access_token } = (await count('token', client.token)) ?? {}
     if (access_token) await count('read', () => client.read(access_token))
   }
-  const vanished = await underLoad(CALLERS, call, () => vanish(run))
-  const recreated = await underLoad(CALLERS, call, () => recreate(run))
-  const results = [
-    // What was on its way to them is lost.
-    reportLosses('an instance of each service is killed for 20 s', CALLERS, vanished),
-    reportLosses('all instances are recreated one by one', 0, recreated),
-  ]
+  const report = async (operation: string, most: number, disturb: () => Promise<void>) => {
+    if (!reportLosses(operation, most, await underLoad(CALLERS, call, disturb))) process.exitCode = 1
+  }
+  if (from) {
+    await install(run, release, VERIFY_AND_LOAD)
+    await report('the release before is upgraded', 0, () => upgrade(run))
+  }
+  await refuse(run, client)
+  // What was on its way to them is lost.
+  await report('an instance of each service is killed for 20 s', CALLERS, () => vanish(run))
+  await report('all instances are recreated one by one', 0, () => recreate(run))
   const from_ms = performance.now()
   await restart(run, restartDocker, client)
   const seconds = ((performance.now() - from_ms) / 1_000).toFixed()
   process.stdout.write(`ok: Docker restarts: a token again after ${seconds} s\n`)
-  return results.every((holds) => holds)
 }
 
-async function main(): Promise<boolean> {
+async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       base: { type: 'string' },
       'web-base': { type: 'string' },
       release: { type: 'string' },
+      from: { type: 'string' },
       'restart-docker': { type: 'string', default: 'systemctl restart docker' },
     },
   })
@@ -120,26 +152,20 @@ async function main(): Promise<boolean> {
     )
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-containers-'))
   const site = join(folder, 'site')
-  const outside = createShell(folder, {})
+  await mkdir(site)
+  const outside = createShell(process.cwd(), {})
+  const run = createShell(site, { COMPOSE_PROJECT_NAME: PROJECT })
   try {
     await checkMachine(outside)
-    const made = release
-      ? resolve(release)
-      : await makeRelease(outside, folder, { base: base ?? '', webBase: webBase ?? '' })
-    await outside(`cp --recursive ${made} ${site}`)
-    const run = createShell(site, { COMPOSE_PROJECT_NAME: PROJECT })
-    return await tryAll(run, site, values['restart-docker']).finally(() =>
-      run('docker compose down --volumes'),
-    )
+    const made = release ?? (await makeRelease(outside, folder, { base: base ?? '', webBase: webBase ?? '' }))
+    await tryAll(run, site, { ...values, release: made })
   } finally {
+    await run('docker compose down --volumes')
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-try {
-  if (!(await main())) process.exitCode = 1
-} catch (error) {
-  if (!(error instanceof Failure)) throw error
+await main().catch((error: Error) => {
   process.stderr.write(`${error.message}\n`)
   process.exitCode = 1
-}
+})
