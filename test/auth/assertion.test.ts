@@ -9,6 +9,7 @@ import {
   goodClaims,
   type KeyClient,
   type KeyKind,
+  type KeyPair,
   newKeyPair,
   signByHand,
   signJwt,
@@ -16,6 +17,7 @@ import {
 import {
   type AuthResponse,
   basic,
+  fingerprint,
   startAuth,
   TEST_ISSUER,
   TEST_RESOURCE,
@@ -25,14 +27,8 @@ import {
 import { requestLines } from '../support/log.ts'
 
 const TOKEN_URL = `${TEST_ISSUER}/v1/oauth/token`
+const UNKNOWN = newClientId()
 type Fields = Record<string, string | undefined>
-
-/** What a caller can compare, but for what differs between any two answers. */
-function fingerprint({ status, headers, text }: AuthResponse) {
-  const { date, 'x-request-id': requestId, ...rest } = Object.fromEntries(headers)
-  assert.ok(date && requestId)
-  return { status, headers: rest, text }
-}
 
 for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
   describe(`POST ${path}: client assertions`, () => {
@@ -98,259 +94,172 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         assert.equal(response.status, 200, response.text)
       })
 
-    /** Each with the reason that the log has. */
-    const hostile: Record<string, [() => Promise<AuthResponse>, reason: string]> = {
-      'alg none': [
-        async () =>
-          sendAssertion(`${encode({ alg: 'none' })}.${encode(goodClaims(client, auth.clock.now()))}.`),
-        'assertion_malformed',
+    const good = () => goodClaims(client, auth.clock.now())
+    const byHand = (header: object, claims: object | string = good()) =>
+      signByHand(client, { alg: 'ES256', ...header }, claims)
+    const signedBy = ({ privateKey }: KeyPair, header: object = {}) =>
+      signJwt(good(), privateKey, { alg: 'ES256', ...header })
+
+    /** What differs in the claims of an assertion that is in order, with the reason that the log has. */
+    const CLAIMS: Record<string, [claims: () => object, reason: string]> = {
+      'two audiences': [() => ({ aud: [TEST_ISSUER, TOKEN_URL] }), 'assertion_wrong_audience'],
+      'no audience': [() => ({ aud: undefined }), 'assertion_wrong_audience'],
+      'an empty list of audiences': [() => ({ aud: [] }), 'assertion_wrong_audience'],
+      'a list in a list of audiences': [() => ({ aud: [[TEST_ISSUER]] }), 'assertion_wrong_audience'],
+      'another server as audience': [() => ({ aud: 'https://other.test' }), 'assertion_wrong_audience'],
+      'another endpoint of this server as audience': [
+        () => ({ aud: `${TEST_ISSUER}/v1/oauth/${path.endsWith('token') ? 'revoke' : 'introspect'}` }),
+        'assertion_wrong_audience',
       ],
+      'the API as audience': [() => ({ aud: TEST_RESOURCE }), 'assertion_wrong_audience'],
+      'the issuer with a slash as audience': [() => ({ aud: `${TEST_ISSUER}/` }), 'assertion_wrong_audience'],
+      'an exp more than an hour ahead': [() => ({ exp: now_s() + 3_601 }), 'assertion_too_far_ahead'],
+      'an exp a year ahead': [
+        () => ({ iat: undefined, exp: now_s() + 31_536_000 }),
+        'assertion_too_far_ahead',
+      ],
+      'an exp that is now': [() => ({ exp: now_s() }), 'assertion_expired'],
+      'an exp that is a text': [() => ({ exp: String(now_s() + 60) }), 'assertion_no_exp'],
+      'no exp': [() => ({ exp: undefined }), 'assertion_no_exp'],
+      'an iat more than 120 s ahead': [
+        () => ({ iat: now_s() + 121, exp: now_s() + 180 }),
+        'assertion_from_the_future',
+      ],
+      'an nbf more than 120 s ahead': [
+        () => ({ nbf: now_s() + 121, exp: now_s() + 180 }),
+        'assertion_from_the_future',
+      ],
+      'an iat that is a text': [() => ({ iat: '1' }), 'assertion_malformed'],
+      'no jti': [() => ({ jti: undefined }), 'assertion_no_jti'],
+      'an empty jti': [() => ({ jti: '' }), 'assertion_no_jti'],
+      'a jti that is a number': [() => ({ jti: 1 }), 'assertion_no_jti'],
+      'a jti of 256 characters': [() => ({ jti: 'j'.repeat(256) }), 'assertion_no_jti'],
+      'another client as subject': [
+        () => ({ iss: other.clientId, sub: other.clientId }),
+        'assertion_wrong_key',
+      ],
+      'another client as issuer': [() => ({ iss: other.clientId }), 'assertion_wrong_subject'],
+      'an unknown client': [() => ({ iss: UNKNOWN, sub: UNKNOWN }), 'unknown_client'],
+      'a subject that is not a text': [() => ({ sub: { length: 1 } }), 'unknown_client'],
+      'a subject that cannot become a text': [() => ({ sub: { toString: 1, valueOf: 1 } }), 'unknown_client'],
+      'a client that has a secret': [
+        () => ({ iss: withSecret.clientId, sub: withSecret.clientId }),
+        'assertion_of_secret_client',
+      ],
+    }
+
+    const ASSERTIONS: Record<string, [assertion: () => string | Promise<string>, reason: string]> = {
+      'alg none': [() => `${encode({ alg: 'none' })}.${encode(good())}.`, 'assertion_malformed'],
       'HS256 with the public key as secret': [
-        async () => {
+        () => {
           const pem = client.keys.publicKey.export({ type: 'spki', format: 'pem' })
-          const signed = `${encode({ alg: 'HS256' })}.${encode(goodClaims(client, auth.clock.now()))}`
-          return sendAssertion(`${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`)
+          const signed = `${encode({ alg: 'HS256' })}.${encode(good())}`
+          return `${signed}.${createHmac('sha256', pem).update(signed).digest('base64url')}`
         },
         'assertion_malformed',
       ],
-      'another key': [
-        async () => sendAssertion(await assertionOf({ ...client, keys: other.keys }, auth.clock.now())),
-        'assertion_wrong_key',
-      ],
+      'another key': [() => signedBy(other.keys), 'assertion_wrong_key'],
       'another key, which it brings along': [
-        async () => {
-          const { jwk, privateKey } = newKeyPair()
-          const header = { alg: 'ES256', jwk, jku: 'https://x.test/', x5c: ['AA'] }
-          return sendAssertion(await signJwt(goodClaims(client, auth.clock.now()), privateKey, header))
+        () => {
+          const keys = newKeyPair()
+          return signedBy(keys, { jwk: keys.jwk, jku: 'https://x.test/', x5c: ['AA'] })
         },
         'assertion_wrong_key',
       ],
       'a changed payload': [
         async () => {
           const [header, , signature] = (await assertion()).split('.')
-          return sendAssertion([header, encode(goodClaims(client, auth.clock.now())), signature].join('.'))
+          return [header, encode(good()), signature].join('.')
         },
         'assertion_wrong_key',
       ],
       'an algorithm of another kind of key': [
-        async () => {
-          const { privateKey } = newKeyPair('RSA')
-          return sendAssertion(
-            await signJwt(goodClaims(client, auth.clock.now()), privateKey, { alg: 'RS256' }),
-          )
-        },
+        () => signedBy(newKeyPair('RSA'), { alg: 'RS256' }),
         'assertion_wrong_algorithm',
       ],
-      crit: [
-        async () => {
-          const header = { alg: 'ES256', crit: ['exp'], exp: 1 }
-          return sendAssertion(signByHand(client, header, goodClaims(client, auth.clock.now())))
-        },
-        'assertion_malformed',
-      ],
-      'crit with b64, which jose knows': [
-        async () => {
-          const header = { alg: 'ES256', crit: ['b64'], b64: true }
-          return sendAssertion(signByHand(client, header, goodClaims(client, auth.clock.now())))
-        },
-        'assertion_malformed',
-      ],
-      'b64 without crit': [
-        async () =>
-          sendAssertion(
-            signByHand(client, { alg: 'ES256', b64: true }, goodClaims(client, auth.clock.now())),
-          ),
-        'assertion_malformed',
-      ],
-      'typ at+jwt': [
-        async () => sendAssertion(await assertion({}, { typ: 'at+jwt' })),
-        'assertion_malformed',
-      ],
+      crit: [() => byHand({ crit: ['exp'], exp: 1 }), 'assertion_malformed'],
+      'crit with b64, which jose knows': [() => byHand({ crit: ['b64'], b64: true }), 'assertion_malformed'],
+      'b64 without crit': [() => byHand({ b64: true }), 'assertion_malformed'],
+      'typ at+jwt': [() => assertion({}, { typ: 'at+jwt' }), 'assertion_malformed'],
       'an access token of its own': [
         async () => {
-          const fields = assertionFields(await assertion())
-          const { json } = await auth.post('/v1/oauth/token', {
-            grant_type: 'client_credentials',
-            scope: 'analytics:read',
-            ...fields,
-          })
+          const fields = { grant_type: 'client_credentials', scope: 'analytics:read' }
+          const by = assertionFields(await assertion())
+          const { json } = await auth.post('/v1/oauth/token', { ...fields, ...by })
           auth.logLines.length = 0
-          return sendAssertion(json.access_token)
+          return json.access_token
         },
         'assertion_malformed',
-      ],
-      'two audiences': [
-        async () => sendAssertion(await assertion({ aud: [TEST_ISSUER, TOKEN_URL] })),
-        'assertion_wrong_audience',
-      ],
-      'no audience': [
-        async () => sendAssertion(await assertion({ aud: undefined })),
-        'assertion_wrong_audience',
-      ],
-      'an empty list of audiences': [
-        async () => sendAssertion(await assertion({ aud: [] })),
-        'assertion_wrong_audience',
-      ],
-      'a list in a list of audiences': [
-        async () => sendAssertion(await assertion({ aud: [[TEST_ISSUER]] })),
-        'assertion_wrong_audience',
-      ],
-      'another server as audience': [
-        async () => sendAssertion(await assertion({ aud: 'https://other.test' })),
-        'assertion_wrong_audience',
-      ],
-      'another endpoint of this server as audience': [
-        async () => {
-          const elsewhere = path === '/v1/oauth/token' ? '/v1/oauth/revoke' : '/v1/oauth/introspect'
-          return sendAssertion(await assertion({ aud: TEST_ISSUER + elsewhere }))
-        },
-        'assertion_wrong_audience',
-      ],
-      'the API as audience': [
-        async () => sendAssertion(await assertion({ aud: TEST_RESOURCE })),
-        'assertion_wrong_audience',
-      ],
-      'the issuer with a slash as audience': [
-        async () => sendAssertion(await assertion({ aud: `${TEST_ISSUER}/` })),
-        'assertion_wrong_audience',
-      ],
-      'an exp more than an hour ahead': [
-        async () => sendAssertion(await assertion({ exp: now_s() + 3_601 })),
-        'assertion_too_far_ahead',
-      ],
-      'an exp a year ahead': [
-        async () => sendAssertion(await assertion({ iat: undefined, exp: now_s() + 31_536_000 })),
-        'assertion_too_far_ahead',
       ],
       'an infinite exp': [
-        async () => {
-          const claims = JSON.stringify({ ...goodClaims(client, auth.clock.now()), exp: 0 })
-          return sendAssertion(signByHand(client, { alg: 'ES256' }, claims.replace('"exp":0', '"exp":1e999')))
-        },
+        () => byHand({}, JSON.stringify({ ...good(), exp: 0 }).replace('"exp":0', '"exp":1e999')),
         'assertion_too_far_ahead',
       ],
-      'an exp that is now': [
-        async () => sendAssertion(await assertion({ exp: now_s() })),
-        'assertion_expired',
-      ],
-      'an exp that is a text': [
-        async () => sendAssertion(await assertion({ exp: String(now_s() + 60) })),
-        'assertion_no_exp',
-      ],
-      'no exp': [async () => sendAssertion(await assertion({ exp: undefined })), 'assertion_no_exp'],
-      'an iat more than 120 s ahead': [
-        async () => sendAssertion(await assertion({ iat: now_s() + 121, exp: now_s() + 180 })),
-        'assertion_from_the_future',
-      ],
-      'an nbf more than 120 s ahead': [
-        async () => sendAssertion(await assertion({ nbf: now_s() + 121, exp: now_s() + 180 })),
-        'assertion_from_the_future',
-      ],
-      'an iat that is a text': [
-        async () => sendAssertion(signByHand(client, { alg: 'ES256' }, withIat('1'))),
-        'assertion_malformed',
-      ],
-      'no jti': [async () => sendAssertion(await assertion({ jti: undefined })), 'assertion_no_jti'],
-      'an empty jti': [async () => sendAssertion(await assertion({ jti: '' })), 'assertion_no_jti'],
-      'a jti that is a number': [
-        async () => sendAssertion(signByHand(client, { alg: 'ES256' }, withJti(1))),
-        'assertion_no_jti',
-      ],
-      'a jti of 256 characters': [
-        async () => sendAssertion(await assertion({ jti: 'j'.repeat(256) })),
-        'assertion_no_jti',
-      ],
-      'another client as subject': [
-        async () => sendAssertion(await assertion({ iss: other.clientId, sub: other.clientId })),
-        'assertion_wrong_key',
-      ],
-      'another client as issuer': [
-        async () => sendAssertion(await assertion({ iss: other.clientId })),
-        'assertion_wrong_subject',
-      ],
-      'another client as client_id': [
-        async () => sendAssertion(await assertion(), { client_id: other.clientId }),
-        'assertion_wrong_key',
-      ],
-      'another client as subject, and its own id beside it': [
-        async () => sendAssertion(await assertion({ sub: other.clientId }), { client_id: client.clientId }),
-        'assertion_wrong_subject',
-      ],
-      'another subject than client_id, both its own': [
-        async () => {
-          const twin = await auth.createClient({ publicKey: client.keys.jwk })
-          return sendAssertion(await assertion(), { client_id: twin.clientId })
-        },
-        'assertion_wrong_subject',
-      ],
-      'an unknown client': [
-        async () => {
-          const unknown = { ...client, clientId: newClientId() }
-          return sendAssertion(await assertionOf(unknown, auth.clock.now()))
-        },
-        'unknown_client',
-      ],
-      'a subject that is not a text': [
-        async () => sendAssertion(signByHand(client, { alg: 'ES256' }, { sub: { length: 1 } })),
-        'unknown_client',
-      ],
-      'a subject that cannot become a text': [
-        async () => sendAssertion(signByHand(client, { alg: 'ES256' }, { sub: { toString: 1, valueOf: 1 } })),
-        'unknown_client',
-      ],
-      'a client that has a secret': [
-        async () => sendAssertion(await assertionOf({ ...withSecret, keys: client.keys }, auth.clock.now())),
-        'assertion_of_secret_client',
-      ],
-      'its secret, though it has a key': [
-        () => send({ client_id: client.clientId, client_secret: client.clientSecret }),
-        'secret_of_key_client',
-      ],
-      'another client_assertion_type': [
-        async () =>
-          sendAssertion(await assertion(), {
-            client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
-            client_id: client.clientId,
-          }),
-        'assertion_malformed',
-      ],
-      'no client_assertion_type': [
-        async () => sendAssertion(await assertion(), { client_assertion_type: undefined }),
-        'assertion_malformed',
-      ],
-      'no client_assertion': [
-        () => send({ ...assertionFields(''), client_assertion: undefined }),
-        'assertion_malformed',
-      ],
-      'no JWT': [() => sendAssertion('x', { client_id: client.clientId }), 'assertion_malformed'],
-      'a payload that is no object': [
-        async () => sendAssertion(signByHand(client, { alg: 'ES256' }, '"x"')),
-        'assertion_malformed',
-      ],
+      'a payload that is no object': [() => byHand({}, '"x"'), 'assertion_malformed'],
       'the name of a property of every object as alg': [
-        async () =>
-          sendAssertion(`${encode({ alg: '__proto__' })}.${encode(goodClaims(client, auth.clock.now()))}.AA`),
+        () => `${encode({ alg: '__proto__' })}.${encode(good())}.AA`,
         'assertion_malformed',
       ],
-      'nearly 8 KiB of garbage': [() => sendAssertion('a.'.repeat(3_900)), 'assertion_malformed'],
+      'nearly 8 KiB of garbage': [() => 'a.'.repeat(3_900), 'assertion_malformed'],
       'nearly 8 KiB of brackets': [
-        () => sendAssertion(`${encode({ alg: 'ES256' })}.${btoa('['.repeat(5_700))}.AA`),
+        () => `${encode({ alg: 'ES256' })}.${btoa('['.repeat(5_700))}.AA`,
         'assertion_malformed',
       ],
     }
-    const withIat = (iat: unknown) => ({ ...goodClaims(client, auth.clock.now()), iat })
-    const withJti = (jti: unknown) => ({ ...goodClaims(client, auth.clock.now()), jti })
 
-    for (const [what, [attempt, reason]] of Object.entries(hostile))
-      it(`answers ${what} with the bytes of a wrong secret`, async () => {
-        const wrong = { client_id: withSecret.clientId, client_secret: 'wrong' }
-        const reference = fingerprint(await send(wrong))
-        assert.equal(reference.status, 401)
-        auth.logLines.length = 0
-        assert.deepEqual(fingerprint(await attempt()), reference)
-        const reasons = requestLines(auth).map((line) => line.reason)
-        assert.deepEqual(reasons, [reason])
-      })
+    /** What differs in the fields of a request whose assertion is in order. */
+    const FIELDS: Record<string, [fields: () => Fields | Promise<Fields>, reason: string]> = {
+      'another client as client_id': [() => ({ client_id: other.clientId }), 'assertion_wrong_key'],
+      'another subject than client_id, both its own': [
+        async () => ({ client_id: (await auth.createClient({ publicKey: client.keys.jwk })).clientId }),
+        'assertion_wrong_subject',
+      ],
+      'another client as subject, and its own id beside it': [
+        async () => ({
+          client_id: client.clientId,
+          client_assertion: await assertion({ sub: other.clientId }),
+        }),
+        'assertion_wrong_subject',
+      ],
+      'its secret, though it has a key': [
+        () => ({
+          client_id: client.clientId,
+          client_secret: client.clientSecret,
+          client_assertion_type: undefined,
+          client_assertion: undefined,
+        }),
+        'secret_of_key_client',
+      ],
+      'another client_assertion_type': [
+        () => ({
+          client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:saml2-bearer',
+          client_id: client.clientId,
+        }),
+        'assertion_malformed',
+      ],
+      'no client_assertion_type': [() => ({ client_assertion_type: undefined }), 'assertion_malformed'],
+      'no client_assertion': [() => ({ client_assertion: undefined }), 'assertion_malformed'],
+      'no JWT': [() => ({ client_assertion: 'x', client_id: client.clientId }), 'assertion_malformed'],
+    }
+
+    async function assertRefused(attempt: () => Promise<AuthResponse>, reason: string): Promise<void> {
+      const wrong = { client_id: withSecret.clientId, client_secret: 'wrong' }
+      const reference = fingerprint(await send(wrong))
+      assert.equal(reference.status, 401)
+      auth.logLines.length = 0
+      assert.deepEqual(fingerprint(await attempt()), reference)
+      const reasons = requestLines(auth).map((line) => line.reason)
+      assert.deepEqual(reasons, [reason])
+    }
+    for (const [what, [claims, reason]] of Object.entries(CLAIMS))
+      it(`answers ${what} with the bytes of a wrong secret`, () =>
+        assertRefused(async () => sendAssertion(await assertion(claims())), reason))
+    for (const [what, [hostile, reason]] of Object.entries(ASSERTIONS))
+      it(`answers ${what} with the bytes of a wrong secret`, () =>
+        assertRefused(async () => sendAssertion(await hostile()), reason))
+    for (const [what, [fields, reason]] of Object.entries(FIELDS))
+      it(`answers ${what} with the bytes of a wrong secret`, () =>
+        assertRefused(async () => sendAssertion(await assertion(), await fields()), reason))
 
     const twoWays: Record<string, () => Promise<[Fields, Record<string, string>]>> = {
       'a secret': async () => [{ client_secret: client.clientSecret }, {}],

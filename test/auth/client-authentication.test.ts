@@ -4,6 +4,7 @@ import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
 import {
   type AuthResponse,
   basic,
+  fingerprint,
   startAuth,
   TEST_ISSUER,
   type TestAuth,
@@ -16,13 +17,6 @@ const INVALID_CLIENT = JSON.stringify({
   error_description: 'client authentication failed',
   error_uri: `${TEST_ISSUER}/docs/errors#oauth-invalid_client`,
 })
-
-/** Everything of an answer that a caller can compare, but for what differs between any two answers. */
-function fingerprint({ status, headers, text }: AuthResponse) {
-  const { date, 'x-request-id': requestId, ...rest } = Object.fromEntries(headers)
-  assert.ok(date && requestId)
-  return { status, headers: rest, text }
-}
 
 for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
   describe(`POST ${path}: client authentication`, () => {

@@ -40,6 +40,13 @@ export interface AuthResponse {
   json: any
 }
 
+/** Everything of an answer that a caller can compare, but for what differs between any two answers. */
+export function fingerprint({ status, headers, text }: AuthResponse) {
+  const { date, 'x-request-id': requestId, ...rest } = Object.fromEntries(headers)
+  assert.ok(date && requestId)
+  return { status, headers: rest, text }
+}
+
 export interface TestClient {
   clientId: string
   clientSecret: string

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { newKeyPair } from '../support/assertions.ts'
+import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
+import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { createWorkload, PLATFORMS, platformToken, workloadFields } from '../support/workload-tokens.ts'
+
+/** Has a process say on stderr what Node itself does for it: connections, DNS queries, datagrams, programs and threads. */
+const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
+  import { createHook } from 'node:async_hooks'
+  import { writeSync } from 'node:fs'
+  const WATCHED = /^(WORKER|(TCPCONNECT|PIPECONNECT|GETADDRINFO|GETNAMEINFO|QUERY|UDP|UDPSEND|PROCESS)(REQ)?WRAP)$/
+  createHook({
+    init(id, type, cause, { address = '', port = '' }) {
+      if (WATCHED.test(type)) writeSync(2, type + ' ' + address + ':' + port + '\\n')
+    },
+  }).enable()`)}`
+
+describe('connections of the authorization server', () => {
+  let auth: TestAuth
+  let child: ServiceChild
+  let url: string
+  before(async () => {
+    auth = await startAuth()
+    child = startServiceChild('apps/auth/main.ts', { ...auth.env, PORT: '0', NODE_OPTIONS: WATCHED })
+    const { port } = await child.logged('listening')
+    await child.logged('ready')
+    url = `http://127.0.0.1:${port}`
+  })
+  after(async () => {
+    await child.kill()
+    await auth.stop()
+  })
+  const post = async (path: string, fields: Record<string, string>): Promise<number> =>
+    (await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) })).status
+
+  it('go to its two stores alone, whatever tokens of platforms name', async () => {
+    const secret = await auth.createClient()
+    assert.equal(await post('/v1/oauth/token', tokenFields(secret)), 200)
+    const elsewhere = 'https://issuer.acme-platform.com/keys'
+    for (const [name, platform] of Object.entries(PLATFORMS)) {
+      const workload = await createWorkload(auth, platform)
+      const tokenOf = (claims: object, header: object, keys = workload.keys) =>
+        platformToken({ ...workload, keys }, Date.now(), { ...claims }, { ...header })
+      const rogue = newKeyPair(platform.kind)
+      const hostile = await Promise.all([
+        tokenOf({}, { kid: 'next' }),
+        tokenOf({}, { kid: 'next', jku: elsewhere, x5u: elsewhere, jwk: rogue.jwk }, rogue),
+        tokenOf({ iss: 'https://issuer.acme-platform.com' }, {}),
+        tokenOf({ jwks_uri: elsewhere, aud: elsewhere }, {}),
+      ])
+      for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
+        const send = (token: string) => post(path, { ...workloadFields(workload, token), token: 'x' })
+        assert.equal(await send(await tokenOf({}, {})), 200, `${name} at ${path}`)
+        for (const token of hostile) assert.equal(await send(token), 401, `${name} at ${path}`)
+      }
+    }
+    await child.kill()
+    const stores = [auth.env.DATABASE_URL, auth.env.REDIS_URL].map((store) => new URL(store ?? '').host)
+    assert.deepEqual(
+      [...new Set(child.stderr().trim().split('\n'))].sort(),
+      stores.map((store) => `TCPCONNECTWRAP ${store}`).sort(),
+    )
+  })
+})
