@@ -1,46 +1,10 @@
 import { strict as assert } from 'node:assert'
-import { execFile } from 'node:child_process'
-import { createPublicKey } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { exportJWK, generateKeyPair } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { type DebianProgram, debianProgram } from '../../infra/local/debian-program.ts'
 import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
-import { shellWithCurl } from '../support/curl.ts'
 
 const SCOPE = 'analytics:read'
-const run = promisify(execFile)
-
-const OPENSSL: DebianProgram = {
-  title: 'OpenSSL',
-  names: ['openssl'],
-  package: 'openssl',
-  linksTo: ['libssl3'],
-  versionOption: 'version',
-  isUsable: (version) => version.startsWith('OpenSSL '),
-  missing: (why) => `There is no openssl: ${why}`,
-}
-
-/** Signs an assertion, and asks for a token with nothing but OpenSSL, curl and what every Debian has. */
-const SHELL = `
-b64url() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }
-now=$(date +%s)
-header=$(printf '{"alg":"ES256"}' | b64url)
-claims=$(printf '{"iss":"%s","sub":"%s","aud":"%s","iat":%d,"exp":%d,"jti":"%s"}' \\
-  "$CLIENT_ID" "$CLIENT_ID" "$ISSUER" "$now" "$((now + 60))" "$(openssl rand -hex 16)" | b64url)
-# OpenSSL writes the two numbers of the signature in DER; a JWT has them side by side.
-signature=$(printf '%s.%s' "$header" "$claims" | openssl dgst -sha256 -sign private.pem |
-  openssl asn1parse -inform DER | sed -n 's/.*INTEGER *://p' |
-  while read -r number; do printf '%64s' "$number" | tr ' ' 0; done |
-  perl -ne 'print pack "H*", $_' | b64url)
-curl -sS "$TOKEN_URL" -d grant_type=client_credentials -d scope="$SCOPE" \\
-  -d client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer \\
-  -d client_assertion="$header.$claims.$signature"
-`
 
 describe('libraries that sign client assertions', () => {
   let auth: TestAuth
@@ -84,31 +48,5 @@ describe('libraries that sign client assertions', () => {
     const before = await revokedTokens()
     await openid.tokenRevocation(configuration, access_token)
     assert.equal(await revokedTokens(), before + 1)
-  })
-
-  it('OpenSSL and curl in a shell get a token', async () => {
-    const { command: openssl, env } = await debianProgram(OPENSSL)
-    const directory = await mkdtemp(join(tmpdir(), 'assertion-'))
-    const variables = { ...process.env, ...env, PATH: `${dirname(openssl)}:${process.env.PATH}` }
-    const inside = { cwd: directory, env: variables }
-    try {
-      await run(
-        openssl,
-        ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'private.pem'],
-        inside,
-      )
-      await run(openssl, ['ec', '-in', 'private.pem', '-pubout', '-out', 'public.pem'], inside)
-      const pem = await readFile(join(directory, 'public.pem'))
-      const publicKey = createPublicKey(pem).export({ format: 'jwk' }) as JWK
-      const { clientId } = await auth.createClient({ publicKey })
-      const asked = { CLIENT_ID: clientId, ISSUER: TEST_ISSUER, SCOPE, TOKEN_URL: endpoints().token_endpoint }
-      // A number of the signature may begin with zeros.
-      for (let times = 0; times < 5; times += 1) {
-        const answer = await shellWithCurl(SHELL, directory, { ...variables, ...asked })
-        assert.equal(JSON.parse(answer).scope, SCOPE, answer)
-      }
-    } finally {
-      await rm(directory, { recursive: true })
-    }
   })
 })
