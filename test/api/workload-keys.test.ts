@@ -3,18 +3,13 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { createFetchKeys, type Outside } from '../../apps/api/clients/issuer-keys.ts'
-import { authority, startTcpReceiver } from '../support/receivers.ts'
-import { startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
+import { startTcpReceiver } from '../support/receivers.ts'
+import { OUTSIDE, startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
 import { found, resolverOf, ruleWith } from './callbacks/sending.ts'
 
 const jwk = {
   ...generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' }),
   kid: 'k1',
-}
-const OUTSIDE: Outside = {
-  resolve: resolverOf(found('127.0.0.1')).resolve,
-  judgeAddress: ruleWith('127.0.0.1'),
-  certificateAuthority: authority.pem,
 }
 
 describe('the keys of a workload’s issuer', () => {

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import got from 'got'
+import type { JWK } from 'jose'
+import Provider from 'oidc-provider'
 import { pino } from 'pino'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { createFetchKeys } from '../../apps/api/clients/issuer-keys.ts'
 import { refreshIssuers } from '../../apps/api/clients/refresh-issuers.ts'
 import { measureIssuers } from '../../apps/api/metrics.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
+import { JWT_BEARER } from '../support/assertions.ts'
+import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { authority } from '../support/receivers.ts'
-import { startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
-import { found, resolverOf, ruleWith } from './callbacks/sending.ts'
+import { OUTSIDE, startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -20,11 +24,6 @@ const keyOf = (kid: string) => ({
 })
 const FIRST = keyOf('first')
 const SECOND = keyOf('second')
-const OUTSIDE = {
-  resolve: resolverOf(found('127.0.0.1')).resolve,
-  judgeAddress: ruleWith('127.0.0.1'),
-  certificateAuthority: authority.pem,
-}
 
 describe('an issuer of workloads that publishes its keys', () => {
   const api = sharedApi({ outside: OUTSIDE })
@@ -198,5 +197,96 @@ describe('an issuer of workloads that publishes its keys', () => {
     assert.equal((await issuer()).failing, null)
     api.clock.advance(MINUTE_MS)
     assert.equal((await issuer()).failing, 'The keys could not be fetched: the service did not try.')
+  })
+
+  describe('and is oidc-provider', () => {
+    let auth: TestAuth
+    const keyPair = (kid: string): JWK => ({
+      ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+      kid,
+    })
+    const [own, next] = [keyPair('own'), keyPair('next')]
+    before(async () => {
+      auth = await startAuth({ beside: api as unknown as TestAuth })
+    })
+    after(() => auth.stop())
+
+    /** Publishes these keys, and signs with the first. Its tokens are a client's own access tokens, for us. */
+    function publish(...keys: JWK[]): void {
+      const resource = {
+        audience: TEST_ISSUER,
+        scope: '',
+        accessTokenFormat: 'jwt' as const,
+        accessTokenTTL: 3_600,
+        jwt: { sign: { alg: 'ES256' as const } },
+      }
+      const provider = new Provider(server.issuer, {
+        clients: [
+          {
+            client_id: 'a',
+            client_secret: 'b',
+            grant_types: ['client_credentials'],
+            redirect_uris: [],
+            response_types: [],
+            id_token_signed_response_alg: 'ES256',
+          },
+        ],
+        jwks: { keys },
+        features: {
+          devInteractions: { enabled: false },
+          clientCredentials: { enabled: true },
+          resourceIndicators: {
+            enabled: true,
+            defaultResource: () => TEST_ISSUER,
+            getResourceServerInfo: () => resource,
+          },
+        },
+        formats: {
+          customizers: {
+            jwt(_context, _token, parts) {
+              parts.header = { ...parts.header, typ: 'JWT' }
+            },
+          },
+        },
+      })
+      server.published.answer = provider.callback()
+    }
+    const foreignToken = async (): Promise<string> => {
+      const answer = await got.post(`${server.issuer}/token`, {
+        form: { grant_type: 'client_credentials', client_id: 'a', client_secret: 'b' },
+        https: { certificateAuthority: authority.pem },
+        dnsLookup: (_host, _options, found) => found(null, '127.0.0.1', 4),
+        retry: { limit: 0 },
+      })
+      return JSON.parse(answer.body).access_token
+    }
+    const status = async (client_id: string, client_assertion: string) =>
+      (
+        await auth.post('/v1/oauth/token', {
+          grant_type: 'client_credentials',
+          scope: 'analytics:read',
+          client_id,
+          client_assertion_type: JWT_BEARER,
+          client_assertion,
+        })
+      ).status
+
+    it('changes its key while its workloads get tokens, and is not believed by the old one', async () => {
+      api.clock.set(Date.now())
+      publish(own)
+      const { clientId } = (await create()).json
+      await use(clientId)
+      const old = await foreignToken()
+      assert.equal(await status(clientId, old), 200)
+      for (const keys of [[own, next], [next, own], [next]]) {
+        publish(...keys)
+        assert.equal(await status(clientId, await foreignToken()), 200, 'before its keys are fetched')
+        api.clock.advance(12 * MINUTE_MS)
+        await refresh()
+        assert.equal(await status(clientId, await foreignToken()), 200, 'once they are')
+      }
+      assert.deepEqual((await issuer()).keyIds, ['next'])
+      assert.equal(await status(clientId, old), 401)
+    })
   })
 })

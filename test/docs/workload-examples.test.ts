@@ -12,86 +12,68 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import { decodeJwt } from 'jose'
 import { drain, listen } from '#shared/process/http-server.ts'
-import type { Workload } from '../../apps/workspace/src/clients/platforms.ts'
+import { createFetchKeys } from '../../apps/api/clients/issuer-keys.ts'
 import { platformFile } from '../../apps/workspace/src/clients/snippets.ts'
+import { newKeyPair } from '../support/assertions.ts'
+import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
+import { authority } from '../support/receivers.ts'
+import { OUTSIDE, startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
+import { PLATFORMS, type Platform, platformToken } from '../support/workload-tokens.ts'
 
 const run = promisify(execFile)
 const DEADLINE_MS = 30_000
 const PAGE = new URL('../../apps/api/discovery/docs/pages/workload-identity.md', import.meta.url)
-const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJyZXBvcnQifQ.c2lnbmF0dXJl'
 
-interface Platform {
-  heading: string
-  workload: Workload
-  /** What the platform prints, or answers, as it documents it. */
-  env?: (platform: { url: string; proxy: string }) => Record<string, string>
-  tool?: { name: string; prints: string; arguments: RegExp }
+interface Example {
+  /** How a job's commands find the platform's token, as the platform documents it. */
+  env?: (job: { url: string; proxy: string; token: string }) => Record<string, string>
+  tool?: { name: string; prints: (token: string) => string; arguments: RegExp }
 }
 
-const PLATFORMS: Platform[] = [
-  {
-    heading: 'GitHub Actions',
-    workload: {
-      issuer: 'https://token.actions.githubusercontent.com',
-      claims: { repository_id: '1296269', environment: 'production' },
-    },
+const EXAMPLES: Record<string, Example> = {
+  'GitHub Actions': {
     env: ({ url }) => ({
       ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'runner-token',
       ACTIONS_ID_TOKEN_REQUEST_URL: `${url}/github?api-version=2.0`,
     }),
   },
-  {
-    heading: 'GitLab',
-    workload: { issuer: 'https://gitlab.com', claims: { project_id: '22', ref_protected: 'true' } },
-    env: () => ({ ASSERTION: TOKEN }),
-  },
-  {
-    heading: 'Kubernetes',
-    workload: { issuer: 'https://cluster.example', claims: { sub: 'system:serviceaccount:prod:report' } },
-  },
-  {
-    heading: 'SPIFFE',
-    workload: { issuer: 'https://spire.example', claims: { sub: 'spiffe://example.org/report' } },
+  GitLab: { env: ({ token }) => ({ ASSERTION: token }) },
+  Kubernetes: {},
+  SPIFFE: {
     tool: {
       name: 'spire-agent',
-      prints: `token(spiffe://example.org/report):\n\t${TOKEN}\nbundle(spiffe://example.org):\n\t{"keys":[]}\n`,
+      prints: (token) =>
+        `token(spiffe://example.org/report):\n\t${token}\nbundle(spiffe://example.org):\n\t{"keys":[]}\n`,
       arguments: /^api fetch jwt -audience https:\/\/localhost:\d+$/,
     },
   },
-  {
-    heading: 'Google Cloud',
-    workload: { issuer: 'https://accounts.google.com', claims: { sub: '112233445566778899001' } },
-    // Its address is on the machine itself, so the answer comes by way of a proxy.
-    env: ({ proxy }) => ({ http_proxy: proxy }),
-  },
-  {
-    heading: 'AWS',
-    workload: {
-      issuer: 'https://0f1e2d3c.tokens.sts.global.api.aws',
-      claims: { sub: 'arn:aws:iam::111122223333:role/report' },
-    },
+  // Its address is on the machine itself, so the answer comes by way of a proxy.
+  'Google Cloud': { env: ({ proxy }) => ({ http_proxy: proxy }) },
+  AWS: {
     tool: {
       name: 'aws',
-      prints: `${TOKEN}\n`,
+      prints: (token) => `${token}\n`,
       arguments: /^sts get-web-identity-token --audience https:\/\/localhost:\d+ .*--output text$/,
     },
   },
-]
+}
 
 describe('documentation: a platform’s token in place of a secret', () => {
   let folder: string
   let url: string
   let page: string
   let proxy: string
+  let auth: TestAuth
+  let issuer: TestWorkloadIssuer
+  let token: string
   const servers: Server[] = []
-  let form: URLSearchParams | undefined
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'integration-access-workload-'))
     page = await readFile(PAGE, 'utf8')
-    const authority = createCertificate({ commonName: 'Examples', isAuthority: true })
     const certificate = createCertificate({
       commonName: 'localhost',
       names: ['localhost'],
@@ -107,14 +89,14 @@ describe('documentation: a platform’s token in place of a secret', () => {
     )
     url = `https://localhost:${port}`
     proxy = `http://localhost:${proxyPort}`
+    auth = await startAuth({ env: { ISSUER: url } })
+    issuer = await startWorkloadIssuer([])
     await writeFile(join(folder, 'ca.pem'), authority.pem)
-    await writeFile(join(folder, 'token'), TOKEN)
-  })
-  beforeEach(() => {
-    form = undefined
   })
   after(async () => {
     for (const server of servers) await drain(server, 1_000)
+    await issuer.stop()
+    await auth.stop()
     await rm(folder, { recursive: true, force: true })
   })
 
@@ -122,18 +104,16 @@ describe('documentation: a platform’s token in place of a secret', () => {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams, host } = new URL(request.url ?? '', url)
     const { authorization, 'metadata-flavor': flavor } = request.headers
-    const json = (body: object) => response.end(JSON.stringify(body))
+    const isForUs = searchParams.get('audience') === url
     if (pathname === '/github') {
       assert.equal(authorization, 'Bearer runner-token')
-      return void (searchParams.get('audience') === url ? json({ count: 1984, value: TOKEN }) : json({}))
+      return void response.end(JSON.stringify({ count: 1984, ...(isForUs && { value: token }) }))
     }
     if (host === 'metadata.google.internal')
-      return void response.end(flavor === 'Google' && searchParams.get('audience') === url ? TOKEN : '')
-    if (pathname === '/v1/oauth/token') {
-      form = new URLSearchParams(await text(request))
-      return void json({ access_token: 'ey.access.token', token_type: 'Bearer' })
-    }
-    json({ path: pathname, authorization })
+      return void response.end(flavor === 'Google' && isForUs ? token : '')
+    if (pathname === '/v1/oauth/token')
+      return void response.end((await auth.post(pathname, await text(request))).text)
+    response.end(authorization)
   }
 
   const blockOf = (heading: string): string =>
@@ -141,40 +121,58 @@ describe('documentation: a platform’s token in place of a secret', () => {
       .exec(page)?.[1]
       ?.replaceAll('{issuer}', url) ?? assert.fail(heading)
 
-  for (const { heading, workload, env, tool } of PLATFORMS)
-    it(`shows what the workspace shows for ${heading}, and it sends the token`, async () => {
+  /** A client of the platform, whose token is as documented, and whose keys the API fetched from where they are published. */
+  async function workloadOf(platform: Platform) {
+    const keys = newKeyPair(platform.kind)
+    issuer.published.keys = [{ ...keys.jwk, kid: 'k1', ...platform.key }]
+    const fetched = await createFetchKeys(OUTSIDE)(issuer.issuer)
+    assert.ok(Array.isArray(fetched), String(fetched))
+    const client = await auth.createClient({
+      workload: { issuer: issuer.issuer, claims: platform.claims, keys: fetched },
+    })
+    const aud = Array.isArray(platform.token(0).aud) ? [url] : url
+    const at = { platform: { ...platform, issuer: issuer.issuer }, keys }
+    return { clientId: client.clientId, token: await platformToken(at, Date.now(), { aud }) }
+  }
+
+  for (const [heading, { env, tool }] of Object.entries(EXAMPLES))
+    it(`shows what the workspace shows for ${heading}, and it gets a token`, async () => {
+      const platform = PLATFORMS[heading] as Platform
       const access = {
         baseUrl: url,
         vendorId: 'ven_…',
         clientId: 'cli_…',
-        credential: { workload },
+        credential: { workload: platform },
         scopes: ['analytics:read'] as const,
       }
-      const file = platformFile(access, workload)
+      const file = platformFile(access, platform)
       const block = blockOf(heading)
       assert.ok(file.text.startsWith(block.trimEnd()), `${block}\nis not of\n${file.text}`)
+      const workload = await workloadOf(platform)
+      ;({ token } = workload)
+      await writeFile(join(folder, 'token'), token)
       if (tool) {
         const path = join(folder, tool.name)
-        await writeFile(path, `#!/bin/sh\necho "$*" > ${path}.arguments\nprintf '%s' '${tool.prints}'\n`)
+        await writeFile(
+          path,
+          `#!/bin/sh\necho "$*" > ${path}.arguments\nprintf '%s' '${tool.prints(token)}'\n`,
+        )
         await chmod(path, 0o755)
       }
-      const commands = scriptIn(file.text).replace('/var/run/secrets/integration', folder)
+      const commands = scriptIn(file.text)
+        .replace('/var/run/secrets/integration', folder)
+        .replace('cli_…', workload.clientId)
       const { stdout } = await run('bash', ['-euc', commands], {
         timeout: DEADLINE_MS,
         env: {
           PATH: folder + delimiter + process.env.PATH,
           CURL_CA_BUNDLE: join(folder, 'ca.pem'),
-          ...env?.({ url, proxy }),
+          ...env?.({ url, proxy, token }),
         },
       })
-      assert.deepEqual(Object.fromEntries(form ?? []), {
-        grant_type: 'client_credentials',
-        client_id: 'cli_…',
-        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-        client_assertion: TOKEN,
-        scope: 'analytics:read',
-      })
-      assert.equal(JSON.parse(stdout).authorization, 'Bearer ey.access.token')
+      const [scheme, issued = ''] = stdout.split(' ')
+      assert.equal(scheme, 'Bearer')
+      assert.equal(decodeJwt(issued).client_id, workload.clientId)
       if (tool)
         assert.match((await readFile(join(folder, `${tool.name}.arguments`), 'utf8')).trim(), tool.arguments)
     })

@@ -70,10 +70,10 @@ const KUBERNETES = {
   'kubernetes.io': {
     namespace: 'prod',
     node: { name: 'node-1', uid: '646e7c5e-32d6-4d42-9dbd-e504e6cbe6b1' },
-    pod: { name: 'etl-0', uid: '5e0bd49b-f040-43b0-99b7-22765a53f7f3' },
-    serviceaccount: { name: 'etl', uid: '14ee3fa4-a7e2-420f-9f9a-dbc4507c3798' },
+    pod: { name: 'report', uid: '5e0bd49b-f040-43b0-99b7-22765a53f7f3' },
+    serviceaccount: { name: 'report', uid: '14ee3fa4-a7e2-420f-9f9a-dbc4507c3798' },
   },
-  sub: 'system:serviceaccount:prod:etl',
+  sub: 'system:serviceaccount:prod:report',
 }
 
 export const PLATFORMS: Record<string, Platform> = {
@@ -87,7 +87,7 @@ export const PLATFORMS: Record<string, Platform> = {
     token: (iat) => ({ ...GITHUB, aud: TEST_ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
     once: true,
   },
-  'GitLab CI/CD': {
+  GitLab: {
     issuer: 'https://gitlab.com',
     kind: 'RSA',
     alg: 'RS256',
@@ -197,7 +197,7 @@ export type TestWorkload = Awaited<ReturnType<typeof createWorkload>>
 
 /** A token as the platform makes it, but for `claims` and `header`; members that are undefined are left out. */
 export const platformToken = (
-  { platform, keys }: TestWorkload,
+  { platform, keys }: Pick<TestWorkload, 'platform' | 'keys'>,
   now_ms: number,
   claims: Record<string, unknown> = {},
   header: Record<string, unknown> = {},
