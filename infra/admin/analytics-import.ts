@@ -6,8 +6,7 @@ import type { Company } from '#shared/accounts/people.ts'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { datesClosedToImports } from '#shared/analytics/daily.ts'
 import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, judgeEvent } from '#shared/analytics/events.ts'
-import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
-import { rememberedIds, SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
+import { rememberedIds, storeEvents } from '#shared/analytics/ingest.ts'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { fileAt, required, type Subject } from './commands.ts'
@@ -151,7 +150,7 @@ function createJudge({ timezone, currency }: Company, clock: Clock): (line: Line
     if (text === undefined) return `is not UTF-8 or longer than ${LINE_MAX_BYTES} bytes`
     let sent: unknown
     try {
-      sent = parseUnrounded(text)
+      sent = JSON.parse(text)
     } catch {
       return 'is not JSON'
     }
@@ -174,19 +173,10 @@ async function storeBatch(
   for (const { line, event } of late)
     if (!known.has(event.eventId))
       refuse(line, `the day ${event.date} has figures whose event ids are no longer all remembered`)
-  let open = batch.filter(({ event }) => !closed.has(event.date))
+  const open = batch.filter(({ event }) => !closed.has(event.date))
   const repeated = late.filter(({ event }) => known.has(event.eventId)).length
-  if (open.length > 0) await beforeFirst()
-  while (open.length > 0)
-    try {
-      const { accepted, duplicates } = await storeEvents(db, vendorId, eventsOf(open))
-      return { accepted, duplicates: duplicates + repeated }
-    } catch (error) {
-      if (!(error instanceof SumTooLargeError)) throw error
-      const tooLarge = new Set(error.indexes)
-      for (const index of tooLarge)
-        refuse(open[index]?.line ?? 0, 'a total of its day would exceed 9007199254740991')
-      open = open.filter((_, index) => !tooLarge.has(index))
-    }
-  return { accepted: 0, duplicates: repeated }
+  if (open.length === 0) return { accepted: 0, duplicates: repeated }
+  await beforeFirst()
+  const { accepted, duplicates } = await storeEvents(db, vendorId, eventsOf(open))
+  return { accepted, duplicates: duplicates + repeated }
 }

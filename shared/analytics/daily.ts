@@ -68,53 +68,6 @@ export async function readStoredDays(db: Database, { vendorId, from, to }: Daily
   return { revision: revision ?? undefined, days: days ?? [], newestEvent_ms: newestEvent_ms ?? undefined }
 }
 
-/** A day's figures with the time of its newest event. */
-export interface ReportedDay extends DayFigures {
-  lastEventAt: Date
-}
-
-/** Stores missing days; existing ones stay as they are. Returns how many it stored. */
-export async function insertMissingDays(
-  db: Queryable,
-  vendorId: string,
-  days: readonly ReportedDay[],
-): Promise<number> {
-  const { rowCount } = await db.raw(
-    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
-       boost_spend_minor, last_event_at)
-     select ?, date, impressions, clicks, orders, "unitsSold", "revenueMinor", "boostSpendMinor", "lastEventAt"
-     from jsonb_to_recordset(?::jsonb) as day(date date, impressions bigint, clicks bigint, orders bigint,
-       "unitsSold" bigint, "revenueMinor" bigint, "boostSpendMinor" bigint, "lastEventAt" timestamptz)
-     on conflict (vendor_id, date) do nothing`,
-    [vendorId, JSON.stringify(days)],
-  )
-  return rowCount
-}
-
-/** Returns the newest day that is stored, or undefined. */
-export async function newestStoredDate(db: Queryable, vendorId: string): Promise<string | undefined> {
-  const { rows } = await db.raw(
-    'select date from analytics_daily where vendor_id = ? order by date desc limit 1',
-    [vendorId],
-  )
-  return rows[0]?.date
-}
-
-/** The stored ones of these days, in no order. */
-export async function readDays(
-  db: Queryable,
-  vendorId: string,
-  dates: readonly string[],
-): Promise<DayFigures[]> {
-  const { rows } = await db.raw(
-    `select date, impressions, clicks, orders, units_sold as "unitsSold", revenue_minor as "revenueMinor",
-       boost_spend_minor as "boostSpendMinor"
-     from analytics_daily where vendor_id = ? and date = any (?::date[])`,
-    [vendorId, dates as string[]],
-  )
-  return rows
-}
-
 /**
  * Which of these dates an import may not add to: those with figures whose event ids may be partly forgotten, so
  * that a repeat could not be told from a new event. A date without figures is open.

@@ -2,8 +2,7 @@ import pg from 'pg'
 import type { Database } from '#shared/stores/postgres.ts'
 import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { queryPrepared } from '#shared/stores/prepared-query.ts'
-import { type DayFigures, readDays } from './daily.ts'
-import { type AnalyticsEvent, COUNT_MAX } from './events.ts'
+import type { AnalyticsEvent } from './events.ts'
 
 /*
  * Storing events is one statement and so one transaction and one round trip: the ids that are new are remembered,
@@ -46,18 +45,8 @@ const STORE = `
   )
   select count(*) from stored`
 
-const ATTEMPTS = 3
-
 /** With these events a sum of a day would pass 2^53 − 1. Nothing was stored. */
-export class SumTooLargeError extends Error {
-  /** Which of the given events, in order, do not fit on top of what is stored and the events before them. */
-  readonly indexes: readonly number[]
-
-  constructor(indexes: readonly number[]) {
-    super('a sum of a day would pass 2^53 - 1')
-    this.indexes = indexes
-  }
-}
+export class SumTooLargeError extends Error {}
 
 export interface StoredEvents {
   accepted: number
@@ -75,20 +64,12 @@ export async function storeEvents(
   vendorId: string,
   events: readonly AnalyticsEvent[],
 ): Promise<StoredEvents> {
-  const first = firstOfEachId(events)
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const values = storeValues(vendorId, first)
-      const [row] = await queryPrepared<[number]>(db, { name: 'analytics_store', text: STORE, values })
-      const [accepted = 0] = row ?? []
-      return { accepted, duplicates: events.length - accepted }
-    } catch (error) {
-      if (!isSumTooLarge(error) || attempt === ATTEMPTS) throw error
-      const indexes = await findTooLarge(db, vendorId, events)
-      if (indexes.length > 0) throw new SumTooLargeError(indexes)
-      // Another writer has stored some of these ids meanwhile; without them the sums fit.
-    }
-  }
+  const values = storeValues(vendorId, firstOfEachId(events))
+  const query = { name: 'analytics_store', text: STORE, values }
+  const [[accepted] = [0]] = await queryPrepared<[number]>(db, query).catch((error) => {
+    throw isSumTooLarge(error) ? new SumTooLargeError('a total of a day would pass 2^53 - 1') : error
+  })
+  return { accepted, duplicates: events.length - accepted }
 }
 
 /** In an order that all writers share. */
@@ -121,44 +102,6 @@ function isSumTooLarge(error: unknown): boolean {
   const state = sqlState(error)
   if (state === NUMERIC_VALUE_OUT_OF_RANGE) return true
   return state === CHECK_VIOLATION && error instanceof pg.DatabaseError && error.table === 'analytics_daily'
-}
-
-/** What an event adds to the figures of its day. */
-function additions({ type, quantity, amountMinor }: AnalyticsEvent): Partial<Omit<DayFigures, 'date'>> {
-  switch (type) {
-    case 'impression':
-      return { impressions: quantity ?? 0 }
-    case 'click':
-      return { clicks: quantity ?? 0 }
-    case 'order':
-      return { orders: 1, unitsSold: quantity ?? 0, revenueMinor: amountMinor ?? 0 }
-    case 'boost_spend':
-      return { boostSpendMinor: amountMinor ?? 0 }
-  }
-}
-
-async function findTooLarge(
-  db: Database,
-  vendorId: string,
-  events: readonly AnalyticsEvent[],
-): Promise<number[]> {
-  const dates = [...new Set(events.map((event) => event.date))]
-  const sums = new Map<string, bigint>()
-  for (const { date, ...figures } of await readDays(db, vendorId, dates)) {
-    for (const [figure, sum] of Object.entries(figures)) sums.set(`${date} ${figure}`, BigInt(sum))
-  }
-  const seen = await rememberedIds(db, vendorId, events)
-  return events.flatMap((event, index) => {
-    if (seen.has(event.eventId)) return []
-    seen.add(event.eventId)
-    const next = Object.entries(additions(event)).map(([figure, amount]) => {
-      const key = `${event.date} ${figure}`
-      return [key, (sums.get(key) ?? 0n) + BigInt(amount)] as const
-    })
-    if (next.some(([, sum]) => sum > BigInt(COUNT_MAX))) return [index]
-    for (const [key, sum] of next) sums.set(key, sum)
-    return []
-  })
 }
 
 /** Which of the events' ids are remembered. */

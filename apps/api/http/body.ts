@@ -11,8 +11,6 @@ const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 export interface BodyOptions {
   /** Default: 64 KiB. */
   limit_bytes?: number
-  /** Replaces JSON.parse. */
-  parse?: (text: string) => unknown
 }
 
 /**
@@ -23,12 +21,12 @@ export interface BodyOptions {
  */
 export function bodyReader<Schema extends z.ZodType>(
   schema: Schema,
-  { limit_bytes = BODY_LIMIT_BYTES, parse }: BodyOptions = {},
+  { limit_bytes = BODY_LIMIT_BYTES }: BodyOptions = {},
 ): (ctx: ApiContext) => Promise<z.infer<Schema>> {
   const read = byteReader(limit_bytes)
   return async (ctx) => {
     requireJson(ctx)
-    const result = schema.safeParse(parseJson(await read(ctx), parse))
+    const result = schema.safeParse(parseJson(await read(ctx)))
     if (result.success) return result.data
     const errors = inputErrors(result.error.issues, (path) => path)
     throw invalidInput('The body is invalid; see errors.', ...errors)

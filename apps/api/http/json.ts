@@ -8,16 +8,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Parses JSON text in UTF-8 (RFC 8259 §8.1).
- * @param parse replaces JSON.parse. It never receives text that is nested too deep.
  * @throws Problem 400 if it is not JSON or not UTF-8, 422 if it is nested too deep.
  */
-export function parseJson(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): unknown {
+export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw malformed('The body is empty.')
   const text = decoded(bytes)
   try {
-    if (!isTooDeep(bytes)) return parse(text)
-    // Does not recurse, unlike JSON.parse with a reviver.
-    JSON.parse(text)
+    // Does not recurse.
+    const value = JSON.parse(text)
+    if (!isTooDeep(bytes)) return value
   } catch (error) {
     throw error instanceof SyntaxError ? malformed('The body is not valid JSON.') : error
   }

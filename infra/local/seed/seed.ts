@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { Temporal } from 'temporal-polyfill'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
   type Company,
@@ -9,12 +8,14 @@ import {
   listAccounts,
   saveMembership,
 } from '#shared/accounts/people.ts'
-import { insertMissingDays, newestStoredDate } from '#shared/analytics/daily.ts'
+import { addDays, dayOf, type ZoneDay } from '#shared/analytics/calendar.ts'
+import { readStoredDays } from '#shared/analytics/daily.ts'
+import { storeEvents } from '#shared/analytics/ingest.ts'
 import { newUserId } from '#shared/oauth/new-ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'
-import { dailyFigures, dateAt } from './daily-figures.ts'
+import { dayEvents } from './day-events.ts'
 
 const DAYS_SEEDED = 90
 const PASSWORD_BYTES = 12
@@ -91,12 +92,18 @@ async function seedPeople(
   }
 }
 
-/** The last 90 days up to today, and any earlier days since the stack last ran. */
-async function seedDays(db: Queryable, { company, trade }: DemoCompany, now: number): Promise<number> {
+/** The last 90 days up to today, and any earlier days since the stack last ran. Returns how many were missing. */
+async function seedDays(db: Database, { company, trade }: DemoCompany, now_ms: number): Promise<number> {
   const { vendorId, timezone } = company
-  const ninety = dateAt(now, timezone).subtract({ days: DAYS_SEEDED - 1 })
-  const newest = await newestStoredDate(db, vendorId)
-  const stored = Temporal.PlainDate.from(newest ?? ninety)
-  const from = Temporal.PlainDate.compare(stored, ninety) < 0 ? stored : ninety
-  return insertMissingDays(db, vendorId, dailyFigures({ vendorId, timezone, trade, from, now }))
+  const today = dayOf(timezone, now_ms)
+  const ninety = addDays(today.date, 1 - DAYS_SEEDED)
+  const { days, newestEvent_ms } = await readStoredDays(db, { vendorId, from: ninety, to: today.date })
+  const stored = new Set(days.map(({ date }) => date))
+  const newest = newestEvent_ms === undefined ? ninety : dayOf(timezone, newestEvent_ms).date
+  const missing: ZoneDay[] = []
+  for (let day = today; day.date > newest || day.date >= ninety; day = dayOf(timezone, day.start_ms - 1))
+    if (!stored.has(day.date)) missing.push(day)
+  const events = missing.flatMap((day) => dayEvents(vendorId, trade, day, now_ms))
+  await storeEvents(db, vendorId, events)
+  return missing.length
 }
