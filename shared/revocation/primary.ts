@@ -17,7 +17,7 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
     async (subjects) =>
       (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
     SUBJECTS_A_STATEMENT,
-    { atOnce: STATEMENTS_AT_ONCE, wait_ms: deadline_ms },
+    STATEMENTS_AT_ONCE,
   )
   return (subject: Subject): Promise<Standing> => {
     // Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.

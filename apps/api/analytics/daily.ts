@@ -2,17 +2,19 @@ import { addDays, daysBetween } from '#shared/analytics/calendar.ts'
 import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from '#shared/analytics/daily.ts'
 import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
 import { entityTag } from '#shared/http/entity-tag.ts'
-import { type InputError, Problem } from '#shared/problems/problems.ts'
+import { type InputError, Problem, unavailable } from '#shared/problems/problems.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { Json } from '../http/route.ts'
 import type { CompanyCalendar, DateRange } from './companies.ts'
 import type { DailyAnalytics } from './schemas.ts'
 
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
-/** Leaves pool connections to other requests, and keeps waits short when Postgres hangs. */
 const REVISIONS_A_QUERY = 500
-const REVISIONS_READ = { atOnce: 3, wait_ms: 2_000 }
+/** Leaves pool connections to other requests. */
+const QUERIES_AT_ONCE = 3
+const REVISION_WAIT_MS = 2_000
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 type Metric = (typeof METRICS)[number]
 const MISSING = forEachMetric(() => null)
@@ -57,11 +59,8 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
-  const readRevision = batchPerTurn(
-    (vendorIds: string[]) => readRevisions(db, vendorIds),
-    REVISIONS_A_QUERY,
-    REVISIONS_READ,
-  )
+  const readTogether = (vendorIds: string[]) => readRevisions(db, vendorIds)
+  const askRevision = batchPerTurn(readTogether, REVISIONS_A_QUERY, QUERIES_AT_ONCE)
   const cached = new Map<string, CachedAnswer>()
   let size_bytes = 0
 
@@ -78,6 +77,13 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   function forget(key: string): void {
     const old = cached.get(key)
     if (old && cached.delete(key)) size_bytes -= old.json.bytes.length
+  }
+
+  async function readRevision(vendorId: string): Promise<string | undefined> {
+    const asked = askRevision(vendorId).then((revision) => ({ revision }))
+    const answer = await within(REVISION_WAIT_MS, asked)
+    if (!answer) throw unavailable('The database takes too long. Try again shortly.')
+    return answer.revision
   }
 
   async function readDaily(
