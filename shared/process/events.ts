@@ -14,7 +14,7 @@ export const AUDITED = [
 export const NOT_AUDITED = [
   'answer.not_sent', 'callback.not_recorded', 'clients.revoked_as_armed', 'housekeeping.done',
   'housekeeping.failed', 'process.replaced', 'proxy.untrusted', 'redis.new', 'redis.not_trusted',
-  'redis.trusted', 'redis.two_servers', 'redis.unusable', 'redis.usable', 'request.answered',
+  'redis.trusted', 'redis.unusable', 'redis.usable', 'request.answered',
   'request.failed', 'revocations.not_fetched', 'service.listening', 'service.not_ready', 'service.ready',
   'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted', 'usage.lost',
   'workload_issuer.failed',

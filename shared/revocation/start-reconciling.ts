@@ -7,8 +7,6 @@ import { ROUND_TIMINGS } from './round-timings.ts'
 const PURGE_EVERY_MS = 600_000
 /** Rounds of different processes must not fall into step. */
 const JITTER = 0.2
-const MINUTE_MS = 60_000
-const NAMINGS_A_MINUTE = 2
 
 const NEW_SERVER = {
   level: 'info',
@@ -55,7 +53,6 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
   let reported = ''
   let comparing = false
   let latest: Round | undefined
-  const turns = watchTurns(log)
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
   function reportComparison(): void {
@@ -69,7 +66,6 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
   function report(round: Round): void {
     const { outcome, ...fields } = round
     if (outcome !== 'failed') comparing = false
-    if (outcome === 'replaced') turns.count(round)
     if (outcome === 'fresh') return
     const { level, event, text } = NEWS[outcome]
     const news = outcome === 'failed' ? round.reason : event
@@ -120,24 +116,5 @@ function auditRevocations(log: Log): (revoked: { clients: string[]; keys: string
     if (news.length === 0) return
     for (const line of news) log.info(line, 'revoked')
     logged = new Set([...clients, ...keys])
-  }
-}
-
-/**
- * Warns, once a minute, when this process has named its server more than twice within a minute: then other processes
- * are connected to another server and name that one in between, and neither is trusted for long.
- */
-function watchTurns(log: Log): { count(replaced: { from: string; to: string }): void } {
-  let named_ms: number[] = []
-  let warned_ms = Number.NEGATIVE_INFINITY
-  return {
-    count({ from, to }) {
-      const now_ms = performance.now()
-      named_ms = [...named_ms.filter((at_ms) => now_ms - at_ms < MINUTE_MS), now_ms]
-      if (named_ms.length <= NAMINGS_A_MINUTE || now_ms - warned_ms < MINUTE_MS) return
-      warned_ms = now_ms
-      const fields = { here: to, elsewhere: from }
-      log.warn({ event: 'redis.two_servers', ...fields }, 'revocation: two Redis servers take turns')
-    },
   }
 }

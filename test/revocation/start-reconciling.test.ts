@@ -11,7 +11,6 @@ import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { eventually } from '../support/eventually.ts'
 import {
-  asAdmin,
   createSubjects,
   FAST,
   restartEmpty,
@@ -103,32 +102,6 @@ describe('reconciling all the time', () => {
     const warnings = lines.filter(({ level }) => level >= 40).map(({ reason }) => reason)
     assert.ok(warnings.length >= 1, 'no warning')
     assert.deepEqual(warnings, [...new Set(warnings)])
-  })
-
-  it('warns with both run ids when processes lead to two servers, and not after a single restart', async () => {
-    const { redis, db } = api
-    const warnings = () => lines.filter(({ event }) => event === 'redis.two_servers')
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
-    const second = await createTestRedis()
-    const elsewhere = await startProcess({ redisUrl: second.url('api'), databaseUrl: database.apiUrl })
-    let stop = async () => {}
-    try {
-      await until(isTrusted)
-      await restartEmpty(server)
-      await until(isTrusted)
-      assert.deepEqual(warnings(), [])
-      stop = elsewhere.keepReconciling()
-      await until(() => warnings().length > 0)
-      await sleep(10 * FAST.round_ms)
-      const [warning, ...more] = warnings()
-      assert.deepEqual([warning?.level, more.length], [40, 0])
-      const runId = async (server: TestRedis) =>
-        /run_id:(\w+)/.exec(await asAdmin(server, (redis) => redis.info('server')))?.[1]
-      assert.deepEqual([warning?.here, warning?.elsewhere], [await runId(server), await runId(second)])
-    } finally {
-      await Promise.all([reconciling.stop(), stop()])
-      await Promise.all([elsewhere.close(), second.stop('SIGKILL')])
-    }
   })
 
   it('logs each revoked client and signing key once, however many rounds read it', async () => {
