@@ -1,7 +1,7 @@
 export interface FairQueueOptions {
-  /** How much may be inside at once: the sum of the weights, which are 1 unless the caller says otherwise. */
+  /** How many callers may be inside at once. */
   atOnce: number
-  /** Concurrency limit per key, as a number of callers. Default: none. */
+  /** The same for each key. Default: no limit. */
   atOncePerKey?: number
   /** How many wait at most, over all keys. */
   waitingMax: number
@@ -12,13 +12,12 @@ export interface FairQueueOptions {
 }
 
 /**
- * Does `work` once there is room for its `weight`.
+ * Does `work` once there is room for it.
  * @throws the error that `refusal` creates if the queue is full or the wait was too long: `work` is not done then.
  */
-export type FairQueue = <T>(key: string, work: () => Promise<T>, weight?: number) => Promise<T>
+export type FairQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 interface Waiting {
-  weight: number
   begin(): void
   refuse(): void
 }
@@ -35,13 +34,13 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   let used = 0
   let waiting = 0
 
-  function enter(key: string, weight: number): void {
-    used += weight
+  function enter(key: string): void {
+    used += 1
     inside.set(key, (inside.get(key) ?? 0) + 1)
   }
 
-  function leave(key: string, weight: number): void {
-    used -= weight
+  function leave(key: string): void {
+    used -= 1
     const left = (inside.get(key) ?? 1) - 1
     if (left > 0) inside.set(key, left)
     else inside.delete(key)
@@ -56,17 +55,14 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     return undefined
   }
 
-  /** Lets in the next ones. A heavy one that does not fit yet is not overtaken, or it might never get in. */
   function letIn(): void {
-    for (;;) {
-      const key = nextKey()
-      const next = key !== undefined && queues.get(key)?.[0]
-      if (!next || used + next.weight > atOnce) return
-      remove(key, next)
-      moveBack(key)
-      enter(key, next.weight)
-      next.begin()
-    }
+    const key = used < atOnce ? nextKey() : undefined
+    const next = key !== undefined && queues.get(key)?.[0]
+    if (!next) return
+    remove(key, next)
+    moveBack(key)
+    enter(key)
+    next.begin()
   }
 
   function remove(key: string, one: Waiting): void {
@@ -92,11 +88,10 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     return true
   }
 
-  function wait(key: string, weight: number): Promise<void> {
+  function wait(key: string): Promise<void> {
     if (!makeRoom(key)) return Promise.reject(refusal())
     return new Promise((resolve, reject) => {
       const one: Waiting = {
-        weight,
         begin() {
           clearTimeout(timer)
           resolve()
@@ -105,8 +100,6 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           clearTimeout(timer)
           remove(key, one)
           reject(refusal())
-          // A heavy one that gave up may have kept others from entering.
-          letIn()
         },
       }
       const timer = setTimeout(one.refuse, wait_ms)
@@ -117,15 +110,13 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     })
   }
 
-  return async (key, work, weight = 1) => {
-    const room = Math.min(weight, atOnce)
-    const isFree = mayEnter(key) && used + room <= atOnce && nextKey() === undefined
-    if (isFree) enter(key, room)
-    else await wait(key, room)
+  return async (key, work) => {
+    if (mayEnter(key) && used < atOnce) enter(key)
+    else await wait(key)
     try {
       return await work()
     } finally {
-      leave(key, room)
+      leave(key)
     }
   }
 }

@@ -16,12 +16,12 @@ function watchedLine(options: Partial<FairQueueOptions> = {}) {
   const begun: string[] = []
   const refused: string[] = []
   const ends = new Map<string, () => void>()
-  const come = (name: string, weight?: number) => {
+  const come = (name: string) => {
     const work = () => {
       begun.push(name)
       return new Promise<void>((resolve) => ends.set(name, resolve))
     }
-    return line(name.slice(0, 1), work, weight).catch(({ message }: Error) => {
+    return line(name.slice(0, 1), work).catch(({ message }: Error) => {
       assert.equal(message, FULL)
       refused.push(name)
     })
@@ -34,7 +34,7 @@ function watchedLine(options: Partial<FairQueueOptions> = {}) {
       await settled()
     }
   }
-  return { line, begun, refused, come, arrive, end }
+  return { line, begun, refused, arrive, end }
 }
 
 describe('a waiting line', () => {
@@ -72,24 +72,6 @@ describe('a waiting line', () => {
     arrive('a1', 'b1', 'c1', 'd1')
     await settled()
     assert.deepEqual(refused, ['d1'])
-  })
-
-  it('admits no more weight than there is room, and no one overtakes a heavy one', async () => {
-    const { begun, come, end } = watchedLine({ atOnce: 10 })
-    for (const [name, weight] of [
-      ['a', 6],
-      ['b', 6],
-      ['c', 1],
-      ['d', 11],
-    ] as const)
-      void come(name, weight)
-    assert.deepEqual(begun, ['a'])
-    await end('a')
-    assert.deepEqual(begun, ['a', 'b', 'c'])
-    await end('b')
-    assert.deepEqual(begun, ['a', 'b', 'c'])
-    await end('c')
-    assert.deepEqual(begun, ['a', 'b', 'c', 'd'])
   })
 
   it('gives up on a wait that is too long, does not do the work, and lets the next one go on', async () => {
