@@ -1,8 +1,9 @@
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from './callback-url-problems.ts'
 
+const CALLBACK_URL_REFUSED = { status: 422, title: 'The callback URL is not allowed' } as const
 const callbackUrlProblems = Object.fromEntries(
-  Object.entries(CALLBACK_URL_PROBLEMS).map(([code, { title }]) => [code, { status: 422, title }]),
-) as Record<CallbackUrlProblemCode, { status: 422; title: string }>
+  Object.keys(CALLBACK_URL_PROBLEMS).map((code) => [code, CALLBACK_URL_REFUSED]),
+) as Record<CallbackUrlProblemCode, typeof CALLBACK_URL_REFUSED>
 
 /**
  * Every problem that the resource API can answer with (RFC 9457), with its status and title. The key is `code`, which

@@ -55,7 +55,7 @@ function patchCallback({ db, clock, changer: by, resolve, judgeAddress }: Callba
     const verdict = await judgeName(url.hostname, { resolve, judgeAddress })
     if (verdict.kind === 'not_public') {
       const code = 'callback_url_resolves_to_private_address'
-      const { sentence } = CALLBACK_URL_PROBLEMS[code]
+      const sentence = CALLBACK_URL_PROBLEMS[code]
       throw refused(ctx, { code, sentence, host: url.hostname, addressReason: verdict.reason })
     }
     return verdict.kind === 'public' && verdict.complete

@@ -51,13 +51,13 @@ const TOP_LEVEL = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/
 const refuse = (code: CallbackUrlProblemCode): UrlVerdict => ({
   ok: false,
   code,
-  sentence: CALLBACK_URL_PROBLEMS[code].sentence,
+  sentence: CALLBACK_URL_PROBLEMS[code],
   addressReason: null,
 })
 
 function refuseAddress(addressReason: AddressReason): UrlVerdict {
   const code = 'callback_url_private_address'
-  const sentence = `The host is ${ADDRESS_REASONS[addressReason]}. ${CALLBACK_URL_PROBLEMS[code].sentence}`
+  const sentence = `The host is ${ADDRESS_REASONS[addressReason]}. ${CALLBACK_URL_PROBLEMS[code]}`
   return { ok: false, code, sentence, addressReason }
 }
 

@@ -43,7 +43,7 @@ describe('the verdict on a callback URL', () => {
   })
 
   it('says each reason in a sentence of its own, without repeating what was typed', () => {
-    const sentences = Object.values(CALLBACK_URL_PROBLEMS).map((problem) => problem.sentence)
+    const sentences = Object.values(CALLBACK_URL_PROBLEMS)
     assert.equal(new Set(sentences).size, sentences.length)
     for (const sentence of sentences) assert.match(sentence, /^[A-Z].+\.$/)
     const verdict = judge('https://user:hunter2@hooks.acme.com/')

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { CALLBACK_URL_PROBLEMS } from '#shared/problems/callback-url-problems.ts'
-import { PROBLEMS } from '#shared/problems/problems.ts'
 import { table } from './markdown.ts'
 
 /** The page that explains every error. */
@@ -20,8 +19,8 @@ export const OAUTH_ERRORS: Record<string, { statuses: readonly number[]; cause: 
 export const callbackUrlProblems = (): string =>
   Object.entries(CALLBACK_URL_PROBLEMS)
     .map(
-      ([code, { title, sentence }]) =>
-        `### \`${code}\` ${PROBLEMS[code as keyof typeof CALLBACK_URL_PROBLEMS].status} {#problem-${code}}\n\n${title}. The saved URL stays as it was.\n\n**What to do:** ${sentence}\n`,
+      ([code, sentence]) =>
+        `### \`${code}\` 422 {#problem-${code}}\n\nThe callback URL is not allowed. The saved URL stays as it was.\n\n**What to do:** ${sentence}\n`,
     )
     .join('\n')
 
