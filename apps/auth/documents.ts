@@ -10,14 +10,9 @@ const MAX_AGE_S = 300
 /** The documents are the same for everyone, and no credential is looked at: a page of any origin may read them. */
 const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 
-export const publicDocument = (
-  body: string | Uint8Array,
-  type: string,
-  maxAge_s: number,
-  headers: Record<string, string> = {},
-): Answer => {
+export const publicDocument = (body: string | Uint8Array, type: string, maxAge_s: number): Answer => {
   const cached = { 'Cache-Control': `public, max-age=${maxAge_s}`, ETag: entityTag(body), ...READ_ANYWHERE }
-  return { status: 200, body, headers: { 'Content-Type': type, ...cached, ...headers } }
+  return { status: 200, body, headers: { 'Content-Type': type, ...cached } }
 }
 
 /**

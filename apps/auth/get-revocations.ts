@@ -1,5 +1,3 @@
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import { publishedId, readPublishedRevocations } from '#shared/revocation/records.ts'
@@ -15,11 +13,6 @@ import type { TokenKey } from './token-key.ts'
 /** How old a page may be when a request for it arrives, from the start of its statement. */
 const PAGE_LIFE_MS = 1_000
 const STATEMENT_DEADLINE_MS = 3_000
-const GZIP = /(?:^|,) *gzip *(?:$|,|; *q=(?:1|0\.\d*[1-9]))/i
-/** In a thread of its own. */
-const compress = promisify(gzip)
-
-type Page = Record<'plain' | 'zipped', Answer>
 
 /**
  * GET /v1/oauth/revocations: what is revoked, as a JWT, for services that verify tokens themselves. It is read from the
@@ -36,9 +29,9 @@ export function createGetRevocations(parts: {
 }): Handler {
   const { db, keys, clock, clockWatch, issuer, monotonic = () => performance.now() } = parts
   let began_ms = Number.NEGATIVE_INFINITY
-  let latest = Promise.resolve<Page | undefined>(undefined)
+  let latest = Promise.resolve<Answer | undefined>(undefined)
 
-  async function make(): Promise<Page | undefined> {
+  async function make(): Promise<Answer | undefined> {
     const now_ms = clock.now()
     const revoked = await within(STATEMENT_DEADLINE_MS, readPublishedRevocations(db, new Date(now_ms)))
     let signer = keys.signer()
@@ -52,7 +45,7 @@ export function createGetRevocations(parts: {
    * One page is made at a time, and one a second at most, even if that fails. All requests that waited for a slow one
    * share the next, so that no number of them makes anyone wait for more than two.
    */
-  function current(): Promise<Page | undefined> {
+  function current(): Promise<Answer | undefined> {
     const arrived_ms = monotonic()
     latest = latest.then((page) => {
       if (arrived_ms - began_ms < PAGE_LIFE_MS) return page
@@ -66,22 +59,14 @@ export function createGetRevocations(parts: {
     // A page that is dated ahead could be passed off as a new one later.
     if (!clockWatch.isRight()) return unavailable('clock_wrong')
     const page = await current()
-    if (!page) return unavailable('revocations_not_read')
-    const accepted = exchange.request.headersDistinct['accept-encoding']?.join() ?? ''
-    return answerConditional(exchange, GZIP.test(accepted) ? page.zipped : page.plain)
+    return page ? answerConditional(exchange, page) : unavailable('revocations_not_read')
   }
 }
 
 /** RFC 7515 §7.1. The claims are signed as Postgres wrote them: parsing that many would hold up every other request. */
-async function signPage(claims: string, signer: TokenKey): Promise<Page> {
+function signPage(claims: string, signer: TokenKey): Answer {
   const header = JSON.stringify({ alg: signer.alg, typ: 'revocations+jwt', kid: signer.kid })
-  const signed = Buffer.from(
-    [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.'),
-  )
-  const signature = Buffer.from(signer.sign(signed)).toString('base64url')
-  const jwt = Buffer.concat([signed, Buffer.from(`.${signature}`)])
-  const form = (body: Buffer, headers = {}): Answer =>
-    publicDocument(body, 'application/jwt', PAGE_LIFE_MS / 1_000, { Vary: 'Accept-Encoding', ...headers })
-  const zipped = await compress(jwt, { level: 1 })
-  return { plain: form(jwt), zipped: form(zipped, { 'Content-Encoding': 'gzip' }) }
+  const signed = [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.')
+  const signature = Buffer.from(signer.sign(Buffer.from(signed))).toString('base64url')
+  return publicDocument(Buffer.from(`${signed}.${signature}`), 'application/jwt', PAGE_LIFE_MS / 1_000)
 }

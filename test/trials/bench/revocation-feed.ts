@@ -14,11 +14,7 @@ const PAGES: { entries: number; goal: Goal }[] = [
 ]
 /** A page lives for a second, and a round of reconciliation takes no longer. */
 const SETTLED_MS = 3_000
-const FEED: HttpRequest = {
-  method: 'GET',
-  path: '/v1/oauth/revocations',
-  headers: { 'Accept-Encoding': 'gzip' },
-}
+const FEED: HttpRequest = { method: 'GET', path: '/v1/oauth/revocations', headers: {} }
 
 export const revocationFeedRows: Row[] = [{ name: 'page of revocations', part: 'speed', measure }]
 
