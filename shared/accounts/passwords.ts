@@ -39,10 +39,6 @@ export async function indexOfPassword(password: string, hashes: readonly string[
   return (await Promise.all(matches)).indexOf(true)
 }
 
-/** @throws Error when `hash` is not a PHC string of argon2id. */
-export const verifyPassword = async (password: string, hash: string): Promise<boolean> =>
-  (await indexOfPassword(password, [hash])) === 0
-
 function parsed(hash: string) {
   const [, memory, passes, parallelism, salt = '', encodedTag = ''] = PHC.exec(hash) ?? []
   const tag = Buffer.from(encodedTag, 'base64')

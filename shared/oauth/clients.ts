@@ -1,6 +1,6 @@
 import type { JWK } from 'jose'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
-import type { ClientStatus } from './client-credentials.ts'
+import type { ClientStatus, Workload as WorkloadWithKeys } from './client-credentials.ts'
 import type { Scope } from './scopes.ts'
 
 export interface NewClient {
@@ -33,14 +33,8 @@ export interface NewKey {
 }
 
 /** Whose tokens a client sends in place of a secret, and the claims that name it in them, each with exactly this text. */
-export interface Workload {
-  issuer: string
-  claims: Readonly<Record<string, string>>
-}
-
-export interface NewWorkload {
-  workload: Workload
-}
+export type Workload = Pick<WorkloadWithKeys, 'issuer' | 'claims'>
+export type NewWorkload = { workload: Workload }
 
 export async function insertClient(db: Queryable, client: NewClient): Promise<void> {
   const by: Partial<NewSecret & NewKey & NewWorkload> = client.authenticatesBy

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { verifyPassword } from '#shared/accounts/passwords.ts'
+import { indexOfPassword } from '#shared/accounts/passwords.ts'
 import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 const NEW = 'another, longer password'
@@ -30,7 +30,7 @@ describe('admin password reset', () => {
     )
     assert.equal(code, 0, stderr)
     assert.equal(stdout, 'owner@acme.example has a new password; all sessions were ended.\n')
-    assert.ok(await verifyPassword(NEW, await stored()))
+    assert.equal(await indexOfPassword(NEW, [await stored()]), 0)
     assert.deepEqual(await operator.db('sessions'), [])
   })
 
@@ -44,7 +44,7 @@ describe('admin password reset', () => {
 
   it('keeps spaces and every character but the end of the line', async () => {
     await operator.admin(['password', 'reset', 'owner@acme.example'], '  spaced pässword  \r\n')
-    assert.ok(await verifyPassword('  spaced pässword  ', await stored()))
+    assert.equal(await indexOfPassword('  spaced pässword  ', [await stored()]), 0)
   })
 
   it('takes an address that begins like the id of a company for an address', async () => {
@@ -52,7 +52,7 @@ describe('admin password reset', () => {
     await operator.db('users').update({ email })
     const { code, stderr } = await operator.admin(['password', 'reset', email], NEW)
     assert.equal(code, 0, stderr)
-    assert.ok(await verifyPassword(NEW, await stored()))
+    assert.equal(await indexOfPassword(NEW, [await stored()]), 0)
   })
 
   it('refuses an unknown account, before it asks', async () => {
@@ -76,13 +76,13 @@ describe('admin password reset', () => {
       const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
       assert.equal(code, 1)
       assert.match(stderr, sentence)
-      assert.ok(await verifyPassword(PASSWORD, await stored()))
+      assert.equal(await indexOfPassword(PASSWORD, [await stored()]), 0)
     })
 
   for (const password of ['twelve chars', LONG.slice(0, 1_024)])
     it(`accepts a password of ${password.length} characters`, async () => {
       const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
       assert.equal(code, 0, stderr)
-      assert.ok(await verifyPassword(password, await stored()))
+      assert.equal(await indexOfPassword(password, [await stored()]), 0)
     })
 })
