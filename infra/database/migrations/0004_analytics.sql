@@ -147,7 +147,6 @@ begin
   return forgotten;
 end $$;
 
-
 select create_analytics_event_partitions(4);
 
 -- A reader that kept the answer to an earlier question needs to know whether any day of the company has changed
@@ -172,28 +171,9 @@ begin
   on conflict (vendor_id) do update set revision = excluded.revision;
   return null;
 end $$;
-create function revise_moved_analytics() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  insert into public.analytics_revisions as r (vendor_id, revision)
-  select vendor_id, gen_random_uuid()
-  from (select vendor_id from before union select vendor_id from changed order by vendor_id) c
-  on conflict (vendor_id) do update set revision = excluded.revision;
-  return null;
-end $$;
-create function revise_all_analytics() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  update public.analytics_revisions set revision = gen_random_uuid();
-  return null;
-end $$;
-
 create trigger revise_inserted after insert on analytics_daily
   referencing new table as changed for each statement execute function revise_analytics();
 create trigger revise_updated after update on analytics_daily
-  referencing old table as before new table as changed
-  for each statement execute function revise_moved_analytics();
+  referencing new table as changed for each statement execute function revise_analytics();
 create trigger revise_deleted after delete on analytics_daily
   referencing old table as changed for each statement execute function revise_analytics();
-create trigger revise_truncated after truncate on analytics_daily
-  for each statement execute function revise_all_analytics();
