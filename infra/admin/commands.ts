@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { Argument, type Command, type Help, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import type { Operator } from './operator.ts'
 
 /** The result of a command, as `text` for people and `data` for `--json`. */
@@ -62,7 +62,6 @@ export interface Subject {
 }
 
 const GLOBAL_OPTIONS = { showGlobalOptions: true }
-const DESCRIPTION_INDENT = 6
 
 /** Adds the commands of a table to the program, or to one of its subjects. */
 export function bind(
@@ -92,30 +91,14 @@ function givenTo(command: Command): Given {
   return { ...command.opts(), ...Object.fromEntries(values) }
 }
 
-/** Adds a subject, whose help shows the arguments of each command. */
+/** Adds a subject, such as `client`. */
 export function addSubject(
   program: Command,
   { name, plural, description }: Omit<Subject, 'commands'>,
 ): Command {
   const subject = program.command(name).description(description)
   if (plural !== undefined) subject.alias(plural)
-  return subject.configureHelp({ ...GLOBAL_OPTIONS, subcommandTerm: usage, formatItem })
-}
-
-/** The required arguments of a command, and whether it has further options. */
-function usage(command: Command): string {
-  const { registeredArguments, options } = command
-  const needed = options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags)
-  const given = registeredArguments.map((argument) => `<${argument.name()}>`)
-  const more = options.length > needed.length ? ['[options]'] : []
-  return [command.name(), ...given, ...needed, ...more].join(' ')
-}
-
-/** Puts the description below the term, which may be long. */
-function formatItem(term: string, _termWidth: number, description: string, help: Help): string {
-  const indent = ' '.repeat(DESCRIPTION_INDENT)
-  const width = (help.helpWidth ?? 80) - DESCRIPTION_INDENT
-  return `  ${term}\n${help.boxWrap(description, width).replace(/^/gm, indent)}`
+  return subject.configureHelp(GLOBAL_OPTIONS)
 }
 
 export const required = (flags: string, description: string): Option =>
@@ -151,10 +134,6 @@ function shown(value: unknown): string {
   if (value instanceof Date) return shownTime(value)
   return Array.isArray(value) ? value.join(' ') : String(value ?? '-')
 }
-
-/** Formats titles with the text below each, which may be empty. */
-export const sections = (list: readonly [title: string, body: string][]): string =>
-  list.map(([title, body]) => `${title}\n${body}`.trimEnd()).join('\n\n')
 
 /** To the minute, in UTC. */
 export const shownTime = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')}Z`

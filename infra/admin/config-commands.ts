@@ -1,14 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Argument, Option } from 'commander'
-import { ConfigError, storesWithoutTls } from '#shared/process/config.ts'
+import { Option } from 'commander'
 import { type SettingReference, settingsOf } from '#shared/process/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
 import type { LocalCommand, Outcome, Subject } from './commands.ts'
 import { OPERATOR_SHAPE } from './operator.ts'
-
-const EXIT_CONFIG = 78
 
 export const CONFIG: Subject = {
   name: 'config',
@@ -19,17 +16,6 @@ export const CONFIG: Subject = {
       description: 'Print every setting as Markdown: name, default, unit, and the program that reads it',
       example: 'config reference',
       runAlone: reference,
-    },
-    {
-      name: 'check',
-      description:
-        'Check the settings of a service in this environment, without starting it. Exits with code 78 if a setting is invalid, missing or unknown.',
-      example: 'config check auth',
-      args: [new Argument('<service>', 'the service to check').choices(['auth', 'api'])],
-      async runAlone({ env }, { service }: { service: 'auth' | 'api' }) {
-        const { text, exitCode } = await check(service, env)
-        return { text, data: { service, usable: exitCode === 0, text }, exitCode }
-      },
     },
   ],
 }
@@ -49,35 +35,11 @@ export const REDIS_USERS: LocalCommand = {
   },
 }
 
-/** The services' settings alone, read only here: the image of this command has no service. */
-async function services() {
-  const [auth, api] = await Promise.all([
-    import('../../apps/auth/config.ts'),
-    import('../../apps/api/config.ts'),
-  ])
-  return {
-    auth: { shape: auth.authShape, read: auth.readAuthConfig },
-    api: { shape: api.apiShape, read: api.readApiConfig },
-  }
-}
-
-async function check(
-  service: 'auth' | 'api',
-  env: NodeJS.ProcessEnv,
-): Promise<{ text: string; exitCode: number }> {
-  const { read } = (await services())[service]
-  try {
-    const plain = storesWithoutTls(read(env)).map((name) => `  ${name}: leads to another machine without TLS`)
-    return { text: ['The settings are usable.', ...plain].join('\n'), exitCode: 0 }
-  } catch (error) {
-    if (error instanceof ConfigError) return { text: error.message, exitCode: EXIT_CONFIG }
-    throw error
-  }
-}
-
 async function reference(): Promise<Outcome> {
-  const { auth, api } = await services()
-  const [ofAuth, ofApi] = [settingsOf(auth.shape), settingsOf(api.shape)]
+  // Imported only here: the image of this command has no service.
+  const { authShape } = await import('../../apps/auth/config.ts')
+  const { apiShape } = await import('../../apps/api/config.ts')
+  const [ofAuth, ofApi] = [settingsOf(authShape), settingsOf(apiShape)]
   // PORT and DATABASE_POOL_SIZE have a different default in each service.
   const isCommon = (setting: SettingReference): boolean =>
     [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
@@ -96,7 +58,7 @@ const PREFACE = `# Settings
 
 Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. So does a service with a variable that begins like its settings but is none, such as an unknown \`RATE_…\` or \`OPENID_…\`.
 
-A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything.
+A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`node apps/auth/main.ts --check\` (or \`apps/api/main.ts\`) checks an environment without starting anything.
 
 \`npm run admin -- config reference\` generates this page from the code that reads the settings.
 `

@@ -126,26 +126,12 @@ export function changeMember(
     await requireCompany(transaction, vendorId)
     const member = await findMemberByEmail(transaction, { vendorId, email })
     if (!member) throw new OperatorError(`${normalizedEmail(email)} does not belong to ${vendorId}.`)
-    refuseWithoutOwner(member, vendorId, change)
     const outcome = await changePerson(transaction, { vendorId, userId: member.userId, ...change, by })
     if (typeof outcome !== 'string') return outcome
-    throw new OperatorError('The company must have an active owner.')
-  })
-}
-
-function refuseWithoutOwner(
-  { email, role, status }: Member,
-  vendorId: string,
-  change: Pick<MemberChange, 'role' | 'status'>,
-): void {
-  if (role === 'owner' && change.role && change.role !== 'owner')
-    throw new OperatorError(`${email} is the owner of ${vendorId}: make another member the owner first.`)
-  if (role === 'owner' && change.status === 'suspended')
-    throw new OperatorError(`${email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
-  if (change.role === 'owner' && status === 'suspended')
     throw new OperatorError(
-      `${email} is suspended, and an owner must be active: set the status to active first.`,
+      `${vendorId} must have an active owner: make another active member the owner first.`,
     )
+  })
 }
 
 /** Also ends every session of the user. @throws OperatorError unless there is exactly one such account. */

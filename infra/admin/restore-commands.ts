@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { fileAt, type Outcome, required, type Subject, sections, shownTime, table } from './commands.ts'
+import { fileAt, type Outcome, required, type Subject, shownTime, table } from './commands.ts'
 import type { Operator } from './operator.ts'
 import {
   confirmDatabase,
@@ -184,21 +184,19 @@ function inWords({ revoked, erase, unproven, activeClients, changes }: FenceRepo
     ...tokens.map((id) => ({ what: 'token', id, of: '' })),
   ]
   const lost = changes.slice(0, CHANGES_SHOWN).map((change) => ({ ...change, at: change.at.toISOString() }))
-  return sections([
-    ['All access is blocked until you run "restore confirm". All sessions and invitations have ended.', ''],
-    ['Revoked again:', table(again, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')],
-    [
-      'Erased since then, and back. Erase again (the audit trail of the admin command must be among the logs):',
-      erase.join('\n') || 'nothing',
-    ],
-    ['Not proven:', unproven.map((sentence) => `- ${sentence}`).join('\n')],
-    [
-      `Changes in the workspace since then (${changes.length} in the logs; all may be lost):`,
-      table(lost, { at: 'TIME', vendorId: 'COMPANY', userId: 'PERSON', route: 'REQUEST' }, 'none'),
-    ],
-    [
-      `${activeClients} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`,
-      '',
-    ],
-  ])
+  return `All access is blocked until you run "restore confirm". All sessions and invitations have ended.
+
+Revoked again:
+${table(again, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
+
+Erased since then, and back. Erase again (the audit trail of the admin command must be among the logs):
+${erase.join('\n') || 'nothing'}
+
+Not proven:
+${unproven.map((sentence) => `- ${sentence}`).join('\n')}
+
+Changes in the workspace since then (${changes.length} in the logs; all may be lost):
+${table(lost, { at: 'TIME', vendorId: 'COMPANY', userId: 'PERSON', route: 'REQUEST' }, 'none')}
+
+${activeClients} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 }

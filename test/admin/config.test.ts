@@ -43,57 +43,6 @@ describe('npm run admin -- config', () => {
     const page = await readFile(join(ROOT, 'infra/SETTINGS.md'), 'utf8')
     assert.equal(page, stdout, 'npm run --silent admin -- config reference > infra/SETTINGS.md')
   })
-
-  it('says that the settings are usable', async () => {
-    const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env: USABLE })
-    assert.equal(code, 0)
-    assert.equal(stdout, 'The settings are usable.\n')
-  })
-
-  it('names the stores on other machines that are reached without TLS, and no value', async () => {
-    const env = {
-      ...USABLE,
-      DATABASE_URL: 'postgres://integration_auth:hunter2@db.internal/integration',
-      REDIS_URL: 'redis+sentinel://auth:hunter3@10.0.0.1:26379,127.0.0.1/main',
-      REVOCATION_REDIS_URL: 'rediss://auth:hunter4@10.0.0.2',
-    }
-    const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env })
-    assert.equal(code, 0)
-    assert.equal(
-      stdout,
-      `The settings are usable.
-  DATABASE_URL: leads to another machine without TLS
-  REDIS_URL: leads to another machine without TLS
-`,
-    )
-  })
-
-  it('exits with 78 and names what is wrong, missing and unknown, and no value', async () => {
-    const { KEY_ENCRYPTION_KEY: _, ...usable } = USABLE
-    const env = { ...usable, ISSUER: 'http://auth.example.com', REDIS_URL: '', RATE_API_PRE_CLIENT: '9/9' }
-    const { code, stdout } = await runAdmin(['config', 'check', 'api'], { env })
-    assert.equal(code, 78)
-    assert.equal(
-      stdout,
-      `The configuration is invalid:
-  RATE_API_PRE_CLIENT: is not a setting of this service
-  REDIS_URL: is required
-  ISSUER: must be https; http is allowed only for a loopback host
-`,
-    )
-  })
-
-  it('exits with 78 when only a name is unknown', async () => {
-    const { code, json } = await runAdmin(['config', 'check', 'auth', '--json'], {
-      env: { ...USABLE, RATE_TOKENS: '9/9' },
-    })
-    assert.equal(code, 78)
-    assert.equal(json.usable, false)
-  })
-
-  it('checks no other service', async () => {
-    assert.equal((await runAdmin(['config', 'check', 'gateway'], { env: {} })).code, 64)
-  })
 })
 
 describe('npm run admin -- redis-users', () => {

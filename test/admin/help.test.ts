@@ -28,7 +28,6 @@ const COMMANDS = [
   'service list',
   'service revoke',
   'config reference',
-  'config check',
   'redis-users',
   'audit export',
   'audit compare',
@@ -102,18 +101,6 @@ describe('npm run admin', () => {
       const plural = await runAdmin([many, '--help'], { env: {} })
       assert.equal(plural.code, 0)
       assert.equal(plural.stdout, singular.stdout)
-    })
-
-  for (const [name, term] of [
-    ['company', 'create --name <name> --timezone <zone> --currency <code> --owner-email <email> [options]'],
-    ['member', 'add <vendor_id> <email> --role <role> [options]'],
-    ['client', 'revoke <vendor_id> <client_id> [options]'],
-    ['key', 'revoke <key_id> [options]'],
-    ['config', 'check <service>'],
-  ] as const)
-    it(`says in the help of ${name} what its commands need`, async () => {
-      const { stdout } = await runAdmin([name, '--help'], { env: {} })
-      assert.ok(stdout.includes(`\n  ${term}\n      `), stdout)
     })
 
   it('prints its version', async () => {

@@ -91,17 +91,14 @@ describe('admin member set-role', () => {
   it('does not leave a company without an owner', async () => {
     const { code, stderr } = await setRole('owner', 'member')
     assert.equal(code, 1)
-    assert.equal(
-      stderr,
-      'owner@acme.example is the owner of ven_acme: make another member the owner first.\n',
-    )
+    assert.match(stderr, /^ven_acme must have an active owner/)
   })
 
   it('does not make a suspended person the owner', async () => {
     await operator.admin(['member', 'set-status', 'ven_acme', 'admin@acme.example', 'suspended'])
     const { code, stderr } = await setRole('admin', 'owner')
     assert.equal(code, 1)
-    assert.match(stderr, /^admin@acme\.example is suspended, and an owner must be active/)
+    assert.match(stderr, /^ven_acme must have an active owner/)
     assert.equal((await roles()).owner, 'owner')
   })
 
