@@ -26,7 +26,7 @@ export function card(stack: LocalStack): string {
     row('Metrics', stack.metricsUrls.join(', ')),
     row('More', 'npm run admin -- --help'),
     '',
-    ...(stack.demoClient.revoked ? REVOKED : curlPair(stack)),
+    ...curlPair(stack),
     '',
     'Ctrl-C stops everything.',
     '',
@@ -42,11 +42,6 @@ const passwordText = ({ demoPassword }: LocalStack): string =>
   demoPassword === undefined
     ? 'set on the first start (change it with npm run admin -- password reset)'
     : `${styleText('bold', demoPassword)}   (shown only once)`
-
-const REVOKED = [
-  'The demo client was revoked. Create a client in the workspace, or start again with',
-  '  npm start -- --new-demo-client',
-]
 
 function curlPair({ baseUrl, demoClient }: LocalStack): string[] {
   const { vendorId, clientId, secretFile } = demoClient

@@ -16,23 +16,19 @@ export interface DemoClient {
   clientSecret: string
   /** Contains only the secret, and only its owner can read it. */
   secretFile: string
-  revoked: boolean
 }
 
-/**
- * Makes sure that there is a demo client, which may read Acme's analytics. A revoked one stays. A new one is created
- * only if `replace` is set.
- */
+/** Makes sure that there is a demo client, which may read Acme's analytics. A revoked one is replaced by a new one. */
 export async function demoClient(parts: {
   db: Database
   dataDir: DataDir
   secrets: LocalSecrets
-  replace: boolean
 }): Promise<DemoClient> {
-  const { db, dataDir, secrets, replace } = parts
-  const { demoClient: client } = replace ? await replaceDemoClient(dataDir, secrets) : secrets
-  const [stored] = await readClientCredentials(db, [client.clientId])
-  if (!stored) {
+  const { db, dataDir, secrets } = parts
+  const [stored] = await readClientCredentials(db, [secrets.demoClient.clientId])
+  const isRevoked = stored?.status === 'Revoked'
+  const { demoClient: client } = isRevoked ? await replaceDemoClient(dataDir, secrets) : secrets
+  if (!stored || isRevoked) {
     await db.transaction((transaction) =>
       createClient(transaction, {
         clientId: client.clientId,
@@ -50,5 +46,5 @@ export async function demoClient(parts: {
   }
   const secretFile = dataDir.at(SECRET_FILE)
   await writePrivateFile(secretFile, client.clientSecret)
-  return { vendorId: ACME, ...client, secretFile, revoked: stored?.status === 'Revoked' }
+  return { vendorId: ACME, ...client, secretFile }
 }

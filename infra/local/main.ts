@@ -60,23 +60,14 @@ async function main(): Promise<number> {
   }
 }
 
-function readOrExit(): Pick<LocalStackOptions, 'settings' | 'newDemoClient' | 'watch' | 'inspect'> {
+function readOrExit(): Pick<LocalStackOptions, 'settings' | 'watch'> {
   try {
     if (process.env.NODE_ENV === 'production')
       throw new ConfigError(
         'NODE_ENV is production, but npm start runs a demo with demo users. infra/runbook/install.md says how to install the services.',
       )
-    const { values } = parseArgs({
-      options: {
-        'new-demo-client': { type: 'boolean', default: false },
-        watch: { type: 'boolean', default: false },
-        inspect: { type: 'string' },
-      },
-    })
-    const { watch, inspect, 'new-demo-client': newDemoClient } = values
-    if (inspect !== undefined && inspect !== 'auth' && inspect !== 'api')
-      throw new TypeError('--inspect takes the service to debug: auth or api.')
-    return { settings: localSettings(process.env), newDemoClient, watch, inspect }
+    const { values } = parseArgs({ options: { watch: { type: 'boolean', default: false } } })
+    return { settings: localSettings(process.env), ...values }
   } catch (error) {
     complain((error as Error).message)
     process.exit(error instanceof TypeError ? EXIT_USAGE : EXIT_CONFIG)

@@ -25,8 +25,6 @@ export interface ServiceOptions {
   auditFile: string
   /** Folders to watch. A change of any file in them restarts the service. */
   watch?: string[] | undefined
-  /** Opens its debugger on 127.0.0.1:9229. */
-  inspect?: boolean
   /** Abandons the start. */
   signal: AbortSignal | undefined
 }
@@ -46,11 +44,8 @@ export interface RunningService {
  * @throws ConfigError if it refuses its settings, or Failure with its last output if it exits or is not ready in time.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { program, port, env, output, logLevel, auditFile, watch, inspect } = options
-  const flags = [
-    ...(watch ? ['--watch-preserve-output', ...watch.map((folder) => `--watch-path=${folder}`)] : []),
-    ...(inspect ? ['--inspect=127.0.0.1:9229'] : []),
-  ]
+  const { program, port, env, output, logLevel, auditFile, watch } = options
+  const flags = watch ? ['--watch-preserve-output', ...watch.map((folder) => `--watch-path=${folder}`)] : []
   const node = [process.execPath, ...flags, program]
   // Unlike a service, Node's watcher does not exit when the channel closes.
   const ending = watch ? await endsWithParent('TERM', node) : node

@@ -30,12 +30,8 @@ const ROOT = join(import.meta.dirname, '../..')
 
 export interface LocalStackOptions {
   settings: LocalSettings
-  /** Replace the demo client with a new one. */
-  newDemoClient?: boolean
   /** Restart a service when its code changes, and serve the screens from their sources. */
   watch?: boolean
-  /** The service whose debugger listens, on 127.0.0.1:9229. */
-  inspect?: 'auth' | 'api' | undefined
   /** Receives a progress line for each step. */
   say: (line: string) => void
   /** Receives the services' output. */
@@ -209,7 +205,7 @@ const fill = (
       options.say(
         `Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added for each company` : 'complete'}`,
       )
-      const client = await demoClient({ db, dataDir, secrets, replace: options.newDemoClient ?? false })
+      const client = await demoClient({ db, dataDir, secrets })
       return { seeded, client }
     },
     createTrail({ auditFile: dataDir.at(AUDIT_FILE), stderr: process.stderr }),
@@ -224,7 +220,7 @@ const OF_OTHER_SERVICE = {
 /** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
 async function startServices(
   parts: Parts,
-  { settings, say, output, signal, watch, inspect }: LocalStackOptions,
+  { settings, say, output, signal, watch }: LocalStackOptions,
   about: Pick<LocalStack, 'stores' | 'auditFile'> & { keyEncryptionKey: string; ends: ExitWatch },
 ): Promise<LocalStack['services']> {
   const { stores, keyEncryptionKey, auditFile, ends } = about
@@ -246,7 +242,6 @@ async function startServices(
         name: `The ${name}`,
         program: join(folder, 'main.ts'),
         watch: watch ? [folder, join(ROOT, 'shared')] : undefined,
-        inspect: inspect === service,
         port,
         env: { ...own, ...env(service) },
         output,

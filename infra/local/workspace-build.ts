@@ -40,17 +40,11 @@ export async function builtWorkspace(root: string, say: (line: string) => void):
   return built
 }
 
-/** What the sources import from shared. It is plain data, which imports nothing more. */
-const SHARED_IMPORT = /['"]#(shared\/[^'"]+)['"]/g
-
 async function fingerprint(root: string, source: string): Promise<string> {
-  const own = await contentsOf([join(root, 'package-lock.json'), ...(await filesBelow(source)).sort()])
-  const shared = new Set(
-    own.flatMap(([, text]) => [...text.matchAll(SHARED_IMPORT)].map(([, name = '']) => name)),
-  )
-  const taken = await contentsOf([...shared].sort().map((name) => join(root, name)))
+  const files = [...(await filesBelow(source)), ...(await filesBelow(join(root, 'shared')))].sort()
   const hash = createHash('sha256')
-  for (const [file, text] of [...own, ...taken]) hash.update(JSON.stringify([relative(root, file), text]))
+  for (const [file, text] of await contentsOf([join(root, 'package-lock.json'), ...files]))
+    hash.update(JSON.stringify([relative(root, file), text]))
   return hash.digest('hex').slice(0, 32)
 }
 

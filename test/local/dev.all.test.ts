@@ -103,12 +103,6 @@ describe('npm run dev', () => {
       assert.equal(status, 403)
     })
 
-  it('refuses to debug what is no service', async () => {
-    const wrong = await startProcess({ dataDir: join(folder, '.data/other'), args: ['--inspect', 'gateway'] })
-    assert.equal(await wrong.ended(), 64)
-    assert.match(wrong.stderr(), /--inspect takes the service to debug: auth or api\./)
-  })
-
   it('leaves no process behind', async () => {
     assert.ok((await start.running()).length > 0)
     assert.equal(await start.stop(), 0)
