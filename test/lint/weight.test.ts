@@ -8,11 +8,11 @@ const CODE = /\.(?:ts|tsx|css|js|sql)$/
 
 /** The most lines of a room. Whoever takes the product over has to read them. */
 const LINES_MAX: Record<string, number> = {
-  'apps/auth': 1_920,
+  'apps/auth': 1_900,
   'apps/api': 12_510,
   'apps/workspace': 11_160,
-  shared: 7_220,
-  infra: 7_760,
+  shared: 6_970,
+  infra: 7_500,
   test: 57_420,
 }
 
