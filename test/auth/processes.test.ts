@@ -74,6 +74,22 @@ describe('processes of the authorization server', () => {
     assert.match(stderr(), /^\d+ loads$/m)
   })
 
+  it('name the stores on other machines that are reached without TLS, and no value', async () => {
+    const DATABASE_URL = 'postgres://integration_auth:hunter2@192.0.2.1/integration'
+    const REDIS_URL = 'redis+sentinel://auth:hunter3@192.0.2.1:26379,127.0.0.1/main'
+    const REVOCATION_REDIS_URL = 'rediss://auth:hunter4@192.0.2.2'
+    const env = { ...auth.env, PORT: '0', DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL }
+    const child = startServiceChild(MAIN, env)
+    children.push(child)
+    await child.logged('REDIS_URL: leads to another machine without TLS')
+    const warned = child.lines.filter(({ event }) => event === 'store.unencrypted')
+    assert.deepEqual(
+      warned.map(({ variable }) => variable),
+      ['DATABASE_URL', 'REDIS_URL'],
+    )
+    assert.doesNotMatch(JSON.stringify(child.lines), /hunter/)
+  })
+
   describe('two, side by side', () => {
     let revocation: Revocation
     let close: () => Promise<void>
