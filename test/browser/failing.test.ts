@@ -57,6 +57,21 @@ describe('workspace: clients that fail', () => {
     await assertFits(page)
   })
 
+  it('marks a revoked client that still asks, with its replacement, however long their names are', async () => {
+    const token = await sessionToken(OWNER)
+    const name = 'Nightly import of a partner whose name is long, production'
+    const old = await createClient(token, { name })
+    await createClient(token, { name: `${name} 2`, replaces: old.clientId })
+    await api(`/v1/vendor/ven_acme/oauth-clients/${old.clientId}/revoke`, { token, method: 'POST' })
+    await untilExplained(token, (await requestToken(old)).requestId)
+    tab = await visit({ as: OWNER, path: `${CLIENTS}?show=asking`, width: 390 })
+    await tab.page.getByText(`Still asks, replaced by ${name} 2`).waitFor()
+    for (const width of [390, 320]) {
+      await tab.page.setViewportSize({ width, height: 700 })
+      await assertFits(tab.page)
+    }
+  })
+
   it('shows – for what it cannot know while Redis is away, in the list and on the client’s page', async () => {
     const { clientId } = await brokenClient('Unknown while away')
     const redis = await processOfRedis()

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react'
-import type { Company } from './contract.ts'
+import type { Company, Role } from './contract.ts'
 
 export interface CurrentCompany extends Company {
   /** The owner, and admins who are not suspended. */
@@ -34,8 +34,8 @@ export const SCREENS = {
   explain: 'explain',
 } as const
 
+export const ROLE_NAMES: Record<Role, string> = { owner: 'Owner', admin: 'Admin', member: 'Member' }
+
 /** A person's place in a company, as shown. */
-export function roleName({ role, status }: Pick<Company, 'role' | 'status'>): string {
-  const name = { owner: 'Owner', admin: 'Admin', member: 'Member' }[role]
-  return status === 'suspended' ? `${name}, suspended` : name
-}
+export const roleName = ({ role, status }: Pick<Company, 'role' | 'status'>): string =>
+  status === 'suspended' ? `${ROLE_NAMES[role]}, suspended` : ROLE_NAMES[role]

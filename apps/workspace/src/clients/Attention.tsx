@@ -1,3 +1,4 @@
+import { Fragment } from 'react'
 import { useLocation } from 'wouter'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
@@ -52,14 +53,15 @@ function Line({ view, about, found, onShow }: LineProps) {
   const [only] = found.length === 1 ? found : []
   return (
     <li className={LINE}>
-      <span className={`flex-none font-strong ${view === 'unused' ? '' : 'text-bad'}`}>
+      <span className={`phone:flex-none font-strong ${view === 'unused' ? '' : 'text-bad'}`}>
         {found.length} {about}
       </span>
       <span className="min-w-0 flex-1 truncate text-ink-2 max-phone:off-screen">
-        {found.map(({ clientId, name }) => (
-          <bdi key={clientId} className="not-first-of-type:before:content-[',_']">
-            {name}
-          </bdi>
+        {found.map(({ clientId, name }, index) => (
+          <Fragment key={clientId}>
+            {index > 0 && ', '}
+            <bdi>{name}</bdi>
+          </Fragment>
         ))}
       </span>
       <Button

@@ -27,7 +27,7 @@ export interface ClientsTableProps {
 
 /** No cell widens a column as the list changes. Each fits its longest text; names get the rest. */
 const CELLS =
-  '[&_tbody_:is(th,td)]:align-middle [&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
+  '[&_tbody_:is(th,td)]:align-middle desk:[&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
 const CELL = {
   tokens: 'number desk:w-[152px] max-[1120px]:hidden',
   added: 'desk:w-[120px] max-[1240px]:hidden',
@@ -152,10 +152,9 @@ const ClientRow = memo((props: ClientRowProps) => {
           <Link
             className={`${NAME} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
             href={href}
-            aria-label={client.name}
             title={client.name}
           >
-            <Name name={client.name} />
+            <bdi>{client.name}</bdi>
           </Link>
           <Mark client={client} role={role} other={other} successor={successor} />
         </span>
@@ -222,22 +221,6 @@ const ClientRow = memo((props: ClientRowProps) => {
 /** On one line with what is marked; a pointer or the focus shows the whole name. */
 const NAME =
   'touch min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal'
-
-const END_CHARACTERS = 10
-
-/** A long name loses its middle, not its end, which tells one from its replacement: "Warehouse rep…s, EU 2". */
-function Name({ name }: { name: string }) {
-  const characters = [...name]
-  if (characters.length <= 2 * END_CHARACTERS) return <bdi>{name}</bdi>
-  return (
-    <bdi className="desk:flex in-focus-visible:inline">
-      <span className="desk:overflow-hidden desk:text-ellipsis desk:whitespace-pre">
-        {characters.slice(0, -END_CHARACTERS).join('')}
-      </span>
-      <span className="desk:whitespace-pre">{characters.slice(-END_CHARACTERS).join('')}</span>
-    </bdi>
-  )
-}
 
 type MarkProps = Pick<ClientRowProps, 'client' | 'successor'> & {
   [Part in keyof Pair]: Pair[Part] | undefined

@@ -37,12 +37,15 @@ export function RevokedNotice({ client, revokedAt }: { client: OAuthClient; revo
 
 const precise = (at: Date): string => `${day(at)}, ${clock(at)}`
 
+/** Someone who has just revoked it waits for what happens. */
+const WATCH_MS = 5_000
+
 /** So many requests the log has; older ones are gone. */
 const LOGGED_MAX = 200
 
 /** What the log of requests has since the revoke. A request that was under way may have been accepted. */
 function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: string }) {
-  const { data, isError } = useRequests(clientId)
+  const { data, isError } = useRequests(clientId, WATCH_MS)
   if (isError || !data) return <>Requests since: –.</>
   const since = data.requests.filter(({ at }) => at > revokedAt)
   const accepted = since.filter(isGranted)

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useCompany } from '../api/company.ts'
+import { ROLE_NAMES, useCompany } from '../api/company.ts'
 import type { InvitedPerson, Person } from '../api/contract.ts'
 import { invitePerson } from '../api/resources.ts'
 import { Moment } from '../ui/Ago.tsx'
@@ -11,9 +11,15 @@ import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
-import { PEOPLE_ERRORS, roleWords } from './roles.ts'
+import { PEOPLE_ERRORS } from './roles.ts'
 
-type InvitableRole = 'admin' | 'member'
+/** What each may do. */
+const ROLES = {
+  admin:
+    'Creates, rotates and revokes clients, sets the callback URL, and sees analytics, activity and people.',
+  member: 'Belongs to the company, but sees nothing until promoted to admin.',
+}
+type InvitableRole = keyof typeof ROLES
 
 export interface InvitePersonProps {
   /** Someone whose invitation gets a new link. */
@@ -83,8 +89,8 @@ function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: 
         >
           <input type="radio" name="role" checked={role === each} onChange={() => onChange(each)} />
           <span className="grid">
-            <span className="strong">{roleWords(each).name}</span>
-            <span className="small quiet">{roleWords(each).may}</span>
+            <span className="strong">{ROLE_NAMES[each]}</span>
+            <span className="small quiet">{ROLES[each]}</span>
           </span>
         </label>
       ))}

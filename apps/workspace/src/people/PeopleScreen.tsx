@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useCompany } from '../api/company.ts'
+import { ROLE_NAMES, useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
 import { useSignedIn } from '../api/session.ts'
@@ -15,7 +15,6 @@ import { say } from '../ui/say.tsx'
 import { type Change, ChangePerson } from './ChangePerson.tsx'
 import { HandOver } from './HandOver.tsx'
 import { InvitePerson } from './InvitePerson.tsx'
-import { roleWords } from './roles.ts'
 
 /** What the owner is about to do. */
 type OpenDialog =
@@ -120,7 +119,7 @@ function PeopleTable({ people, me, actions }: PeopleTableProps) {
             </th>
             <td className="wrap text-ink-2 max-desk:w-full max-desk:pe-11">{person.email}</td>
             <td>
-              {roleWords(person.role).name}
+              {ROLE_NAMES[person.role]}
               {person.userId === me && <span className="quiet"> (you)</span>}
             </td>
             <td>
