@@ -5,8 +5,9 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Failure } from '../local/failure.ts'
 import { bundledIn, installedBy, wholeBill, writeBill } from './release-bill.ts'
-import { type Bases, requireBases, writeImages } from './release-images.ts'
-import { findMinisign, type KeyPair, sign, writeSums } from './release-signature.ts'
+import { type Bases, findBases, type Image, writeImages } from './release-images.ts'
+import { writeProvenance, writeSums } from './release-provenance.ts'
+import { findMinisign, type KeyPair, sign } from './release-signature.ts'
 import { type Source, step } from './release-step.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -15,13 +16,15 @@ const USAGE =
 const SHIPPED = 'CHANGELOG.md README.md package.json package-lock.json apps infra shared node_modules'.split(
   ' ',
 )
+const UNRELEASED = 'not yet released'
+const HEADING = new RegExp(`^## (\\S+), ${UNRELEASED}$`, 'gm')
 const CHANGELOGS = ['CHANGELOG.md', 'apps/api/discovery/docs/pages/changelog.md'] as const
 
 interface Request {
   folder: string
   keys: KeyPair
   /** Undefined if the images are left out. */
-  images: Bases | undefined
+  images: { node: string; web: string } | undefined
 }
 
 const say = (line: string): void => {
@@ -63,11 +66,29 @@ async function findCommit(): Promise<Omit<Source, 'tree'>> {
     throw new Failure(`The commit has no tag ${version}, its version in package.json: git tag -a ${version}`)
   for (const file of CHANGELOGS) {
     const [heading] = /^## .*$/m.exec(await readFile(join(ROOT, file), 'utf8')) ?? ['nothing']
-    if (!/^## (\S+), \d{4}-\d\d-\d\d$/.test(heading) || !heading.startsWith(`## ${version}, `))
-      throw new Failure(`${file} begins with "${heading}", not with "## ${version}, " and its day.`)
+    if (heading !== `## ${version}, ${UNRELEASED}`)
+      throw new Failure(`${file} begins with "${heading}", not with "## ${version}, ${UNRELEASED}".`)
   }
-  const time_s = Number(await git('log', '-1', '--format=%ct', 'HEAD'))
-  return { version, commit: await git('rev-parse', 'HEAD'), time_s }
+  return { version, commit: await git('rev-parse', 'HEAD'), time_s: await timeOf('HEAD') }
+}
+
+const timeOf = async (commit: string): Promise<number> =>
+  Number(await git('log', '-1', '--format=%ct', commit))
+
+/** Gives each version in the changelogs the day of its tag's commit. Returns the section of the newest one. */
+async function dateChangelogs(tree: string): Promise<string> {
+  const [notes = ''] = await Promise.all(
+    CHANGELOGS.map(async (file) => {
+      let text = await readFile(join(tree, file), 'utf8')
+      for (const [heading, version = ''] of text.matchAll(HEADING)) {
+        const day = new Date((await timeOf(version)) * 1_000).toISOString().slice(0, 'yyyy-mm-dd'.length)
+        text = text.replace(heading, `## ${version}, ${day}`)
+      }
+      await writeFile(join(tree, file), text)
+      return text.split(/^(?=## )/m)[1] ?? ''
+    }),
+  )
+  return notes
 }
 
 /** Packs what runs in production. The same commit gives the same bytes: order, times, owners and modes are fixed. */
@@ -92,14 +113,19 @@ async function pack({ tree, version, time_s }: Source, file: string): Promise<vo
 
 /**
  * Installs and builds the commit in a folder of its own, and writes the files that are installed, with their bills, into
- * `folder`.
+ * `folder`. Returns the images and what is new in the release.
  */
-async function build(source: Source, bases: Bases | undefined, folder: string): Promise<void> {
+async function build(
+  source: Source,
+  bases: Bases | undefined,
+  folder: string,
+): Promise<{ images: Image[]; changes: string }> {
   const { tree, version, commit } = source
   const archive = join(tree, 'source.tar')
   await git('-c', 'tar.umask=0022', 'archive', '--format=tar', `--output=${archive}`, commit)
   await step(tree, 'tar', '--extract', `--file=${archive}`)
   await rm(archive)
+  const changes = await dateChangelogs(tree)
   say('Installing the packages, building the screens')
   await step(tree, 'npm', 'ci', '--prefer-offline')
   await step(tree, 'npm', 'run', 'build')
@@ -114,10 +140,13 @@ async function build(source: Source, bases: Bases | undefined, folder: string): 
   await pack(source, file)
   const installed = installedBy(await readFile(join(tree, 'node_modules/.package-lock.json'), 'utf8'))
   await writeBill(file, new Set([...installed, ...(await bundledIn(tree))]), whole, source)
-  if (!bases) return
-  say('Building the images')
-  await writeImages(source, bases, folder, whole)
+  if (bases) say('Building the images')
+  return { images: bases ? await writeImages(source, bases, folder, whole) : [], changes }
 }
+
+/** Returns the key of a public key's file, whose first line is a comment. */
+const publicKeyIn = async (file: string): Promise<string> =>
+  (await readFile(file, 'utf8')).trim().split('\n').at(-1) ?? ''
 
 async function release({ folder, keys, images }: Request): Promise<string> {
   const commit = await findCommit()
@@ -129,19 +158,17 @@ async function release({ folder, keys, images }: Request): Promise<string> {
         `There is no key ${file}: make a pair with "minisign -G -s ${keys.key} -p ${keys.publicKey}".`,
       )
   if (existsSync(target)) throw new Failure(`${target} is there already: remove it, or name another folder.`)
-  if (images) await requireBases(ROOT, images)
+  const bases = images && (await findBases(ROOT, images.node, images.web))
   const minisign = await findMinisign(say)
   await mkdir(folder, { recursive: true })
   const unfinished = await mkdtemp(join(folder, '.unfinished-'))
   const tree = await mkdtemp(join(tmpdir(), 'integration-access-release-'))
   try {
     const source = { ...commit, tree }
-    await build(source, images, unfinished)
-    const [, changes = ''] = (await readFile(join(tree, 'CHANGELOG.md'), 'utf8')).split(/^(?=## )/m)
-    // Its first line is a comment.
-    const publicKey = (await readFile(keys.publicKey, 'utf8')).trim().split('\n').at(-1)
-    const notes = `${changes.trimEnd()}\n\nThe public key of the signature:\n\n    ${publicKey}\n`
+    const built = await build(source, bases, unfinished)
+    const notes = `${built.changes.trimEnd()}\n\nThe public key of the signature:\n\n    ${await publicKeyIn(keys.publicKey)}\n`
     await writeFile(join(unfinished, 'release-notes.md'), notes)
+    await writeProvenance(source, { bases, images: built.images }, unfinished)
     const sums = await writeSums(unfinished)
     await sign(minisign, sums, keys, `integration-access-service ${version}, commit ${source.commit}`)
     await chmod(unfinished, 0o755)

@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type DebianProgram, debianProgram, type Executable } from '../local/debian-program.ts'
 import { Failure } from '../local/failure.ts'
-import { sha256Of } from './release-step.ts'
 
 const PASSWORD_ATTEMPTS = 3
 const MINISIGN: DebianProgram = {
@@ -21,16 +18,6 @@ const MINISIGN: DebianProgram = {
 /** @throws Failure that says what to do if it is not installed and Debian's package cannot be unpacked. */
 export const findMinisign = (say?: (line: string) => void): Promise<Executable> =>
   debianProgram(MINISIGN, say)
-
-/** Writes SHA256SUMS, as sha256sum checks it, about every file in the folder. Returns its path. */
-export async function writeSums(folder: string): Promise<string> {
-  const lines: string[] = []
-  for (const name of (await readdir(folder)).sort())
-    lines.push(`${await sha256Of(join(folder, name))}  ${name}\n`)
-  const file = join(folder, 'SHA256SUMS')
-  await writeFile(file, lines.join(''))
-  return file
-}
 
 /** The files of a key pair. */
 export interface KeyPair {

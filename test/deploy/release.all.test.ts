@@ -40,6 +40,8 @@ describe('npm run release', function () {
   let unpacked: string
   let minisign: { path: string; env: Record<string, string> }
 
+  let day = '2024-12-24'
+
   const at = (name: string) => join(folder, name)
   const git = async (...args: string[]) => {
     const who = ['-c', 'user.name=a', '-c', 'user.email=a@acme.example']
@@ -47,7 +49,7 @@ describe('npm run release', function () {
       PATH: process.env.PATH,
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_NOSYSTEM: '1',
-      GIT_COMMITTER_DATE: '2025-01-31T23:30:00Z',
+      GIT_COMMITTER_DATE: `${day}T23:30:00Z`,
     }
     return (await run('git', [...who, ...args], { cwd: repository, env })).stdout.trim()
   }
@@ -82,11 +84,17 @@ describe('npm run release', function () {
     for (const file of CHANGELOGS)
       writeFileSync(
         join(repository, file),
-        read(file).replace(/^## .*$/m, `## ${version}, 2025-01-31\n\n- New.\n\n## 0.0.9, 2024-12-24`),
+        read(file).replace(
+          /^## .*$/m,
+          `## ${version}, not yet released\n\n- New.\n\n## 0.0.9, not yet released\n\n## 0.0.8, 2024-11-11`,
+        ),
       )
     await git('init', '--quiet')
     await git('add', '--all')
     await git('commit', '--quiet', '--message', 'all')
+    await git('tag', '0.0.9')
+    day = '2025-01-31'
+    await git('commit', '--quiet', '--allow-empty', '--message', 'new')
     await git('tag', '--annotate', '--message', 'new', version)
     commit = await git('rev-parse', 'HEAD')
     // What git ignores, in folders that are packed and beside them.
@@ -131,10 +139,10 @@ describe('npm run release', function () {
       writeFileSync(join(repository, file), text)
       return git('commit', '--quiet', '--all', '--message', 'more').then(() => git('tag', '-f', version))
     }
-    const undated = (file: string) =>
+    const dated = (file: string) =>
       commitAll(
         file,
-        readFileSync(join(repository, file), 'utf8').replace(', 2025-01-31', ', not yet released'),
+        readFileSync(join(repository, file), 'utf8').replace(', not yet released', ', 2025-01-01'),
       )
 
     for (const [what, change, expected] of [
@@ -150,12 +158,12 @@ describe('npm run release', function () {
         () => git('tag', '--delete', version).then(() => git('tag', '9.9.9')),
         /has no tag [\d.]+, its version/,
       ],
-      ['a changelog without its day', () => undated(CHANGELOGS[0] ?? ''), /^CHANGELOG\.md begins with/],
-      ["an integrators' changelog without one", () => undated(CHANGELOGS[1] ?? ''), /^apps\/.*begins with/],
+      ['a changelog with another day', () => dated(CHANGELOGS[0] ?? ''), /^CHANGELOG\.md begins with/],
+      ["an integrators' changelog with one", () => dated(CHANGELOGS[1] ?? ''), /^apps\/.*begins with/],
       [
         'a changelog that begins with another version',
-        () => commitAll('CHANGELOG.md', '# Changes\n\n## 9.9.9, 2025-01-31\n'),
-        /^CHANGELOG\.md begins with "## 9\.9\.9, 2025-01-31"/,
+        () => commitAll('CHANGELOG.md', '# Changes\n\n## 9.9.9, not yet released\n'),
+        /^CHANGELOG\.md begins with "## 9\.9\.9, not yet released"/,
       ],
     ] as [string, () => unknown, RegExp][])
       it(`${what}`, async () => {
@@ -230,6 +238,19 @@ describe('npm run release', function () {
     assert.equal(new Set(numbers).size, files.length)
     for (const number of numbers)
       assert.match(number, /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  it('dates each version in both changelogs by the commit of its tag', () => {
+    for (const file of CHANGELOGS) {
+      const headings = readFileSync(join(unpacked, file), 'utf8')
+        .match(/^## .*$/gm)
+        ?.slice(0, 3)
+      assert.deepEqual(headings, [
+        `## ${version}, 2025-01-31`,
+        '## 0.0.9, 2024-12-24',
+        '## 0.0.8, 2024-11-11',
+      ])
+    }
   })
 
   it('packs no file that git does not have, but packages and the built workspace', async () => {
@@ -314,6 +335,33 @@ describe('npm run release', function () {
       else assert.deepEqual(names, ['koa', 'pino'])
     }
     assert.equal(calls.filter((call) => call.startsWith('rm container-of-')).length, 3)
+  })
+
+  it('states in the provenance the commit, the bases and every file, or that the images are left out', () => {
+    for (const [place, images, bases] of [
+      [plain, 'left out', []],
+      [withImages, { base: 'node-base', webBase: 'web-base' }, ['node-base', 'web-base']],
+    ] as const) {
+      const statement = JSON.parse(readFileSync(join(place, 'provenance.json'), 'utf8'))
+      assert.equal(statement._type, 'https://in-toto.io/Statement/v1')
+      assert.equal(statement.predicateType, 'https://slsa.dev/provenance/v1')
+      const { buildDefinition, runDetails } = statement.predicate
+      assert.deepEqual(buildDefinition.externalParameters, { tag: version, images })
+      const [source, lock, ...others] = buildDefinition.resolvedDependencies
+      assert.deepEqual(source, { name: 'source', digest: { gitCommit: commit } })
+      assert.equal(lock.digest.sha256, sha256(join(ROOT, 'package-lock.json')))
+      assert.deepEqual(
+        others,
+        bases.map((name) => ({ name, digest: { sha256: '7'.padStart(64, '0') } })),
+      )
+      assert.equal(runDetails.builder.integration_slsaBuildLevel, 1)
+      const names = globSync('*', { cwd: place }).filter((name) => !/^SHA256SUMS|^provenance/.test(name))
+      const manifests = images === 'left out' ? [] : IMAGES.map((name) => `integration-${name}`)
+      assert.deepEqual(statement.subject, [
+        ...manifests.map((name) => ({ name, digest: { sha256: '8'.padStart(64, '0') } })),
+        ...names.sort().map((name) => ({ name, digest: { sha256: sha256(join(place, name)) } })),
+      ])
+    }
   })
 
   it("takes the top of the operators' changelog and the public key as the release's text", () => {
