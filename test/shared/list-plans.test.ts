@@ -2,11 +2,17 @@ import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import { listActivity, wasRemoved } from '#shared/accounts/activity.ts'
 import { listInvitations } from '#shared/accounts/invitations.ts'
-import { listMembers, PEOPLE_MAX } from '#shared/accounts/people.ts'
+import { listMembers, listMemberships, PEOPLE_MAX } from '#shared/accounts/people.ts'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { findClient, listClients } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
+import { listIssuers } from '#shared/oauth/workload-issuers.ts'
+import { systemClock } from '#shared/process/clock.ts'
 import { readPublishedRevocations, readStandings } from '#shared/revocation/records.ts'
+import { readUses } from '../../apps/api/clients/rotation-uses.ts'
+import { readUsage } from '../../apps/api/clients/usage.ts'
+import { readUsageOf } from '../../apps/api/clients/usage-history.ts'
+import type { UsageStores } from '../../apps/api/clients/usage-windows.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
@@ -18,6 +24,14 @@ const LIMIT = 51
 const PAGE_ROWS_MAX = 4 * LIMIT
 /** By a statement that lists, and by one that says where to go on. */
 const LOOKED_AT_MAX = 2 * 5_000
+
+const OF_EACH_CLIENT = {
+  client_usage: 'now(), now(), 0',
+  client_usage_hourly: 'now(), 1, 0',
+  client_usage_by_minute: 'now(), 1, 0',
+  client_scope_usage: `'boost:read', now()`,
+  client_address_usage: `now(), '192.0.2.1', 1, now()`,
+}
 
 /** Rows that scans read, whether they were kept or not. */
 const rowsRead = (found: Plan[]): number =>
@@ -82,7 +96,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, status, revoked_at, replaces, secret_found_at, created_at)
        select 'cli_' || lpad(n::text, 22, '0'), ?, 'n', array['boost:read'], sha256(n::text::bytea),
          case when n > 3 then 'Revoked' else 'Active' end, case when n > 3 then now() - interval '2 days' end, case when n > 3 then ? end,
-         case when n % 2 = 0 then now() end, ?::timestamptz + n * interval '1 minute'
+         case when n < 60 then now() end, ?::timestamptz + n * interval '1 minute'
        from generate_series(1, ?::int) as n`,
       [busy, replaced, '2026-01-01Z', ROWS],
     )
@@ -102,6 +116,21 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
        select 'jti ' || n, ?, now() - interval '1 hour' from generate_series(1, ?::int) as n`,
       [replaced, ROWS],
     )
+    await db.raw(
+      `insert into invitations select sha256(n::text::bytea), ?, 'usr_i' || n, n || '@i.example', 'n', 'member', 'usr_1', now(), now()
+       from generate_series(1, ?::int) as n`,
+      [old, ROWS],
+    )
+    for (const [table, columns] of Object.entries(OF_EACH_CLIENT))
+      await db.raw(
+        `insert into ${table} select 'cli_' || lpad(n::text, 22, '0'), ${columns} from generate_series(1, ?::int) as n`,
+        [ROWS],
+      )
+    await db.raw(
+      `insert into workload_issuers select 'ven_' || n, 'https://idp.example', 'issuer', '[{}]', now(), now()
+       from generate_series(1, ?::int) as n`,
+      [ROWS],
+    )
     await db.raw('analyze')
   }
 
@@ -111,6 +140,8 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       listActivity(db, { vendorId, after, limit: LIMIT, ...filter })
   const clients = (filter: object) => () =>
     listClients(db, { vendorId: busy, status: undefined, after: undefined, limit: LIMIT, ...filter })
+  const stores = () => ({ db, clock: systemClock }) as UsageStores
+  const page = Array.from({ length: LIMIT }, (_, n) => `cli_${String(n + 1).padStart(22, '0')}`) as [string]
   const callbacks = { userId: 'usr_49999', action: 'callback.saved' }
   const lists: [name: string, work: () => Promise<unknown>, most?: number][] = [
     ['the activity', activity(busy)],
@@ -158,6 +189,11 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       () => listSessions(db, { userId: 'usr_1', now, idle_ms: 3_600_000, after: undefined, limit: LIMIT }),
     ],
     ['people', () => listMembers(db, busy), 2 * PEOPLE_MAX],
+    ['the companies of a person', () => listMemberships(db, 'usr_1')],
+    ['the usage of a page of clients', () => readUsage(stores(), page)],
+    ['the usage of a client', () => readUsageOf(stores(), page[0])],
+    ['what was seen of a client in a rotation', () => readUses(db, page[0])],
+    ['the issuers of workloads', () => listIssuers(db, 'ven_1')],
     ['invitations', () => listInvitations(db, { vendorId: busy, now })],
     ['the record of a client that asks for a token', () => readClientCredentials(db, [replaced])],
     [
