@@ -18,7 +18,6 @@ const OUTCOMES = [
   { value: 'refused', label: 'Refused' },
 ] as const
 type Outcome = (typeof OUTCOMES)[number]['value']
-const SERVICES = { auth: 'Authorization server', api: 'API' } as const
 
 export const isGranted = ({ status }: Pick<ClientRequest, 'status'>): boolean => status < 400
 
@@ -55,13 +54,11 @@ interface FoundProps {
 
 function Found({ requests, busy, onRefresh }: FoundProps) {
   const [outcome, setOutcome] = useState<Outcome>('all')
-  const [service, setService] = useState('')
   const [all, setAll] = useState(false)
-  const atService = requests.filter((request) => service === '' || request.service === service)
   const found = {
-    all: atService,
-    granted: atService.filter(isGranted),
-    refused: atService.filter((request) => !isGranted(request)),
+    all: requests,
+    granted: requests.filter(isGranted),
+    refused: requests.filter((request) => !isGranted(request)),
   }
   const chosen = found[outcome]
   return (
@@ -74,20 +71,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
           options={OUTCOMES.map((option) => ({ ...option, count: found[option.value].length }))}
           onChange={setOutcome}
         />
-        <select
-          className="input ms-auto w-auto"
-          aria-label="Service"
-          value={service}
-          onChange={({ target: { value } }) => setService(value)}
-        >
-          <option value="">Both services</option>
-          {Object.entries(SERVICES).map(([each, label]) => (
-            <option key={each} value={each}>
-              {label}
-            </option>
-          ))}
-        </select>
-        <Button busy={busy} onClick={() => void onRefresh()}>
+        <Button className="ms-auto" busy={busy} onClick={() => void onRefresh()}>
           Refresh
         </Button>
       </search>

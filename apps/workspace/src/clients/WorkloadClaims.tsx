@@ -38,7 +38,7 @@ export function CompareToken({ workload }: { workload: Workload }) {
   return (
     <>
       <WorkloadClaims workload={workload} token={token} />
-      <details>
+      <details className="mt-1.5">
         <summary className="w-fit cursor-pointer font-semibold max-phone:py-[11px]">Compare a token</summary>
         <CodeArea
           label="A token of the platform"

@@ -5,6 +5,7 @@ import { clockShort } from '../api/time.ts'
 import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
+import { Time } from '../ui/Ago.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { MoonIcon, ScreenIcon, SunIcon } from '../ui/icons.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../ui/Menu.tsx'
@@ -49,7 +50,9 @@ export function AccountMenu() {
         <div className="grid px-2.5 py-1.5">
           <bdi className="strong">{user.name}</bdi>
           <span className="small quiet">{user.email}</span>
-          <span className="small quiet">Signed in until {clockShort(new Date(expiresAt))}</span>
+          <span className="small quiet">
+            Signed in until <Time at={new Date(expiresAt).toISOString()} format={clockShort} />
+          </span>
         </div>
         <MenuLine />
         <MenuLabel>Theme</MenuLabel>

@@ -5,6 +5,7 @@ import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Code } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Loaded.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
+import { say } from '../ui/say.tsx'
 import { verdictOf } from './test-send.ts'
 
 export interface TestResultsProps {
@@ -21,7 +22,9 @@ export function TestResults({ results, saved }: TestResultsProps) {
   return (
     <section className="section [&_h3]:mt-2.5" aria-labelledby="result-title">
       <h2 id="result-title" tabIndex={-1}>
-        {shown === results[0] ? 'Last test' : `Test at ${clock(new Date(shown.sentAt))}`}
+        {shown === results[0]
+          ? 'Last test'
+          : say`Test at ${<Time at={shown.sentAt} format={clock} inSentence />}`}
       </h2>
       {results.length > 1 && (
         <Tests
