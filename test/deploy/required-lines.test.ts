@@ -81,7 +81,8 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
     ['check-api: { condition: service_completed_successfully }', 'migrates with a wrong setting'],
     ["ports: ['443:443']", 'is reached by nobody'],
   ],
-  'pgbouncer.ini': [
+  'kubernetes/components/pgbouncer/pgbouncer.yaml': POD,
+  'kubernetes/components/pgbouncer/pgbouncer.ini': [
     ['pool_mode = transaction', 'holds a connection for each session'],
     ['auth_type = scram-sha-256', 'takes weaker proofs of a password'],
     ['server_login_retry = 1', 'refuses everyone for 15 s after a restart of Postgres'],
