@@ -8,7 +8,7 @@ const EMAIL_WIDTH = 26
 
 /**
  * Everything a person needs to start, printed under the `ready` line. The output may end up in a file or on a shared
- * screen, so the command reads the demo client's secret from a file that only its owner can read.
+ * screen, so the secret is in the .env of /docs, which only its owner can read.
  */
 export function card(stack: LocalStack): string {
   const people = DEMO_COMPANIES.flatMap((demo) => demo.people.map((person) => personText(person, demo)))
@@ -23,7 +23,6 @@ export function card(stack: LocalStack): string {
     row('Password', passwordText(stack)),
     '',
     row('Audit trail', shownPath(stack.auditFile)),
-    row('Metrics', stack.metricsUrls.join(', ')),
     row('More', 'npm run admin -- --help'),
     '',
     ...curlPair(stack),
@@ -43,16 +42,16 @@ const passwordText = ({ demoPassword }: LocalStack): string =>
     ? 'set on the first start (change it with npm run admin -- password reset)'
     : `${styleText('bold', demoPassword)}   (shown only once)`
 
-function curlPair({ baseUrl, demoClient }: LocalStack): string[] {
-  const { vendorId, clientId, secretFile } = demoClient
+function curlPair({ demoClient }: LocalStack): string[] {
   return [
     styleText('bold', `Get a token and read Acme's analytics with it`),
     '',
-    `  TOKEN=$(curl -sS ${baseUrl}/v1/oauth/token \\`,
-    `      -d grant_type=client_credentials -d client_id=${clientId} \\`,
-    `      --data-urlencode client_secret@${quoted(secretFile)} -d scope=analytics:read |`,
+    `  set -a; . ${quoted(demoClient.envFile)}; set +a`,
+    `  TOKEN=$(curl -sS "$INTEGRATION_BASE_URL/v1/oauth/token" \\`,
+    `      -u "$INTEGRATION_CLIENT_ID:$INTEGRATION_CLIENT_SECRET" \\`,
+    '      -d grant_type=client_credentials -d scope=analytics:read |',
     `    sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')`,
-    `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily \\`,
+    `  curl -sS "$INTEGRATION_BASE_URL/v1/analytics/$INTEGRATION_VENDOR_ID/daily" \\`,
     `      -H "Authorization: Bearer \${TOKEN:?was not issued}"`,
   ]
 }

@@ -7,15 +7,11 @@ import { type DataDir, writePrivateFile } from './data-dir.ts'
 import { type LocalSecrets, replaceDemoClient } from './secrets.ts'
 import { ACME } from './seed/companies.ts'
 
-const NAME = 'Demo client of the local stack'
-const SECRET_FILE = 'demo-client-secret'
-
 export interface DemoClient {
-  vendorId: string
   clientId: string
   clientSecret: string
-  /** Contains only the secret, and only its owner can read it. */
-  secretFile: string
+  /** What the examples of /docs read. Only its owner can read it. */
+  envFile: string
 }
 
 /** Makes sure that there is a demo client, which may read Acme's analytics. A revoked one is replaced by a new one. */
@@ -23,8 +19,9 @@ export async function demoClient(parts: {
   db: Database
   dataDir: DataDir
   secrets: LocalSecrets
+  baseUrl: string
 }): Promise<DemoClient> {
-  const { db, dataDir, secrets } = parts
+  const { db, dataDir, secrets, baseUrl } = parts
   const [stored] = await readClientCredentials(db, [secrets.demoClient.clientId])
   const isRevoked = stored?.status === 'Revoked'
   const { demoClient: client } = isRevoked ? await replaceDemoClient(dataDir, secrets) : secrets
@@ -33,7 +30,7 @@ export async function demoClient(parts: {
       createClient(transaction, {
         clientId: client.clientId,
         vendorId: ACME,
-        name: NAME,
+        name: 'Demo client of the local stack',
         scopes: ['analytics:read'],
         authenticatesBy: {
           secretHash: hashSecret(client.clientSecret),
@@ -44,7 +41,13 @@ export async function demoClient(parts: {
       }),
     )
   }
-  const secretFile = dataDir.at(SECRET_FILE)
-  await writePrivateFile(secretFile, client.clientSecret)
-  return { vendorId: ACME, ...client, secretFile }
+  const envFile = dataDir.at('demo-client.env')
+  const env = `INTEGRATION_BASE_URL=${baseUrl}
+INTEGRATION_VENDOR_ID=${ACME}
+INTEGRATION_CLIENT_ID=${client.clientId}
+INTEGRATION_CLIENT_SECRET=${client.clientSecret}
+INTEGRATION_SCOPE=analytics:read
+`
+  await writePrivateFile(envFile, env)
+  return { ...client, envFile }
 }

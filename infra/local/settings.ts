@@ -91,6 +91,7 @@ export function localSettings(env: NodeJS.ProcessEnv) {
   const isPassedOn = (name: string): boolean => !NOT_PASSED_ON.has(name.replace(/_FILE$/, ''))
   return {
     ports,
+    baseUrl,
     dataDir: resolve(given.DATA_DIR),
     demoPassword: given.DEMO_PASSWORD,
     databaseUrl: given.DATABASE_URL,

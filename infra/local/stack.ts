@@ -44,8 +44,6 @@ export interface LocalStack {
   baseUrl: string
   authUrl: string
   apiUrl: string
-  /** Metrics of the authorization server and the resource API. */
-  metricsUrls: string[]
   /** Where the audit events are kept, one JSON object per line. */
   auditFile: string
   demoClient: DemoClient
@@ -123,12 +121,9 @@ async function bringUp(
   })
   parts.add(gateway, await writeRunning(dataDir, running))
   return {
-    baseUrl: `http://localhost:${settings.ports.PORT}`,
+    baseUrl: settings.baseUrl,
     authUrl: `http://127.0.0.1:${settings.ports.AUTH_PORT}`,
     apiUrl: `http://127.0.0.1:${settings.ports.API_PORT}`,
-    metricsUrls: [settings.ports.AUTH_METRICS_PORT, settings.ports.API_METRICS_PORT].map(
-      (port) => `http://127.0.0.1:${port}/metrics`,
-    ),
     auditFile,
     demoClient: client,
     demoPassword: seeded.password,
@@ -205,7 +200,7 @@ const fill = (
       options.say(
         `Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added for each company` : 'complete'}`,
       )
-      const client = await demoClient({ db, dataDir, secrets })
+      const client = await demoClient({ db, dataDir, secrets, baseUrl: options.settings.baseUrl })
       return { seeded, client }
     },
     createTrail({ auditFile: dataDir.at(AUDIT_FILE), stderr: process.stderr }),

@@ -17,10 +17,8 @@ while (args.length > 0) {
   if (arg === '-sS') continue
   else if (arg === '-H') headers.append(...args.shift().split(/: (.*)/s).slice(0, 2))
   else if (arg === '-d') form.push(args.shift())
-  else if (arg === '--data-urlencode') {
-    const [name, file] = args.shift().split(/@(.*)/s)
-    form.push(name + '=' + encodeURIComponent(require('node:fs').readFileSync(file, 'utf8')))
-  } else if (arg.startsWith('-')) throw new Error('unknown option ' + arg)
+  else if (arg === '-u') headers.append('Authorization', 'Basic ' + btoa(args.shift()))
+  else if (arg.startsWith('-')) throw new Error('unknown option ' + arg)
   else target = arg
 }
 if (form.length > 0) headers.set('content-type', 'application/x-www-form-urlencoded')
@@ -28,9 +26,9 @@ const request = form.length > 0 ? { method: 'POST', headers, body: form.join('&'
 fetch(target, request).then(async (response) => process.stdout.write(await response.text()))
 `
 
-/** The two commands of the card, as one would paste them; nothing if it has none. */
+/** The commands of the card, as one would paste them; nothing if it has none. */
 export const curlPair = (output: string): string =>
-  /^ +TOKEN=[\s\S]*?issued}"$/m.exec(output.replaceAll('\r', ''))?.[0] ?? ''
+  /^ +set -a[\s\S]*?issued}"$/m.exec(output.replaceAll('\r', ''))?.[0] ?? ''
 
 /** Runs lines of shell that use curl, with these variables beside the process's own. @returns their output. */
 export async function shellWithCurl(
