@@ -14,7 +14,8 @@ import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { type Count, underLoad } from '../load.ts'
 import type { Check } from './site.ts'
 
-const SHIPPED = join(import.meta.dirname, '../../../infra/deploy/kubernetes/components/pgbouncer/pgbouncer.ini')
+const COMPONENTS = join(import.meta.dirname, '../../../infra/deploy/kubernetes/components')
+const SHIPPED = join(COMPONENTS, 'pgbouncer/pgbouncer.ini')
 const NOBODY = 65534
 const AWAY_MS = 1_000
 const CALLERS = 24
