@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 import { recount, storedDays } from '../../support/analytics.ts'
-import type { Company } from './people.ts'
 import type { Recorder } from './recorder.ts'
 import { dailyRead } from './requests.ts'
 import type { Site } from './site.ts'
+import type { Company } from './world.ts'
 
 /** What was sent, and of it what was acknowledged. */
 export interface Ledger {

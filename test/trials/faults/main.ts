@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
+import { markdownTable } from '../table.ts'
 import { FAULTS } from './faults.ts'
 import { createRandom } from './random.ts'
-import { runFaults } from './run.ts'
-import { faultLine, faultsTable } from './table.ts'
+import { OPERATIONS } from './recorder.ts'
+import { type Row, runFaults } from './run.ts'
 
 const HELP = `npm run faults -- [options]
 
@@ -14,8 +15,8 @@ faults and the choices; time is real, so a narrow race may take several runs to 
   --seed N       order and length of the faults, and who asks whom; default: another one each time
   --minutes N    no fault begins later; default 5, enough for each fault once
   --only TEXT    only faults with this in their name
-  --list         show the faults and end
-  --help         show this and end
+
+${FAULTS.map(({ name }) => name).join('\n')}
 `
 const EXIT_USAGE = 64
 const EXIT_INTERRUPTED = 130
@@ -28,16 +29,15 @@ function readOptions() {
       seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
       minutes: { type: 'string', default: '5' },
       only: { type: 'string', default: '' },
-      list: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
     },
   })
+  const { only } = values
   const [seed, minutes] = [Number(values.seed), Number(values.minutes)]
-  const faults = FAULTS.filter(({ name }) => name.includes(values.only))
+  const faults = FAULTS.filter(({ name }) => name.includes(only))
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number')
   if (!(minutes > 0 && minutes <= MINUTES_MAX)) throw new Error(`--minutes must be at most ${MINUTES_MAX}`)
-  if (faults.length === 0) throw new Error('No fault has such a name: see --list.')
-  return { seed, minutes, faults, list: values.list, help: values.help, only: values.only }
+  if (faults.length === 0) throw new Error('No fault has such a name.')
+  return { seed, minutes, faults, only }
 }
 
 function optionsOrExit(): ReturnType<typeof readOptions> {
@@ -49,11 +49,19 @@ function optionsOrExit(): ReturnType<typeof readOptions> {
   }
 }
 
+const seconds = (duration_ms: number): string => `${(duration_ms / 1_000).toFixed(1)} s`
+
+function cellsOf({ fault, availability, slowestRevoke_ms, recovery_ms }: Row): string[] {
+  const shares = OPERATIONS.map((operation) => {
+    const { good, all } = availability[operation]
+    // Rounded down: 100 means that not one failed.
+    return all === 0 ? '-' : String(Math.floor((100 * good) / all))
+  })
+  return [fault, ...shares, slowestRevoke_ms === 0 ? '-' : seconds(slowestRevoke_ms), seconds(recovery_ms)]
+}
+
 async function main(): Promise<number> {
-  const { seed, minutes, faults, list, help, only } = optionsOrExit()
-  if (help) process.stdout.write(HELP)
-  if (list) process.stdout.write(`${faults.map(({ name }) => name).join('\n')}\n`)
-  if (help || list) return 0
+  const { seed, minutes, faults, only } = optionsOrExit()
   const aborted = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => aborted.abort())
   const again = `npm run faults -- --seed ${seed} --minutes ${minutes}${only && ` --only '${only}'`}`
@@ -62,7 +70,7 @@ async function main(): Promise<number> {
     seed,
     faults: createRandom(seed).shuffled(faults),
     limit_ms: minutes * 60_000,
-    progress: (row) => process.stderr.write(`${faultLine(row)}\n`),
+    progress: (row) => process.stderr.write(`${cellsOf(row).join('  ')}\n`),
     signal: aborted.signal,
   }).catch((error) => {
     if (aborted.signal.aborted) return undefined
@@ -70,7 +78,8 @@ async function main(): Promise<number> {
   })
   if (!outcome) return EXIT_INTERRUPTED
   const { rows, violations, requests, events, clients, revocations } = outcome
-  process.stdout.write(`\n${faultsTable(rows)}\n\n`)
+  const header = ['fault', ...OPERATIONS.map((operation) => `${operation} %`), 'slowest revoke', 'recovery']
+  process.stdout.write(`\n${markdownTable(header, rows.map(cellsOf).sort())}\n\n`)
   process.stdout.write(
     `${requests} requests; ${events} events, ${clients} clients and ${revocations} revocations acknowledged; ` +
       `${violations.length} promises broken\n`,

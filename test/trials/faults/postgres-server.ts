@@ -14,20 +14,7 @@ const POLL_MS = 100
 /** How long both take part in every commit before the primary is lost. */
 const BOTH_MS = 2_000
 
-export interface PostgresServer {
-  /** Leads to whichever server is the primary. */
-  url: string
-  /** The end of every process of it; what is committed is in its log. */
-  kill(): Promise<void>
-  start(): Promise<void>
-  /** Pauses its every process. @returns a function that resumes them. */
-  freeze(db: Knex): Promise<() => void>
-  /** Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then. */
-  failOver(): Promise<void>
-  close(): Promise<void>
-}
-
-export async function createPostgresServer(folder: string): Promise<PostgresServer> {
+export async function createPostgresServer(folder: string) {
   const password = randomBytes(16).toString('hex')
   const optionsFor = async (name: string) => ({
     directory: join(folder, name),
@@ -41,7 +28,9 @@ export async function createPostgresServer(folder: string): Promise<PostgresServ
   const network = await createTcpProxy(server.port)
   let thaw = () => {}
   return {
+    /** Leads to whichever server is the primary. */
     url: through(server.url('postgres'), network),
+    /** Ends every process of it; what is committed is in its log. */
     kill() {
       thaw()
       return server.kill()
@@ -56,7 +45,8 @@ export async function createPostgresServer(folder: string): Promise<PostgresServ
           if (performance.now() > deadline) throw error
         }
     },
-    async freeze(db) {
+    /** Pauses every process of it. Returns a function that resumes them. */
+    async freeze(db: Knex): Promise<() => void> {
       const [line = ''] = (await readFile(join(options.directory, 'postmaster.pid'), 'utf8')).split('\n')
       const postmaster = Number(line)
       // By a connection that is open already: there are no new ones when the first process has stopped.
@@ -72,6 +62,7 @@ export async function createPostgresServer(folder: string): Promise<PostgresServ
       thaw = () => signal(pids, 'SIGCONT')
       return thaw
     },
+    /** Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then. */
     async failOver() {
       const next = await optionsFor(`postgres-${randomBytes(4).toString('hex')}`)
       const standby = await startStandby(server, options.directory, next)

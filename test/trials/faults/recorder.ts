@@ -38,27 +38,10 @@ export interface Answer {
   counts: boolean
 }
 
-export interface Recorder {
-  /** Sends a request, and checks what must hold of every answer. Never rejects. */
-  call(call: Call): Promise<Answer>
-  /** All answers since they were last forgotten. */
-  answers(): readonly Answer[]
-  forget(): void
-  total(): number
-  violation(text: string): void
-  violations(): readonly string[]
-  /** What is going on; named in each violation. */
-  during(what: string): void
-  /** From now on until the next call with `false`, neither store can be asked. */
-  storesGone(gone: boolean): void
-  /** From now on until the next call with `false`, no outside verifier reaches the authorization server. */
-  feedGone(gone: boolean): void
-  /** Resolves when every request that began before now has ended. */
-  settled(): Promise<void>
-}
+export type Recorder = ReturnType<typeof createRecorder>
 
 /** @param answerMax_ms a later answer is a violation. */
-export function createRecorder(answerMax_ms: number): Recorder {
+export function createRecorder(answerMax_ms: number) {
   const origin_ms = performance.now()
   const violations: string[] = []
   const pending = new Set<{ began_ms: number }>()
@@ -89,7 +72,8 @@ export function createRecorder(answerMax_ms: number): Recorder {
   }
 
   return {
-    async call({ operation, site, method = 'GET', path, headers, body, atHead }) {
+    /** Sends a request, and checks what must hold of every answer. Never rejects. */
+    async call({ operation, site, method = 'GET', path, headers, body, atHead }: Call): Promise<Answer> {
       const began_ms = performance.now()
       const entry = { began_ms }
       pending.add(entry)
@@ -121,22 +105,27 @@ export function createRecorder(answerMax_ms: number): Recorder {
       check(answer, error)
       return answer
     },
-    answers: () => answers,
+    /** Returns all answers since they were last forgotten. */
+    answers: (): readonly Answer[] => answers,
     forget() {
       answers = []
     },
     total: () => total,
     violation,
-    violations: () => violations,
-    during(what) {
+    violations: (): readonly string[] => violations,
+    /** Names in each violation what is going on. */
+    during(what: string) {
       phase = what
     },
-    storesGone(gone) {
+    /** From now on until the next call with `false`, neither store can be asked. */
+    storesGone(gone: boolean) {
       goneSince_ms = gone ? performance.now() : undefined
     },
-    feedGone(gone) {
+    /** From now on until the next call with `false`, no outside verifier reaches the authorization server. */
+    feedGone(gone: boolean) {
       feedGoneSince_ms = gone ? performance.now() : undefined
     },
+    /** Resolves when every request that began before now has ended. */
     async settled() {
       const now_ms = performance.now()
       while ([...pending].some(({ began_ms }) => began_ms < now_ms)) await sleep(POLL_MS)

@@ -1,5 +1,5 @@
-import type { ClientSecret, Company } from './people.ts'
 import type { Call } from './recorder.ts'
+import type { ClientSecret, Company } from './world.ts'
 
 type Request = Pick<Call, 'method' | 'path' | 'headers' | 'body'>
 

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
 import { OUTSIDE_BLIND_MS, OUTSIDE_MARGIN_MS } from './outside.ts'
-import type { ClientSecret, Company } from './people.ts'
 import type { Random } from './random.ts'
 import type { Recorder } from './recorder.ts'
 import { dailyRead, outsideRead, tokenRequest } from './requests.ts'
 import type { Site } from './site.ts'
-import type { World } from './world.ts'
+import type { ClientSecret, Company, World } from './world.ts'
 
 const BURST = 2
 const RECENT = 60
@@ -24,25 +23,14 @@ export interface Revoked {
   client?: ClientSecret
 }
 
-/** What is revoked, and everybody who goes on trying it. */
-export interface RevokedThings {
-  /**
-   * Call it when the head of the answer is there: the first burst goes out at once to every process of ours, and as soon
-   * as none may be accepted there, to those outside.
-   */
-  add(revoked: Revoked): void
-  /** Tries at a process until `stopped`, mostly what was revoked lately. */
-  keepTrying(site: Site, random: Random, stopped: () => boolean): Promise<void>
-  /** Tries the newest 400 once more, at every process. */
-  lastLook(): Promise<void>
-  count(): number
-}
+export type RevokedThings = ReturnType<typeof createRevokedThings>
 
+/** What is revoked, and everybody who goes on trying it. */
 export function createRevokedThings(
   world: Pick<World, 'sites' | 'outside'>,
   company: Company,
   recorder: Recorder,
-): RevokedThings {
+) {
   const { sites: ours, outside } = world
   const sites = [...ours, ...outside.sites]
   const all: (Revoked & { at_ms: number })[] = []
@@ -81,18 +69,24 @@ export function createRevokedThings(
   }
 
   return {
-    add(revoked) {
+    /**
+     * Call it when the head of the answer is there: the first burst goes out at once to every process of ours, and as
+     * soon as none may be accepted there, to those outside.
+     */
+    add(revoked: Revoked) {
       const entry = { ...revoked, at_ms: performance.now() }
       all.push(entry)
       burst(ours, entry)
       setTimeout(() => burst(outside.sites, entry), OUTSIDE_MARGIN_MS + 1).unref()
     },
-    async keepTrying(site, random, stopped) {
+    /** Tries at a process until `stopped`, mostly what was revoked lately. */
+    async keepTrying(site: Site, random: Random, stopped: () => boolean) {
       for (; !stopped(); await sleep(PAUSE_MS)) {
         const from = random.next() < 0.8 ? all.slice(-RECENT) : all
         if (from.length > 0) await tryAt(site, random.pick(from))
       }
     },
+    /** Tries the newest 400 once more, at every process. */
     async lastLook() {
       await sleep(OUTSIDE_MARGIN_MS + 1)
       for (const entry of all.slice(-LAST_LOOK_MAX))

@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../support/eventually.ts'
 import type { Fault, Scene } from './faults.ts'
 import { createLedger, recountAll } from './ledger.ts'
-import { createCompany } from './people.ts'
 import { createRandom } from './random.ts'
 import { type Answer, createRecorder, OPERATIONS, type Recorder } from './recorder.ts'
 import { createRevokedThings } from './revoked.ts'
 import { startTraffic } from './traffic.ts'
-import { createWorld, type World } from './world.ts'
+import { createCompany, createWorld, type World } from './world.ts'
 
 const ANSWER_MAX_MS = 10_000
 const RECOVERY_MAX_MS = 15_000

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ledger } from './ledger.ts'
-import type { ClientSecret, Company } from './people.ts'
 import type { Random } from './random.ts'
 import type { Answer, Call, Recorder } from './recorder.ts'
 import {
@@ -15,6 +14,7 @@ import {
 } from './requests.ts'
 import { keyOf, type RevokedThings } from './revoked.ts'
 import type { Site } from './site.ts'
+import type { ClientSecret, Company } from './world.ts'
 
 const LIVES_AT_ONCE = 8
 const BATCH_EVENTS = 3
@@ -33,17 +33,10 @@ export interface TrafficOptions {
   pause_ms: number
 }
 
-export interface Traffic {
-  /** The newest token of the client that nobody revokes. */
-  token(): string
-  /** Its tokens are refused from about now on, and that is no violation. */
-  keyIsRevoked(kid: string): void
-  /** Resolves when every worker has finished what it was at. */
-  stop(): Promise<void>
-}
+export type Traffic = Awaited<ReturnType<typeof startTraffic>>
 
 /** Workers for each process, so that one that hangs keeps nobody from asking the others. */
-export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
+export async function startTraffic(options: TrafficOptions) {
   const { auth, api, outside, company, recorder, revoked, random } = options
   const revokedKeys = new Set<string>()
   let stopping = false
@@ -88,8 +81,11 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   for (const site of [...auth, ...api, ...outside])
     workers.push(revoked.keepTrying(site, random.named(`tries ${site.name}`), stopped))
   return {
+    /** Returns the newest token of the client that nobody revokes. */
     token: () => token,
-    keyIsRevoked: (kid) => revokedKeys.add(kid),
+    /** Its tokens are refused from about now on, and that is no violation. */
+    keyIsRevoked: (kid: string) => revokedKeys.add(kid),
+    /** Resolves when every worker has finished what it was at. */
     async stop() {
       stopping = true
       await Promise.all(workers)

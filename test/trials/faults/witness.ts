@@ -5,13 +5,7 @@ const ASK_EVERY_MS = 200
 const ANSWER_MAX_MS = 500
 
 /** Keeps asking for the revocations page by the same way as the outside verifiers. */
-export interface Witness {
-  /** Whether every page that was asked for between the two (of performance.now()) came, and soon. */
-  sawPages(from_ms: number, to_ms: number): boolean
-  stop(): Promise<void>
-}
-
-export function watchPage(url: string): Witness {
+export function watchPage(url: string) {
   const misses: { from_ms: number; to_ms: number }[] = []
   let stopping = false
 
@@ -29,8 +23,10 @@ export function watchPage(url: string): Witness {
   })()
 
   return {
-    sawPages: (from_ms, to_ms) => !misses.some((miss) => miss.from_ms <= to_ms && from_ms <= miss.to_ms),
-    stop() {
+    /** Whether every page that was asked for between the two (of performance.now()) came, and soon. */
+    sawPages: (from_ms: number, to_ms: number): boolean =>
+      !misses.some((miss) => miss.from_ms <= to_ms && from_ms <= miss.to_ms),
+    stop(): Promise<void> {
       stopping = true
       return watching
     },

@@ -2,39 +2,28 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex, { type Knex } from 'knex'
+import { insertUser, saveMembership } from '#shared/accounts/people.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { newSessionToken, newUserId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { startSession } from '../../../apps/api/sessions/sessions.ts'
 import { migrate } from '../../../infra/database/migrate.ts'
+import { createClient, type TestClient } from '../../support/auth.ts'
 import { asAdmin, dump } from '../../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../../support/servers.ts'
 import { storeFolder } from '../../support/store-folder.ts'
-import { createOutside, type Outside } from './outside.ts'
-import { createPostgresServer, type PostgresServer } from './postgres-server.ts'
+import { createOutside } from './outside.ts'
+import { createPostgresServer } from './postgres-server.ts'
 import { createSite, type ServiceSite } from './site.ts'
 
 const ROLES = { integration_auth: 'auth-role', integration_api: 'api-role' }
 const RESTART_DEADLINE_MS = 120_000
 const TRUST_POLL_MS = 100
 
-/** Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own. */
-export interface World {
-  /** The owner's connection, past the proxies: to arrange what no route does, and to look. */
-  db: Knex
-  ownerUrl: string
-  postgres: PostgresServer
-  redis: TestRedis
-  /** A dump of Redis from the beginning, with a marker in it. */
-  oldDump: string
-  auth: ServiceSite[]
-  api: ServiceSite[]
-  /** Both of ours. */
-  sites: ServiceSite[]
-  outside: Outside
-  /** Resolves with whether Redis decides about revocations again before `deadline_ms` is over. */
-  trusted(deadline_ms: number): Promise<boolean>
-  stop(): Promise<void>
-}
+export type World = Awaited<ReturnType<typeof createWorld>>
 
-export async function createWorld(): Promise<World> {
+/** Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own. */
+export async function createWorld() {
   const folder = await storeFolder('integration-access-faults')
   const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
   const stop = async () => {
@@ -71,15 +60,19 @@ export async function createWorld(): Promise<World> {
     const auth = sites.slice(0, 2)
     await outside.start(auth)
     return {
+      /** The owner's connection, past the proxies: to arrange what no route does, and to look. */
       db,
       ownerUrl,
       postgres,
       redis,
+      /** A dump of Redis from the beginning, with a marker in it. */
       oldDump: await dump(redis),
       auth,
       api: sites.slice(2),
+      /** All of ours. */
       sites,
       outside,
+      /** Resolves with whether Redis decides about revocations again before `deadline_ms` is over. */
       trusted,
       stop,
     }
@@ -112,4 +105,19 @@ async function becomesTrusted(redis: TestRedis, deadline_ms: number): Promise<bo
     return true
   }
   return false
+}
+
+export type ClientSecret = Pick<TestClient, 'clientId' | 'clientSecret'>
+export type Company = Awaited<ReturnType<typeof createCompany>>
+
+/** A company, its owner's session, and a client that nobody revokes. */
+export async function createCompany(db: Knex) {
+  const client = await createClient(db, { scopes: ['analytics:read', 'analytics:write'] })
+  const { vendorId } = client
+  const [userId, sessionToken] = [newUserId(), newSessionToken()]
+  const email = `${userId}@people.example`
+  await insertUser(db, { userId, name: 'Owner', email, passwordHash: '$argon2id$none' })
+  await saveMembership(db, { vendorId, userId, role: 'owner', status: 'active' })
+  await startSession(db, { tokenHash: hashSecret(sessionToken), userId, now: new Date() })
+  return { vendorId, sessionToken, client }
 }
