@@ -3,13 +3,13 @@ import { calculateJwkThumbprint, type JWK } from 'jose'
 import { joseSignature } from '../../../apps/auth/token-key.ts'
 import { addClientsOfMany, addKeyClients, type BenchClient, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
+import { measureInterleaved, throughputRatio } from './measure.ts'
 import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
 const CLIENTS = 50
-/** Each is used once: enough for a second of each round, those included that are repeated. */
-const ASSERTIONS_A_SECOND = 12_000
+/** Each is used once: enough for each round, those included that are repeated. */
+const ASSERTIONS_A_ROUND = 12_000
 const LIFE_S = 3_600
 const GOAL: Goal = { least: 0.6 }
 
@@ -20,16 +20,15 @@ export const assertionRows: Row[] = [
 /** What a client that signs assertions costs more than the two signatures that it takes. */
 async function besideVerifyingAndSigning(bench: Bench): Promise<Measurement> {
   const { db, auth, issuer } = await bench.world()
-  const { rounds, seconds } = bench.conditions
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = publicKey.export({ format: 'jwk' }) as JWK
   const clientIds = await addKeyClients(db, CLIENTS, jwk, await calculateJwkThumbprint(jwk))
   const [known] = (await addClientsOfMany(db, 1)) as [BenchClient]
   const exp = Math.floor(Date.now() / 1_000) + LIFE_S
-  const requests = Array.from({ length: ASSERTIONS_A_SECOND * rounds * seconds }, (_, i) =>
+  const requests = Array.from({ length: ASSERTIONS_A_ROUND * bench.rounds }, (_, i) =>
     assertionRequest({ clientId: clientIds[i % CLIENTS] as string, issuer, exp, privateKey }),
   )
-  const floor = await bench.servers.startFloor('assertion', { BENCH_PUBLIC_KEY: JSON.stringify(jwk) })
+  const floor = await bench.servers.startFloor('token', { BENCH_PUBLIC_KEY: JSON.stringify(jwk) })
   const [ours, least] = await measureInterleaved(bench, [
     // The first request is sent twice, so it is one without an assertion.
     {
@@ -43,7 +42,7 @@ async function besideVerifyingAndSigning(bench: Bench): Promise<Measurement> {
   const beside = 'bare node:http: form, ES256 verified, ES256 signed'
   return {
     findings: [{ what: ours.subject.name, beside, goal: GOAL, ...throughputRatio(ours, least) }],
-    loads: [figuresOf(ours), figuresOf(least)],
+    loads: [ours, least],
   }
 }
 

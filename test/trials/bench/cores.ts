@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
 /** The server that is measured has a core to itself, the generator another; with two cores the stores share that. */
-export type Place = 'server' | 'generator' | 'stores' | 'anywhere'
+export type Place = 'server' | 'generator' | 'stores'
 
 const cores = availableParallelism()
 const pinnable = cores > 1 && canRun('taskset')
@@ -14,7 +14,6 @@ const CORES: Record<Place, string> = {
   server: '0',
   generator: '1',
   stores: cores > 2 ? `2-${cores - 1}` : '1',
-  anywhere: `0-${cores - 1}`,
 }
 
 /** The command, bound to the cores of its place where the machine can do that. */

@@ -1,5 +1,5 @@
 import type { Goal } from './goals.ts'
-import { figuresOf, measureInterleaved, ratioOf, throughputRatio } from './measure.ts'
+import { measureInterleaved, ratioOf, throughputRatio } from './measure.ts'
 import { createReaders, type Readers } from './readers.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import type { World } from './world.ts'
@@ -64,7 +64,7 @@ async function measureBeside(
       { what: NAME, beside, goal, ...throughputRatio(ours, other) },
       ...(p99Goal ? [{ ...p99, goal: p99Goal }] : []),
     ],
-    loads: [figuresOf(ours), figuresOf(other)],
+    loads: [ours, other],
   }
 }
 

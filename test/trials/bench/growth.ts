@@ -1,6 +1,6 @@
 import { addClientsOfMany, analyze, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
+import { measureInterleaved, throughputRatio } from './measure.ts'
 import { createReaders } from './readers.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
@@ -32,7 +32,7 @@ async function clients(bench: Bench): Promise<Measurement> {
   const finding = { what: many.subject.name, beside: 'the same with 10', goal: NOT_DEARER }
   return {
     findings: [{ ...finding, ...throughputRatio(many, few) }],
-    loads: [few, many].map(figuresOf),
+    loads: [few, many],
   }
 }
 
@@ -55,7 +55,7 @@ async function days(bench: Bench): Promise<Measurement> {
         ...throughputRatio(short, long),
       },
     ],
-    loads: [short, long].map(figuresOf),
+    loads: [short, long],
   }
 }
 

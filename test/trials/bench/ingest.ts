@@ -9,7 +9,7 @@ import { createDateOf } from '../../../shared/analytics/calendar.ts'
 import { cpuSeconds } from './cores.ts'
 import { addClients, addCompanies, type BenchClient, requestToken } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, type Measured, type Sample, throughputRatio } from './measure.ts'
+import { type Measured, type Sample, throughputRatio } from './measure.ts'
 import { quietRounds, type Round, watchCore } from './quiet.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import type { World } from './world.ts'
@@ -63,7 +63,7 @@ async function measure(bench: Bench): Promise<Measurement> {
     subject: { name, server: world.api },
     samples: rounds.map(({ samples }) => samples[i] as Sample),
   })
-  const { rounds: wanted } = bench.conditions
+  const { rounds: wanted } = bench
   try {
     bench.progress('warming up')
     for (let turn = 0; turn < WARM_UP_ROUNDS; turn++) await round(turn)
@@ -94,7 +94,7 @@ function besideInsert(http: Measured, inserts: Measured): Measurement {
         ...throughputRatio(http, inserts),
       },
     ],
-    loads: [http, inserts].map(figuresOf),
+    loads: [http, inserts],
   }
 }
 

@@ -1,7 +1,7 @@
 import { createService } from '../../../infra/admin/services.ts'
 import { addClientsOfMany, requestToken, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
+import { measureInterleaved, throughputRatio } from './measure.ts'
 import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
@@ -44,6 +44,6 @@ async function besideTokenRequests(bench: Bench): Promise<Measurement> {
   const finding = { what: asked.subject.name, beside: 'a token request', goal: GOAL }
   return {
     findings: [{ ...finding, ...throughputRatio(asked, issued) }],
-    loads: [figuresOf(asked), figuresOf(issued)],
+    loads: [asked, issued],
   }
 }

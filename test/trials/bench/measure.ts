@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { cpuSeconds } from './cores.ts'
 import { quietRounds, watchCore } from './quiet.ts'
 import { type HttpRequest, send, writeRequests } from './requests.ts'
-import type { Bench, LoadFigures } from './row.ts'
+import type { Bench } from './row.ts'
 import type { Server } from './servers.ts'
 import { type Spread, spread } from './statistics.ts'
 import { type Generated, generate } from './wrk.ts'
@@ -15,6 +15,9 @@ import { type Generated, generate } from './wrk.ts'
 const WARM_AFTER_CPU_SECONDS = 10
 const WARM_UP_ROUNDS_MIN = 2
 const WARM_UP_LIMIT_MS = 120_000
+/** Of each load in a round. */
+const LOAD_S = 1
+export const CONNECTIONS = 16
 
 /** One load, and the server whose CPU time counts. */
 export interface Subject {
@@ -22,13 +25,11 @@ export interface Subject {
   server: Server
   /** Sent in turn; each round goes on where the last one ended. */
   requests: HttpRequest[]
-  /** What the first of them is answered with. Default 200. */
-  status?: number
   /** The share of them that is meant to be refused. Default 0. */
   refused?: number
   /** Not warmed up, and no request is sent twice: its server has met none of them. */
   unmet?: boolean
-  /** In place of what the command says. */
+  /** Default: 16. */
   connections?: number
 }
 
@@ -58,7 +59,7 @@ export async function measureInterleaved<T extends Subject[]>(
   bench: Bench,
   subjects: [...T],
 ): Promise<{ [K in keyof T]: Measured }> {
-  const { rounds } = bench.conditions
+  const { rounds } = bench
   const runs = await Promise.all(subjects.map((subject) => prepare(bench, subject)))
   for (const run of runs) {
     bench.progress(`warming up ${run.subject.name}`)
@@ -67,7 +68,7 @@ export async function measureInterleaved<T extends Subject[]>(
   const quiet = await quietRounds(rounds, async (attempt) => {
     bench.progress(`round ${attempt} for ${rounds} quiet ones`)
     const samples: Sample[] = []
-    for (const run of runs) samples.push(await run.once(bench.conditions.seconds))
+    for (const run of runs) samples.push(await run.once(LOAD_S))
     return { samples, others: Math.max(...samples.map(({ others }) => others)) }
   })
   bench.measuredWhile(quiet.business)
@@ -98,20 +99,8 @@ export function throughputRatio(one: Measured, other: Measured) {
   }
 }
 
-export function figuresOf({ subject, samples }: Measured): LoadFigures {
-  const of = (pick: (sample: Sample) => number) => spread(samples.map(pick))
-  return {
-    name: subject.name,
-    perSecond: of((s) => s.perSecond),
-    p50_ms: of((s) => s.p50_ms),
-    p99_ms: of((s) => s.p99_ms),
-    perCpuSecond: of((s) => s.perCpuSecond),
-    cores: of((s) => s.cores),
-  }
-}
-
-async function prepare({ servers, conditions }: Bench, subject: Subject) {
-  const { server, requests, unmet, connections = conditions.connections } = subject
+async function prepare({ servers }: Bench, subject: Subject) {
+  const { server, requests, unmet, connections = CONNECTIONS } = subject
   const requestsFile = join(servers.directory, `${randomUUID()}.txt`)
   await writeRequests(requestsFile, requests)
   await probe(subject)
@@ -158,11 +147,11 @@ async function prepare({ servers, conditions }: Bench, subject: Subject) {
 }
 
 /** The generator only tells which answers were errors: one request is looked at more closely. */
-async function probe({ name, server, requests: [request], status = 200 }: Subject): Promise<void> {
+async function probe({ name, server, requests: [request] }: Subject): Promise<void> {
   const response = await send(server, request as HttpRequest)
   const text = await response.text()
-  if (response.status !== status)
-    throw new Error(`${name}: answered ${response.status} and not ${status}: ${text.slice(0, 200)}`)
+  if (response.status !== 200)
+    throw new Error(`${name}: answered ${response.status} and not 200: ${text.slice(0, 200)}`)
 }
 
 function requireExpected(

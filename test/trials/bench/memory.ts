@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { residentBytes } from './cores.ts'
 import { addClientsOfMany, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, measureFor, type Subject } from './measure.ts'
+import { measureFor, type Subject } from './measure.ts'
 import { createReaders } from './readers.ts'
 import type { Bench, Finding, Measurement, Row } from './row.ts'
 import { single, spread } from './statistics.ts'
 
 const CLIENTS = 10_000
+const WATCHED_S = 600
 const SAMPLE_EVERY_MS = 1_000
 const NOTED_EVERY_SAMPLES = 10
 const MEBIBYTE = 1_048_576
@@ -33,13 +34,12 @@ async function measure(bench: Bench): Promise<Measurement> {
     },
     { name: 'resource API', server: world.api, requests: reads },
   ]
-  const seconds = Math.round(bench.conditions.minutes * 60)
-  const loaded = Promise.all(subjects.map((subject) => measureFor(bench, subject, seconds)))
-  const watched = Promise.all(subjects.map((subject) => watch(bench, subject, seconds)))
+  const loaded = Promise.all(subjects.map((subject) => measureFor(bench, subject, WATCHED_S)))
+  const watched = Promise.all(subjects.map((subject) => watch(bench, subject, WATCHED_S)))
   const [measured, memory] = await Promise.all([loaded, watched])
   return {
     findings: subjects.flatMap(({ name }, i) => findingsOf(name, memory[i] ?? [])),
-    loads: measured.map(figuresOf),
+    loads: measured,
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type Business, businessText } from './quiet.ts'
-import type { Conditions, Measurement } from './row.ts'
+import type { Finding } from './row.ts'
 import { ROWS } from './rows.ts'
 import { findingsTable } from './table.ts'
 
@@ -12,10 +12,10 @@ const RESULTS = at('results')
 const README = at('README.md')
 const SIGNIFICANT_DIGITS = 4
 
-export interface RowResult extends Measurement {
+export interface RowResult {
   name: string
   measuredAt: string
-  conditions: Conditions
+  findings: Finding[]
   /** Empty where nothing was measured in rounds. */
   business: Business[]
 }
@@ -37,10 +37,6 @@ export function machine(): Pick<Results, 'cpu' | 'machine'> {
 
 const short = (_key: string, value: unknown) =>
   typeof value === 'number' ? Number(value.toPrecision(SIGNIFICANT_DIGITS)) : value
-
-export async function writeResults(file: string, results: Results): Promise<void> {
-  await writeFile(file, `${JSON.stringify(results, short, 2)}\n`)
-}
 
 /** Adds to what this model of CPU had measured before, and writes the table of all models. */
 export async function saveResults(measured: Results): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addClientsOfMany, analyze, type BenchClient } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, type Measured, measureInterleaved } from './measure.ts'
+import { type Measured, measureInterleaved } from './measure.ts'
 import type { HttpRequest } from './requests.ts'
 import type { Bench, Finding, Measurement, Row } from './row.ts'
 import { spread } from './statistics.ts'
@@ -39,7 +39,7 @@ async function measure(bench: Bench): Promise<Measurement> {
   } finally {
     await db.raw('delete from revoked_tokens where client_id = ?', [client.clientId])
   }
-  return { findings, loads: loads.map(figuresOf) }
+  return { findings, loads: loads }
 }
 
 async function addRevokedTokens({ db }: World, { clientId }: BenchClient, count: number): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Goal } from './goals.ts'
+import type { Measured } from './measure.ts'
 import type { Business } from './quiet.ts'
 import type { Servers } from './servers.ts'
 import type { Spread } from './statistics.ts'
@@ -15,17 +16,9 @@ export interface Row {
   measure(bench: Bench): Promise<Measurement>
 }
 
-export interface Conditions {
-  rounds: number
-  seconds: number
-  connections: number
-  /** For how long memory is watched. */
-  minutes: number
-}
-
 /** What a row measures with. */
 export interface Bench {
-  conditions: Conditions
+  rounds: number
   servers: Servers
   /** Starts the stores and services on its first call. */
   world(): Promise<World>
@@ -37,7 +30,8 @@ export interface Bench {
 
 export interface Measurement {
   findings: Finding[]
-  loads: LoadFigures[]
+  /** What the servers did, to look behind the findings. */
+  loads: Measured[]
 }
 
 export type Unit = 'ratio' | 'ms' | 's' | 'MiB'
@@ -55,15 +49,3 @@ export interface Finding {
 
 /** What a goal is judged by: CPU where it is known, since it says the most on a busy machine too. */
 export const judged = ({ value, perCpuSecond = value }: Finding): number => perCpuSecond.median
-
-/** What one load did to one server. */
-export interface LoadFigures {
-  name: string
-  /** Requests that were answered and not refused. */
-  perSecond: Spread
-  p50_ms: Spread
-  p99_ms: Spread
-  perCpuSecond: Spread
-  /** How busy the server's processes were, in cores. */
-  cores: Spread
-}

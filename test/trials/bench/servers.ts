@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Child, startChild } from '../../../infra/local/child.ts'
 import { serviceEnvironment } from '../../../infra/service-environment.ts'
 import { freePort } from '../../support/ports.ts'
-import { onCore, type Place, serverCore } from './cores.ts'
+import { onCore, serverCore } from './cores.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const START_DEADLINE_MS = 30_000
@@ -24,7 +24,6 @@ export interface ServerOptions {
   /** Relative to the root of the project. */
   program: string
   env: (url: string) => Record<string, string>
-  place?: Place
 }
 
 /** The servers that were started, and a folder for files. */
@@ -45,10 +44,10 @@ export async function createServers(): Promise<Servers> {
   const logFile = join(directory, 'servers.log')
   const running = new Set<Server>()
 
-  async function start({ program, env, place = 'server' }: ServerOptions): Promise<Server> {
+  async function start({ program, env }: ServerOptions): Promise<Server> {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
-    const child = await spawned(place, [process.execPath, join(ROOT, program)], {
+    const child = await spawned([process.execPath, join(ROOT, program)], {
       NODE_ENV: 'production',
       ...serviceEnvironment(),
       ...env(url),
@@ -56,11 +55,11 @@ export async function createServers(): Promise<Servers> {
       PORT: String(port),
     })
     await becomesReady(child, () => isReady(url))
-    return started(child, { url, place })
+    return started(child, url)
   }
 
-  async function spawned(place: Place, line: string[], env: NodeJS.ProcessEnv): Promise<Child> {
-    const [command, ...args] = onCore(place, line)
+  async function spawned(line: string[], env: NodeJS.ProcessEnv): Promise<Child> {
+    const [command, ...args] = onCore('server', line)
     const log = await open(logFile, 'a')
     const child = startChild(command as string, args, {
       env: { PATH: process.env.PATH, ...env },
@@ -71,11 +70,11 @@ export async function createServers(): Promise<Servers> {
     return child
   }
 
-  async function started(child: Child, { url, place }: { url: string; place: Place }): Promise<Server> {
+  async function started(child: Child, url: string): Promise<Server> {
     const server: Server = {
       url,
       pids: await processTree(child.process.pid as number),
-      core: place === 'server' ? serverCore : undefined,
+      core: serverCore,
       async stop() {
         running.delete(server)
         await child.stop()

@@ -1,12 +1,14 @@
+import { markdownTable } from '../table.ts'
 import { type Goal, goalText, meets } from './goals.ts'
-import { type Finding, judged, type LoadFigures, type Measurement, type Unit } from './row.ts'
-import type { Spread } from './statistics.ts'
+import type { Measured, Sample } from './measure.ts'
+import { type Finding, judged, type Measurement, type Unit } from './row.ts'
+import { type Spread, spread } from './statistics.ts'
 
 /** What was measured on one machine. */
 export interface OnMachine {
   /** The model of its CPU. */
   cpu: string
-  rows: readonly Measurement[]
+  rows: readonly Pick<Measurement, 'findings'>[]
 }
 
 /**
@@ -23,7 +25,7 @@ export function findingsTable(machines: readonly OnMachine[]): string {
       lines.set(key, line)
     }
   })
-  return table(
+  return markdownTable(
     ['what', 'beside', ...machines.map(({ cpu }) => cpu), 'goal'],
     [...lines.values()].map(({ finding: { what, beside = '', goal }, byMachine }) => [
       what,
@@ -42,22 +44,21 @@ function judgedText(finding: Finding | undefined, goal: Goal): string {
 }
 
 /** The loads behind it. */
-export function loadsTable(rows: readonly Measurement[]): string {
+export function loadsTable(loads: readonly Measured[]): string {
   const header = ['load', 'requests/s', 'a CPU second', 'cores', 'p50 ms', 'p99 ms']
-  return table(
-    header,
-    rows.flatMap(({ loads }) => loads.map(loadCells)),
-  )
+  return markdownTable(header, loads.map(loadCells))
 }
 
-function loadCells({ name, perSecond, perCpuSecond, cores, p50_ms, p99_ms }: LoadFigures): string[] {
+function loadCells({ subject, samples }: Measured): string[] {
+  const of = (pick: (sample: Sample) => number) => spread(samples.map(pick))
+  const perSecond = of((sample) => sample.perSecond)
   return [
-    name,
+    subject.name,
     `${whole(perSecond.median)} (${whole(perSecond.min)}–${whole(perSecond.max)})`,
-    whole(perCpuSecond.median),
-    cores.median.toFixed(2),
-    p50_ms.median.toFixed(2),
-    p99_ms.median.toFixed(2),
+    whole(of((sample) => sample.perCpuSecond).median),
+    of((sample) => sample.cores).median.toFixed(2),
+    of((sample) => sample.p50_ms).median.toFixed(2),
+    of((sample) => sample.p99_ms).median.toFixed(2),
   ]
 }
 
@@ -70,11 +71,3 @@ function spreadText({ median, min, max }: Spread, unit: Unit): string {
 }
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en')
-
-function table(header: string[], rows: string[][]): string {
-  const widths = header.map((title, i) =>
-    Math.max(3, ...[title, ...rows.map((row) => row[i] ?? '')].map(({ length }) => length)),
-  )
-  const line = (cells: string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
-  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
-}

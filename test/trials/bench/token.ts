@@ -1,12 +1,12 @@
 import { addClientsOfMany, analyze, type BenchClient, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, measureInterleaved, ratioOf, throughputRatio } from './measure.ts'
+import { measureInterleaved, ratioOf, throughputRatio } from './measure.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import { spread } from './statistics.ts'
 
 const CLIENTS = 10_000
 const MET_CLIENTS = 50
-/** Enough for a second of each round, those included that are repeated. */
+/** Enough for each round, those included that are repeated. */
 const UNMET_CLIENTS_A_ROUND = 20_000
 
 const FLOOR_GOAL: Goal = { least: 0.8 }
@@ -43,15 +43,14 @@ async function besideFloor(bench: Bench): Promise<Measurement> {
         unit: 'ratio',
       },
     ],
-    loads: [figuresOf(ours), figuresOf(floor)],
+    loads: [ours, floor],
   }
 }
 
 /** A client's record is read from Postgres, and judged by oidc-provider, when a process meets it. */
 async function unmetBesideMet(bench: Bench): Promise<Measurement> {
   const { db, auth } = await bench.world()
-  const { rounds, seconds } = bench.conditions
-  const strangers = requestsOf(await addClientsOfMany(db, UNMET_CLIENTS_A_ROUND * rounds * seconds))
+  const strangers = requestsOf(await addClientsOfMany(db, UNMET_CLIENTS_A_ROUND * bench.rounds))
   const known = requestsOf(await addClientsOfMany(db, MET_CLIENTS))
   await analyze(db)
   const [unmet, met] = await measureInterleaved(bench, [
@@ -74,7 +73,7 @@ async function unmetBesideMet(bench: Bench): Promise<Measurement> {
         unit: 'ms',
       },
     ],
-    loads: [figuresOf(unmet), figuresOf(met)],
+    loads: [unmet, met],
   }
 }
 
@@ -96,6 +95,6 @@ async function besideProvider(bench: Bench): Promise<Measurement> {
   }
   return {
     findings: [{ ...finding, ...throughputRatio(ours, theirs) }],
-    loads: [figuresOf(ours), figuresOf(theirs)],
+    loads: [ours, theirs],
   }
 }

@@ -6,7 +6,6 @@ import { migrate } from '../../../infra/database/migrate.ts'
 import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
 import { type LocalRedis, startRedis } from '../../../infra/local/redis.ts'
 import { freePort } from '../../support/ports.ts'
-import type { Place } from './cores.ts'
 import type { Server, Servers } from './servers.ts'
 
 /** In force and counted on every request, but never reached. */
@@ -15,10 +14,6 @@ const ROOMY = '100000000/60'
 const TRUST_MS = 9_000
 
 export type ServiceName = 'auth' | 'api'
-
-export interface ServiceOptions {
-  place?: Place
-}
 
 /** Postgres, Redis and both services, as they run in production. */
 export interface World {
@@ -32,7 +27,7 @@ export interface World {
   /** For floors that ask the stores, as users that may do anything. */
   stores: { BENCH_DATABASE_URL: string; BENCH_REDIS_URL: string }
   /** One more process, or cluster, of a service. */
-  startService(name: ServiceName, options?: ServiceOptions): Promise<Server>
+  startService(name: ServiceName): Promise<Server>
   stop(): Promise<void>
 }
 
@@ -49,8 +44,8 @@ export async function createWorld(servers: Servers): Promise<World> {
   }
   try {
     const auth = await startService(servers, stores, 'auth')
-    const start = (name: ServiceName, options?: ServiceOptions) =>
-      startService(servers, stores, name, { ...options, issuer: name === 'api' ? auth.url : undefined })
+    const start = (name: ServiceName) =>
+      startService(servers, stores, name, name === 'api' ? auth.url : undefined)
     const api = await start('api')
     await sleep(TRUST_MS)
     const floorStores = { BENCH_DATABASE_URL: postgres.url('postgres'), BENCH_REDIS_URL: redis.url('admin') }
@@ -97,14 +92,13 @@ function startService(
   servers: Servers,
   { postgres, redis, password }: Stores,
   name: ServiceName,
-  { place, issuer }: ServiceOptions & { issuer?: string | undefined } = {},
+  issuer?: string,
 ): Promise<Server> {
   const database = new URL(postgres.url('postgres'))
   database.username = `integration_${name}`
   database.password = password
   return servers.start({
     program: `apps/${name}/main.ts`,
-    ...(place && { place }),
     env: (url) => ({
       DATABASE_URL: database.href,
       REDIS_URL: redis.url(name),
