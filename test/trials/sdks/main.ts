@@ -3,43 +3,25 @@ import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { onPath } from '../../../infra/local/child.ts'
 import { ACME } from '../../../infra/local/seed/companies.ts'
 import { startTestStack, type TestStack } from '../../support/stack.ts'
-import { findTool, type OpenapiDocument, SDKS, type Sdk, type Tool } from './sdks.ts'
+import { type OpenapiDocument, SDKS, type Sdk } from './sdks.ts'
 
 /*
  * Generates clients from the published OpenAPI documents. It does with some of them, unmodified, what an integration
- * does, and compiles the others. The generators must be installed, and the packages that generated code needs are fetched: so this is a
- * command of its own and not part of `npm test`.
+ * does, and compiles the others. The generators must be on the PATH, and the packages that generated code needs are
+ * fetched: so this is a command of its own and not part of `npm test`. `npm run sdks -- Java` tries only the clients with
+ * one of the words in their name.
  */
 const STEPS = ['generate', 'build', 'sign in', 'list', 'create', 'token', 'report', 'read', 'revoke'] as const
 const COMMAND_DEADLINE_MS = 400_000
 const OUTPUT_SHOWN_CHARACTERS = 3_000
 const EXIT_INTERRUPTED = 130
 
-interface Outcome {
-  sdk: Sdk
-  version: string
-  missing: Tool[]
-  /** The steps that worked, in their order. */
-  done: string[]
-  /** What was printed by the command that failed. */
-  failure?: string
-}
-
 const run = promisify(execFile)
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort())
-
-/** @throws Error with `stdout` and `stderr`; also when the command takes too long or is interrupted. */
-const runIn = (folder: string, [command = '', ...args]: string[], env: Record<string, string> = {}) =>
-  run(command, args, {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    timeout: COMMAND_DEADLINE_MS,
-    maxBuffer: Number.POSITIVE_INFINITY,
-    signal: interrupted.signal,
-  })
 
 /** Where each document is published. */
 const PATHS: Record<OpenapiDocument, string> = {
@@ -47,101 +29,71 @@ const PATHS: Record<OpenapiDocument, string> = {
   'integrations.json': '/openapi/integrations.json',
 }
 
-async function trySdk(sdk: Sdk, folder: string, stack: TestStack): Promise<Outcome> {
-  const files = new Map<Tool, string>()
-  const outcome: Outcome = { sdk, version: '', missing: [], done: [] }
-  for (const tool of [sdk.generator, ...sdk.others]) {
-    const file = await findTool(tool)
-    if (file) files.set(tool, file)
-    else outcome.missing.push(tool)
-  }
-  if (outcome.missing.length > 0) return outcome
-  const fileOf = (tool: Tool) => files.get(tool) as string
+/** Returns the programs of the commands that are not installed. A path names what an earlier command made. */
+async function missingOf({ generate, build }: Sdk): Promise<string[]> {
+  const programs = new Set([...generate, ...build].map(([program = '']) => program))
+  const missing = [...programs].map(async (program) =>
+    program.includes('/') || (await onPath(program)) ? [] : [program],
+  )
+  return (await Promise.all(missing)).flat()
+}
+
+/** Returns the steps that worked, in their order, and what the command that failed has printed. */
+async function trySdk(sdk: Sdk, folder: string, stack: TestStack) {
+  const done: string[] = []
   await mkdir(join(folder, 'client'), { recursive: true })
   const document = await fetch(stack.baseUrl + PATHS[sdk.document])
   await writeFile(join(folder, sdk.document), await document.text())
   if (sdk.program) await copyFile(join(import.meta.dirname, sdk.program), join(folder, sdk.program))
   const env = {
+    ...process.env,
     BASE_URL: stack.baseUrl,
     VENDOR_ID: ACME,
     EMAIL: 'owner@acme.example',
     PASSWORD: stack.demoPassword,
   }
+  const options = { cwd: folder, env, timeout: COMMAND_DEADLINE_MS, signal: interrupted.signal }
+  const runHere = ([command = '', ...args]: string[]) =>
+    run(command, args, { ...options, maxBuffer: Number.POSITIVE_INFINITY })
   try {
-    const { stdout } = await runIn(folder, [fileOf(sdk.generator), ...sdk.version])
-    outcome.version = stdout.match(/\d+\.\d+\.\d+/)?.[0] ?? ''
-    for (const command of sdk.generate(fileOf)) await runIn(folder, command)
-    outcome.done.push('generate')
-    for (const command of sdk.build(fileOf)) await runIn(folder, command)
-    outcome.done.push('build')
-    if (!sdk.run) return outcome
-    outcome.done.push(...linesOf((await runIn(folder, sdk.run(fileOf), env)).stdout))
-    const missed = STEPS.filter((step) => !outcome.done.includes(step))
-    if (missed.length > 0) outcome.failure = `The program did not say that it did: ${missed.join(', ')}`
+    for (const command of sdk.generate) await runHere(command)
+    done.push('generate')
+    for (const command of sdk.build) await runHere(command)
+    done.push('build')
+    if (sdk.run) done.push(...linesOf((await runHere(sdk.run)).stdout))
+    const missed = sdk.run ? STEPS.filter((step) => !done.includes(step)) : []
+    return { done, failure: missed.length > 0 ? `The program did not print: ${missed.join(', ')}` : '' }
   } catch (error) {
     const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string }
-    if (outcome.done.includes('build')) outcome.done.push(...linesOf(stdout))
-    outcome.failure = [message.split('\n', 1)[0], ...[stdout, stderr].map(shortened)].join('\n').trim()
+    if (done.includes('build')) done.push(...linesOf(stdout))
+    const printed = [stdout, stderr].map((text) => text.trim().slice(-OUTPUT_SHOWN_CHARACTERS))
+    return { done, failure: [message.split('\n', 1)[0], ...printed].join('\n').trim() }
   }
-  return outcome
 }
 
 const linesOf = (text: string): string[] => text.split('\n').filter(Boolean)
-const shortened = (text: string): string => text.trim().slice(-OUTPUT_SHOWN_CHARACTERS)
 
-function rowOf({ sdk, version, missing, done, failure }: Outcome): string[] {
-  if (missing.length > 0)
-    return [sdk.name, '', 'not installed:', missing.map(({ names }) => names[0]).join(', ')]
-  const failedAt = failure === undefined ? undefined : STEPS.find((step) => !done.includes(step))
-  return [
-    sdk.name,
-    version,
-    ...STEPS.map((step) => (done.includes(step) ? 'ok' : step === failedAt ? 'FAILED' : '-')),
-  ]
-}
-
-function tableOf(outcomes: Outcome[]): string {
-  const rows = [['generator', 'version', ...STEPS], ...outcomes.map(rowOf)]
-  const widths = rows[0]?.map((_, column) =>
-    Math.max(...rows.filter(({ length }) => length > 4).map((row) => row[column]?.length ?? 0)),
-  )
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths?.[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
-/** Prints what happened. @returns the exit code: 1 if a client failed or none was tried. */
-function report(outcomes: Outcome[]): number {
-  process.stdout.write(`${tableOf(outcomes)}\n`)
-  const missing = new Set(outcomes.flatMap((outcome) => outcome.missing))
-  for (const { names, setting } of missing)
-    process.stdout.write(`${names.join(' or ')} is not on the PATH; ${setting} can name its file.\n`)
-  for (const { sdk, failure } of outcomes)
-    if (failure !== undefined) process.stdout.write(`\n${sdk.name}: ${failure}\n`)
-  const tried = outcomes.filter((outcome) => outcome.missing.length === 0)
-  if (tried.length === 0) process.stdout.write('\nNo client was generated.\n')
-  return tried.length > 0 && tried.every(({ failure }) => failure === undefined) ? 0 : 1
-}
-
-/** `npm run sdks -- Java` tries only the clients with one of the words in their name. */
 const words = process.argv.slice(2)
-const wanted = SDKS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
+const sdks = SDKS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
 const folder = await mkdtemp(join(tmpdir(), 'integration-access-sdks-'))
 const stack = await startTestStack()
+let succeeded = 0
 try {
-  const outcomes: Outcome[] = []
-  for (const [index, sdk] of wanted.entries()) {
+  for (const [index, sdk] of sdks.entries()) {
     if (interrupted.signal.aborted) break
-    process.stderr.write(`${sdk.name}\n`)
-    outcomes.push(await trySdk(sdk, join(folder, String(index)), stack))
+    const missing = await missingOf(sdk)
+    if (missing.length > 0) {
+      process.stdout.write(`${sdk.name}: not installed: ${missing.join(', ')}\n`)
+      continue
+    }
+    const { done, failure } = await trySdk(sdk, join(folder, String(index)), stack)
+    process.stdout.write(`${sdk.name}: ${done.join(', ')}${failure && `; FAILED: ${failure}`}\n`)
+    if (failure) process.exitCode = 1
+    else succeeded += 1
   }
-  process.exitCode = interrupted.signal.aborted ? EXIT_INTERRUPTED : report(outcomes)
 } finally {
   await stack.remove()
   await rm(folder, { recursive: true, force: true })
 }
+if (succeeded === 0) process.exitCode = 1
+if (interrupted.signal.aborted) process.exitCode = EXIT_INTERRUPTED
