@@ -2,16 +2,12 @@ import { strict as assert } from 'node:assert'
 import { exportJWK, generateKeyPair } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
+import { sharedAuth, TEST_ISSUER } from '../support/auth.ts'
 
 const SCOPE = 'analytics:read'
 
 describe('libraries that sign client assertions', () => {
-  let auth: TestAuth
-  before(async () => {
-    auth = await startAuth({ trusted: true })
-  })
-  after(() => auth.stop())
+  const auth = sharedAuth({ trusted: true })
 
   const endpoints = () => ({
     issuer: TEST_ISSUER,

@@ -10,7 +10,7 @@ import {
   newKeyPair,
   signJwt,
 } from '../support/assertions.ts'
-import { startAuth, type TestAuth } from '../support/auth.ts'
+import { sharedAuth, startAuth, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { requestLines } from '../support/log.ts'
 import { asAdmin, restartEmpty } from '../support/revocation.ts'
@@ -28,18 +28,16 @@ const statuses = async (...sent: ReturnType<typeof send>[]) =>
   (await Promise.all(sent)).map(({ status }) => status).sort()
 
 describe('an assertion that is sent again', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true })
   let second: TestAuth
   let client: KeyClient
 
   before(async () => {
-    auth = await startAuth({ trusted: true })
     second = await startAuth({ beside: auth })
     client = await createKeyClient(auth)
   })
   after(async () => {
     await second.stop()
-    await auth.stop()
   })
 
   const assertion = (claims: object = {}) => assertionOf(client, auth.clock.now(), { ...claims })
@@ -128,7 +126,7 @@ describe('an assertion that is sent again', () => {
 })
 
 describe('the work of judging an assertion', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true })
   let client: KeyClient
   let keyless: KeyClient
   const { query } = pg.Client.prototype
@@ -136,7 +134,6 @@ describe('the work of judging an assertion', () => {
   const work = { reads: 0, verifications: 0 }
 
   before(async () => {
-    auth = await startAuth({ trusted: true })
     client = await createKeyClient(auth)
     keyless = { ...(await auth.createClient()), keys: newKeyPair() }
     pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
@@ -152,7 +149,6 @@ describe('the work of judging an assertion', () => {
   after(async () => {
     Object.assign(pg.Client.prototype, { query })
     Object.assign(crypto.subtle, { verify })
-    await auth.stop()
   })
 
   async function workOf(as: KeyClient, alg: 'ES256' | 'RS256', keys = newKeyPair()) {

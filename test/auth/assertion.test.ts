@@ -18,10 +18,9 @@ import {
   type AuthResponse,
   basic,
   fingerprint,
-  startAuth,
+  sharedAuth,
   TEST_ISSUER,
   TEST_RESOURCE,
-  type TestAuth,
   type TestClient,
 } from '../support/auth.ts'
 import { requestLines } from '../support/log.ts'
@@ -32,20 +31,18 @@ type Fields = Record<string, string | undefined>
 
 for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
   describe(`POST ${path}: client assertions`, () => {
-    let auth: TestAuth
+    const auth = sharedAuth({ trusted: true })
     let client: KeyClient
     let other: KeyClient
     let withSecret: TestClient
 
     before(async () => {
-      auth = await startAuth({ trusted: true })
       // So that a bound can be met to the second.
       auth.clock.set(Math.floor(auth.clock.now() / 1_000) * 1_000)
       client = await createKeyClient(auth)
       other = await createKeyClient(auth)
       withSecret = await auth.createClient()
     })
-    after(() => auth.stop())
 
     const send = (fields: Fields, headers?: Record<string, string>) =>
       auth.post(

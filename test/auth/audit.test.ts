@@ -1,18 +1,14 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
 import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
-import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { basic, sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { requestLines } from '../support/log.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 describe('the audit log', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true })
   let client: TestClient
 
-  before(async () => {
-    auth = await startAuth({ trusted: true })
-  })
-  after(() => auth.stop())
   beforeEach(async () => {
     client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
     auth.logLines.length = 0

@@ -5,7 +5,7 @@ import {
   type AuthResponse,
   basic,
   fingerprint,
-  startAuth,
+  sharedAuth,
   TEST_ISSUER,
   type TestAuth,
   type TestClient,
@@ -20,13 +20,12 @@ const INVALID_CLIENT = JSON.stringify({
 
 for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
   describe(`POST ${path}: client authentication`, () => {
-    let auth: TestAuth
+    const auth = sharedAuth()
     let client: TestClient
     let revoked: TestClient
     let cachedThenRevoked: TestClient
 
     before(async () => {
-      auth = await startAuth()
       client = await auth.createClient()
       revoked = await auth.createClient()
       await auth.markRevoked(revoked)
@@ -34,7 +33,6 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       assert.equal((await auth.token(cachedThenRevoked)).status, 200)
       await auth.markRevoked(cachedThenRevoked)
     })
-    after(() => auth.stop())
 
     const attempt = (as: TestClient, changes: Record<string, string | undefined> = {}) =>
       auth.post(path, { ...tokenFields(as), token: 'x', ...changes })

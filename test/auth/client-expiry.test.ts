@@ -2,22 +2,20 @@ import { strict as assert } from 'node:assert'
 import { newClientSecret } from '#shared/oauth/new-ids.ts'
 import { createService } from '../../infra/admin/services.ts'
 import { assertionFields, assertionOf, createKeyClient } from '../support/assertions.ts'
-import { basic, startAuth, type TestAuth } from '../support/auth.ts'
+import { basic, sharedAuth, startAuth } from '../support/auth.ts'
 import { requestLines } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('a client that expires', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true })
   let introspection: { client_id: string; client_secret: string }
 
   before(async () => {
-    auth = await startAuth({ trusted: true })
     const service = await createService(auth.db, { name: 'Boost', by: testOperator() })
     introspection = { client_id: service.serviceId, client_secret: service.serviceSecret }
   })
-  after(() => auth.stop())
 
   const expiring = (left_ms: number) => auth.createClient({ expiresAt: new Date(auth.clock.now() + left_ms) })
 

@@ -18,20 +18,25 @@ import * as openid from 'openid-client'
 import { ClientCredentials } from 'simple-oauth2'
 import { markSigningKeyRevoked, rotateSigningKey } from '../../infra/admin/keys.ts'
 import { onPath } from '../../infra/local/child.ts'
-import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth, type TestClient } from '../support/auth.ts'
+import {
+  sharedAuth,
+  startAuth,
+  TEST_ISSUER,
+  TEST_RESOURCE,
+  type TestAuth,
+  type TestClient,
+} from '../support/auth.ts'
 import { testOperator } from '../support/operator.ts'
 
 const SCOPE = 'analytics:read'
 const run = promisify(execFile)
 
 describe('OAuth client libraries', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true })
   let client: TestClient
   before(async () => {
-    auth = await startAuth({ trusted: true })
     client = await auth.createClient()
   })
-  after(() => auth.stop())
 
   const tokenUrl = () => `${auth.url}/v1/oauth/token`
   const revocationUrl = () => `${auth.url}/v1/oauth/revoke`

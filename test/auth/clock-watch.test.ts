@@ -3,28 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
-import { startAuth, type TestAuth } from '../support/auth.ts'
+import { sharedAuth, startAuth } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
-import { connectedRedis } from '../support/redis.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 describe('a wrong clock of the authorization server', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true })
   let db: Database
   let redis: Redis
 
   before(async () => {
-    auth = await startAuth({ trusted: true })
     db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
-    redis = await connectedRedis(auth.redis.url('auth'))
+    redis = await auth.redisAs('auth')
   })
   after(async () => {
-    redis.disconnect()
     await db.destroy()
-    await auth.stop()
   })
 
   const cases: [string, { own: number; postgres?: number; redis?: number }, boolean][] = [

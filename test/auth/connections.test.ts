@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { newKeyPair } from '../support/assertions.ts'
-import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
+import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { createWorkload, PLATFORMS, platformToken, workloadFields } from '../support/workload-tokens.ts'
 
@@ -16,11 +16,10 @@ const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
   }).enable()`)}`
 
 describe('connections of the authorization server', () => {
-  let auth: TestAuth
+  const auth = sharedAuth()
   let child: ServiceChild
   let url: string
   before(async () => {
-    auth = await startAuth()
     child = startServiceChild('apps/auth/main.ts', { ...auth.env, PORT: '0', NODE_OPTIONS: WATCHED })
     const { port } = await child.logged('listening')
     await child.logged('ready')
@@ -28,7 +27,6 @@ describe('connections of the authorization server', () => {
   })
   after(async () => {
     await child.kill()
-    await auth.stop()
   })
   const post = async (path: string, fields: Record<string, string>): Promise<number> =>
     (await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) })).status

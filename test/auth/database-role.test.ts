@@ -1,24 +1,22 @@
 import { strict as assert } from 'node:assert'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { sqlState } from '#shared/stores/postgres-errors.ts'
-import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { sharedAuth, type TestClient } from '../support/auth.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 const NOT_OWNER = ['42501', '42P01']
 
 describe('the authorization server’s database role', () => {
-  let auth: TestAuth
+  const auth = sharedAuth()
   let client: TestClient
   let db: Database
 
   before(async () => {
-    auth = await startAuth()
     client = await auth.createClient()
     db = createPostgres({ url: auth.database.authUrl, poolSize: 2, applicationName: 'test' })
   })
   after(async () => {
     await db.destroy()
-    await auth.stop()
   })
 
   async function assertRefused(sql: string, states: string[] = [INSUFFICIENT_PRIVILEGE]): Promise<void> {

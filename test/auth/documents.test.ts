@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { request as httpRequest } from 'node:http'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { VERSION } from '#shared/process/version.ts'
-import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth } from '../support/auth.ts'
+import { sharedAuth, startAuth, TEST_ISSUER, TEST_RESOURCE } from '../support/auth.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'
 const OPENID_METADATA = '/.well-known/openid-configuration'
@@ -19,11 +19,7 @@ const GET_ROUTES = [
 const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']
 
 describe('what answers on the authorization server', () => {
-  let auth: TestAuth
-  before(async () => {
-    auth = await startAuth()
-  })
-  after(() => auth.stop())
+  const auth = sharedAuth()
 
   /** Sends a request that fetch would tidy up. */
   const raw = (method: string, path: string, headers: Record<string, string> = {}) =>

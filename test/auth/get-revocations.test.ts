@@ -9,7 +9,7 @@ import { createGetRevocations } from '../../apps/auth/get-revocations.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
 import type { Exchange, Handler } from '../../apps/auth/route.ts'
-import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
+import { sharedAuth, startAuth, TEST_ISSUER } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { cutOffDatabase, untilBlocked } from '../support/stores.ts'
@@ -29,13 +29,12 @@ interface Page {
 const digest = (id: string): string => hash('sha256', id, 'buffer').subarray(0, 12).toString('base64url')
 
 describe(`GET ${PATH}`, () => {
-  let auth: TestAuth
+  const auth = sharedAuth()
   let db: Database
   let keys: KeyRing
   let handler: Handler
   let now_ms = 0
   before(async () => {
-    auth = await startAuth()
     db = createPostgres({ url: auth.database.authUrl, poolSize: 4, applicationName: 'pages' })
     const parts = { db, clock: auth.clock, log: silentLog() }
     keys = createKeyRing({ ...parts, alg: 'ES256', encryptionKey: [auth.encryptionKey] })
@@ -51,7 +50,6 @@ describe(`GET ${PATH}`, () => {
   })
   after(async () => {
     await db.destroy()
-    await auth.stop()
   })
 
   /** What the handler answers when the last page is not yet a second old, or now. */

@@ -1,17 +1,15 @@
 import { strict as assert } from 'node:assert'
 import { connect } from 'node:net'
-import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
 const FORM = 'content-type: application/x-www-form-urlencoded'
 
 describe('hostile HTTP', () => {
-  let auth: TestAuth
+  const auth = sharedAuth()
   let client: TestClient
   before(async () => {
-    auth = await startAuth()
     client = await auth.createClient()
   })
-  after(() => auth.stop())
   afterEach(async () => {
     assert.equal((await auth.token(client)).status, 200, 'the server no longer serves')
     assert.ok(!auth.logLines.some((line) => line.includes('"status":500')))

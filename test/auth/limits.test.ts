@@ -6,7 +6,7 @@ import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createService } from '../../infra/admin/services.ts'
 import { assertionFields, assertionOf, createKeyClient, type KeyClient } from '../support/assertions.ts'
-import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { type AuthResponse, sharedAuth, startAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { testOperator } from '../support/operator.ts'
 
@@ -33,15 +33,13 @@ function assertTooMany(response: AuthResponse, policy: string): void {
 
 for (const store of ['with Redis', 'without Redis']) {
   describe(`the rate limits of POST /v1/oauth/token, ${store}`, () => {
-    let auth: TestAuth
+    const auth = sharedAuth({ env: LIMITS })
     let client: TestClient
     let address = 0
 
     before(async () => {
-      auth = await startAuth({ env: LIMITS })
       if (store === 'without Redis') await auth.redis.stop('SIGKILL')
     })
-    after(() => auth.stop())
     beforeEach(async () => {
       client = await auth.createClient()
       address += 1

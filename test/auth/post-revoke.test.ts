@@ -4,32 +4,29 @@ import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { type AuthResponse, basic, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { type AuthResponse, basic, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
-import { connectedRedis } from '../support/redis.ts'
 
 const PATH = '/v1/oauth/revoke'
 
 describe('POST /v1/oauth/revoke', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true })
   let client: TestClient
   let other: TestClient
   /** What another process of the installation, such as the resource API, asks. */
   let elsewhere: { db: Database; redis: Redis; revocation: Revocation }
 
   before(async () => {
-    auth = await startAuth({ trusted: true })
     client = await auth.createClient()
     other = await auth.createClient()
     const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
-    const redis = await connectedRedis(auth.redis.url('api'))
+    const redis = await auth.redisAs('api')
     elsewhere = { db, redis, revocation: createRevocation({ redis, db }) }
     await untilRedisIsTrusted(elsewhere.revocation)
   })
   after(async () => {
     elsewhere.redis.disconnect()
     await elsewhere.db.destroy()
-    await auth.stop()
   })
 
   const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token
@@ -178,22 +175,6 @@ describe('POST /v1/oauth/revoke', () => {
       assertDone(await revoke(client, token))
       assert.equal(await standing(token), 'live')
     })
-  })
-
-  describe('400 invalid_request', () => {
-    const fields = () => ({ client_id: client.clientId, client_secret: client.clientSecret, token: 'x' })
-    const refused = async (response: Promise<AuthResponse>) => {
-      const { status, json } = await response
-      assert.equal(status, 400)
-      assert.equal(json.error, 'invalid_request')
-    }
-    it('refuses a missing token', () => refused(auth.post(PATH, { ...fields(), token: undefined })))
-    it('refuses an empty token', () => refused(auth.post(PATH, { ...fields(), token: '' })))
-    for (const name of ['token', 'client_id', 'client_secret']) {
-      it(`refuses ${name} twice`, () =>
-        refused(auth.post(PATH, `${new URLSearchParams(fields())}&${name}=x`)))
-      it(`refuses ${name} in the query`, () => refused(auth.post(`${PATH}?${name}=x`, fields())))
-    }
   })
 })
 

@@ -1,14 +1,11 @@
 import { strict as assert } from 'node:assert'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
-import { newClientId } from '#shared/oauth/new-ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
   type AuthResponse,
-  basic,
-  startAuth,
+  sharedAuth,
   TEST_ISSUER,
   TEST_RESOURCE,
-  type TestAuth,
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
@@ -17,14 +14,12 @@ const PATH = '/v1/oauth/token'
 
 for (const trusted of [true, false]) {
   describe(`POST /v1/oauth/token, ${trusted ? 'decided by Redis' : 'decided by Postgres'}`, () => {
-    let auth: TestAuth
+    const auth = sharedAuth({ trusted })
     let client: TestClient
 
     before(async () => {
-      auth = await startAuth({ trusted })
       client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
     })
-    after(() => auth.stop())
 
     function assertError(response: AuthResponse, status: number, error: string): void {
       assert.equal(response.status, status, response.text)
@@ -115,34 +110,6 @@ for (const trusted of [true, false]) {
         assert.equal((await auth.token(all)).json.scope, SCOPES.join(' '))
       })
 
-      it('takes HTTP Basic, without client_id in the body', async () => {
-        const header = { authorization: basic(client.clientId, client.clientSecret) }
-        const { status } = await post({ client_id: undefined, client_secret: undefined }, header)
-        assert.equal(status, 200)
-      })
-
-      it('takes HTTP Basic with the same client_id in the body, and an empty client_secret counts as none', async () => {
-        const header = { authorization: basic(client.clientId, client.clientSecret) }
-        assert.equal((await post({ client_secret: '' }, header)).status, 200)
-      })
-
-      it('form-decodes both parts of HTTP Basic (RFC 6749 §2.3.1)', async () => {
-        const encoded = client.clientId.replace('cli_', '%63li%5F')
-        const pair = Buffer.from(`${encoded}:${client.clientSecret.replace('ias_', 'ias%5f')}`).toString(
-          'base64',
-        )
-        const { status } = await post(
-          { client_id: undefined, client_secret: undefined },
-          { authorization: `basic ${pair}` },
-        )
-        assert.equal(status, 200)
-      })
-
-      it('ignores unknown fields, also twice', async () => {
-        const body = `${new URLSearchParams(fieldsOf())}&foo=1&foo=2&expires_in=99999&__proto__=x`
-        assert.equal((await auth.post(PATH, body)).status, 200)
-      })
-
       it('takes the identifier of the API as resource, with scheme and host in any case', async () => {
         for (const end of ['', '/', ':443', ':443/']) {
           const resource = TEST_RESOURCE.toUpperCase() + end
@@ -150,15 +117,6 @@ for (const trusted of [true, false]) {
           assert.equal(status, 200, resource)
           assert.equal(decodeJwt(json.access_token).aud, TEST_RESOURCE)
         }
-      })
-
-      it('takes a charset parameter and any case of the media type', async () => {
-        const type = { 'content-type': 'Application/X-WWW-Form-URLencoded; charset=UTF-8' }
-        assert.equal((await post({}, type)).status, 200)
-      })
-
-      it('ignores a query that holds no field of the request', async () => {
-        assert.equal((await auth.post(`${PATH}?utm_source=x`, fieldsOf())).status, 200)
       })
 
       it('says nothing of CORS, and never answers HTML', async () => {
@@ -175,120 +133,6 @@ for (const trusted of [true, false]) {
           assert.equal(response.headers.get('vary'), null)
           assert.equal(response.headers.get('set-cookie'), null)
         }
-      })
-    })
-
-    describe('400 invalid_request', () => {
-      it('refuses a missing grant_type', async () => {
-        assertError(await post({ grant_type: undefined }), 400, 'invalid_request')
-      })
-      it('refuses an empty grant_type', async () => {
-        assertError(await post({ grant_type: '' }), 400, 'invalid_request')
-      })
-      for (const field of ['grant_type', 'client_id', 'client_secret', 'scope', 'resource']) {
-        it(`refuses ${field} sent twice, also with the same value`, async () => {
-          const body = new URLSearchParams({ ...fieldsOf(), resource: TEST_RESOURCE })
-          body.append(field, body.get(field) as string)
-          assertError(await auth.post(PATH, body.toString()), 400, 'invalid_request')
-        })
-        it(`refuses ${field} sent twice, once empty, once under an encoded name`, async () => {
-          const encoded = `%${field.charCodeAt(0).toString(16)}${field.slice(1)}=`
-          const body = `${encoded}&${new URLSearchParams({ ...fieldsOf(), resource: TEST_RESOURCE })}`
-          assertError(await auth.post(PATH, body), 400, 'invalid_request')
-        })
-        it(`refuses ${field} in the query`, async () => {
-          const value = { ...fieldsOf(), resource: TEST_RESOURCE }[field] as string
-          const query = new URLSearchParams({ [field]: value })
-          assertError(await auth.post(`${PATH}?${query}`, fieldsOf()), 400, 'invalid_request')
-        })
-      }
-      it('refuses credentials in the query under an encoded name', async () => {
-        assertError(await auth.post(`${PATH}?x=1&client%5Fsecret=s`, fieldsOf()), 400, 'invalid_request')
-      })
-
-      const types = [
-        'application/json',
-        'text/plain',
-        'multipart/form-data; boundary=x',
-        'application/x-www-form-urlencodedx',
-        'text/x, application/x-www-form-urlencoded',
-        '',
-      ]
-      for (const type of types) {
-        it(`refuses the content type ${JSON.stringify(type)}`, async () => {
-          assertError(await post({}, { 'content-type': type }), 400, 'invalid_request')
-        })
-      }
-      it('refuses a body with a content encoding, and names it', async () => {
-        const response = await post({}, { 'content-encoding': 'gzip' })
-        assertError(response, 400, 'invalid_request')
-        assert.match(response.json.error_description, /Content-Encoding/)
-      })
-      for (const body of ['client_id=%', 'client_id=%zz', '%=1', 'scope=%ff%fe']) {
-        it(`refuses the body ${JSON.stringify(body)}`, async () => {
-          assertError(await auth.post(PATH, body), 400, 'invalid_request')
-        })
-      }
-
-      it('refuses Basic and client_secret at once, right or wrong', async () => {
-        for (const secret of [client.clientSecret, 'wrong']) {
-          const header = { authorization: basic(client.clientId, secret) }
-          assertError(await post({}, header), 400, 'invalid_request')
-        }
-      })
-      it('refuses another scheme and client_secret at once', async () => {
-        assertError(await post({}, { authorization: 'Bearer abc' }), 400, 'invalid_request')
-      })
-      it('refuses another client_id in the body than in Basic', async () => {
-        const header = { authorization: basic(client.clientId, client.clientSecret) }
-        const changes = { client_id: newClientId(), client_secret: undefined }
-        assertError(await post(changes, header), 400, 'invalid_request')
-      })
-      const malformed = [
-        'Basic',
-        'Basic ',
-        'Basic !!!',
-        `Basic ${btoa('nocolon')}`,
-        `Basic ${btoa('%:x')}`,
-        'Basic a b',
-      ]
-      for (const authorization of malformed) {
-        it(`refuses the header ${JSON.stringify(authorization)}`, async () => {
-          assertError(await post({ client_secret: undefined }, { authorization }), 400, 'invalid_request')
-        })
-      }
-      it('refuses Basic with an empty client id', async () => {
-        const header = { authorization: basic('', client.clientSecret) }
-        assertError(
-          await post({ client_id: undefined, client_secret: undefined }, header),
-          400,
-          'invalid_request',
-        )
-      })
-    })
-
-    describe('body size', () => {
-      const padded = (bytes: number) => {
-        const body = `${new URLSearchParams(fieldsOf())}&pad=`
-        return body + 'x'.repeat(bytes - body.length)
-      }
-      it('accepts a body of 8 KiB', async () => {
-        assert.equal((await auth.post(PATH, padded(8_192))).status, 200)
-      })
-      it('refuses a body of one byte more', async () => {
-        assertError(await auth.post(PATH, padded(8_193)), 400, 'invalid_request')
-      })
-      it('refuses a body of one byte more and unknown length', async () => {
-        const response = await fetch(auth.url + PATH, {
-          method: 'POST',
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-          body: new Blob([padded(8_193)]).stream(),
-          duplex: 'half',
-        } as RequestInit)
-        assert.equal(response.status, 400)
-      })
-      it('lets the sender of half a mebibyte read the answer', async () => {
-        assertError(await auth.post(PATH, padded(512 * 1_024)), 400, 'invalid_request')
       })
     })
 

@@ -6,7 +6,7 @@ import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { markSigningKeyRevoked } from '../../infra/admin/keys.ts'
-import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { connectedRedis } from '../support/redis.ts'
@@ -33,19 +33,15 @@ async function tokenFrom(child: { port: number }, client: TestClient): Promise<R
 }
 
 describe('processes of the authorization server', () => {
-  let auth: TestAuth
+  const auth = sharedAuth()
   let client: TestClient
   const children: ServiceChild[] = []
 
-  before(async () => {
-    auth = await startAuth()
-  })
   beforeEach(async () => {
     client = await auth.createClient()
   })
   after(async () => {
     await Promise.all(children.map((child) => child.kill()))
-    await auth.stop()
   })
 
   async function start(env: Record<string, string> = {}): Promise<Running> {

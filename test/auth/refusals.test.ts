@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import type { RefusalRecord } from '#shared/usage/refusals.ts'
@@ -10,21 +10,16 @@ import {
   type KeyClient,
   newKeyPair,
 } from '../support/assertions.ts'
-import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('what is noted of a refused request', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
   let redis: Redis
   let client: TestClient
 
   before(async () => {
-    auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
-    redis = new Redis(auth.redis.url('admin'))
-  })
-  after(async () => {
-    redis.disconnect()
-    await auth.stop()
+    redis = await auth.redisAs('admin')
   })
   beforeEach(async () => {
     client = await auth.createClient()

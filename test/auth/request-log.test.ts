@@ -1,23 +1,18 @@
 import { strict as assert } from 'node:assert'
 import { ServerResponse } from 'node:http'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { assertionFields, assertionOf, createKeyClient, newKeyPair } from '../support/assertions.ts'
-import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { sharedAuth, startAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('the log of a client’s requests to the authorization server', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
   let redis: Redis
   let client: TestClient
 
   before(async () => {
-    auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
-    redis = new Redis(auth.redis.url('admin'))
-  })
-  after(async () => {
-    redis.disconnect()
-    await auth.stop()
+    redis = await auth.redisAs('admin')
   })
   beforeEach(async () => {
     client = await auth.createClient()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
+import { sharedAuth, TEST_ISSUER } from '../support/auth.ts'
 
 type Metadata = Record<string, unknown>
 
@@ -39,11 +39,7 @@ const SUPPLIERS: [path: string, parse: (metadata: Metadata) => void][] = [
 describe('discovery by Spring Security from issuer-uri', () => {
   for (const alg of ['ES256', 'RS256'] as const) {
     describe(`when tokens are signed with ${alg}`, () => {
-      let auth: TestAuth
-      before(async () => {
-        auth = await startAuth({ env: { SIGNING_ALG: alg } })
-      })
-      after(() => auth.stop())
+      const auth = sharedAuth({ env: { SIGNING_ALG: alg } })
 
       /** Goes on to the next place after a 4xx. Any other failure ends Spring's start. */
       async function discover(): Promise<Metadata> {

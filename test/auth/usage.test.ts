@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { missingSince } from '#shared/usage/missing-uses.ts'
 import { createUsageCounts } from '#shared/usage/usage-counts.ts'
-import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { sharedAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { connectedRedis } from '../support/redis.ts'
 import { untilBlocked } from '../support/stores.ts'
@@ -13,13 +13,12 @@ import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 const HOUR_MS = 3_600_000
 
 describe('the usage of clients', () => {
-  let auth: TestAuth
+  const auth = sharedAuth()
   let db: Database
   let proxy: TcpProxy
   let client: TestClient
 
   before(async () => {
-    auth = await startAuth()
     const url = new URL(auth.database.authUrl)
     proxy = await createTcpProxy(Number(url.port))
     url.port = String(proxy.port)
@@ -28,7 +27,6 @@ describe('the usage of clients', () => {
   after(async () => {
     await db.destroy()
     await proxy.close()
-    await auth.stop()
   })
   beforeEach(async () => {
     client = await auth.createClient()

@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { CLIENT_RECORD_LIFETIME_MS } from '../../apps/auth/client-records.ts'
 import { encode, newKeyPair, signJwt } from '../support/assertions.ts'
-import { type AuthResponse, fingerprint, startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
+import { type AuthResponse, fingerprint, sharedAuth, startAuth, TEST_ISSUER } from '../support/auth.ts'
 import {
   createWorkload,
   PLATFORMS,
@@ -16,14 +16,12 @@ const HOUR_MS = 3_600_000
 const CONTROLS = { RATE_TOKEN_FAILURES_PER_ADDRESS: '100000/60' }
 
 describe('a workload at POST /v1/oauth/token', () => {
-  let auth: TestAuth
+  const auth = sharedAuth({ trusted: true, env: CONTROLS })
   let wrongSecret: ReturnType<typeof fingerprint>
   before(async () => {
-    auth = await startAuth({ trusted: true, env: CONTROLS })
     const client = await auth.createClient()
     wrongSecret = fingerprint(await auth.token(client, { client_secret: 'wrong' }))
   })
-  after(() => auth.stop())
 
   const now_s = () => Math.floor(auth.clock.now() / 1_000)
   const send = async (

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
 import { testOperator } from './operator.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase } from './servers.ts'
+import { createTestDatabase, createTestRedis } from './servers.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -17,20 +17,12 @@ export interface AdminResult {
   json: any
 }
 
-export interface TestAdmin {
-  database: TestDatabase
-  /** The owner's connection, to arrange and to look. */
-  db: Database
-  env: Record<string, string>
-  /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
-  admin(args: string[], input?: string): Promise<AdminResult>
-  stop(): Promise<void>
-}
+export type TestAdmin = Awaited<ReturnType<typeof startAdmin>>
 
 export const PASSWORD = 'a long enough password'
 
 /** The operator's command, with a database of its own; no service runs, nor a Redis unless asked for. */
-export async function startAdmin({ withRedis = false } = {}): Promise<TestAdmin> {
+export async function startAdmin({ withRedis = false } = {}) {
   const database = await createTestDatabase()
   const redis = withRedis ? await createTestRedis() : undefined
   const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
@@ -41,9 +33,11 @@ export async function startAdmin({ withRedis = false } = {}): Promise<TestAdmin>
   }
   return {
     database,
+    /** The owner's connection, to arrange and to look. */
     db,
     env,
-    admin: (args, input) => runAdmin(args, { env, input }),
+    /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
+    admin: (args: string[], input?: string) => runAdmin(args, { env, input }),
     async stop() {
       await db.destroy()
       await redis?.stop('SIGKILL')

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import { type JWK, SignJWT } from 'jose'
-import { TEST_ISSUER, type TestAuth, type TestClient, type WantedClient } from './auth.ts'
+import { type NewTestClient, TEST_ISSUER, type TestAuth, type TestClient } from './auth.ts'
 
 export const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
@@ -30,10 +30,10 @@ export interface KeyClient extends TestClient {
 /** A client that authenticates by assertions. Its `clientSecret` was never stored. */
 export async function createKeyClient(
   auth: TestAuth,
-  { kind, ...wanted }: WantedClient & { kind?: KeyKind } = {},
+  { kind, ...given }: NewTestClient & { kind?: KeyKind } = {},
 ): Promise<KeyClient> {
   const keys = newKeyPair(kind)
-  return { ...(await auth.createClient({ ...wanted, publicKey: keys.jwk })), keys }
+  return { ...(await auth.createClient({ ...given, publicKey: keys.jwk })), keys }
 }
 
 /** The claims of an assertion that is in order and lives for a minute. */

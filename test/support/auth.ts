@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { Server } from 'node:http'
+import type { Redis } from 'ioredis'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
@@ -11,20 +11,17 @@ import { newClientId, newClientSecret, newVendorId } from '#shared/oauth/new-ids
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { type IssuerKeys, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { createRevocation } from '#shared/revocation/revocation.ts'
 import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
-import { startReconciling } from '#shared/revocation/start-reconciling.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
+import type { ApiResponse } from './api.ts'
 import { checkOfAuthorizationServer } from './api-document.ts'
 import { createTestClock, type TestClock } from './clock.ts'
-import { eventually } from './eventually.ts'
+import { connectedRedis } from './redis.ts'
+import { revokeClient, startProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 export const TEST_ISSUER = 'https://issuer.test'
@@ -32,13 +29,7 @@ export const TEST_RESOURCE = 'https://api.test'
 
 const DAY_MS = 24 * 3_600_000
 
-export interface AuthResponse {
-  status: number
-  headers: Headers
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
-  json: any
-}
+export type AuthResponse = ApiResponse
 
 /** Everything of an answer that a caller can compare, but for what differs between any two answers. */
 export function fingerprint({ status, headers, text }: AuthResponse) {
@@ -54,50 +45,22 @@ export interface TestClient {
   scopes: Scope[]
 }
 
-/** What a test wants of a new client; with a `publicKey` or a `workload` the client has no secret. */
-export interface WantedClient extends Partial<TestClient> {
+/** Fields that are undefined are left out. */
+type Fields = Record<string, string | undefined>
+
+/** A new client; with a `publicKey` or a `workload` the client has no secret. */
+export interface NewTestClient extends Partial<TestClient> {
   publicKey?: JWK
   /** With the keys of its issuer, which the company may have already. */
   workload?: Workload & Partial<IssuerKeys>
   expiresAt?: Date
 }
 
-export interface TestAuth {
-  url: string
-  /** Method and path of everything that it serves. */
-  routes: string[]
-  server: Server
-  database: TestDatabase
-  redis: TestRedis
-  clock: TestClock
-  /** Where its signing keys are encrypted with. */
-  encryptionKey: Buffer
-  /** The superuser's connection: to arrange what no route does, and to look. */
-  db: Knex
-  /** Every line that the server has logged. */
-  logLines: string[]
-  request(method: string, path: string, init?: RequestInit): Promise<AuthResponse>
-  /** POST of a form to a path; fields that are undefined are left out. */
-  post(
-    path: string,
-    fields: Record<string, string | undefined> | string,
-    headers?: Record<string, string>,
-  ): Promise<AuthResponse>
-  /** A token request that is in order, but for what `fields` says otherwise. */
-  token(client: TestClient, fields?: Record<string, string | undefined>): Promise<AuthResponse>
-  createClient(client?: WantedClient): Promise<TestClient>
-  /** Marks the client as Revoked in Postgres, and tells nobody. */
-  markRevoked(client: TestClient): Promise<void>
-  /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
-  revoke(client: TestClient): Promise<void>
-  /** The environment of one more process of this server, for a child process. */
-  env: Record<string, string>
-  stop(): Promise<void>
-}
+export type TestAuth = Awaited<ReturnType<typeof startAuth>>
 
 export interface TestAuthOptions {
   /** Another server of the same installation: same database, Redis and clock. */
-  beside?: TestAuth
+  beside?: { database: TestDatabase; redis: TestRedis; clock: TestClock; encryptionKey?: Buffer }
   env?: Record<string, string>
   /** Settings in place of those read from the environment. */
   config?: Partial<AuthConfig>
@@ -117,7 +80,7 @@ export async function startAuth({
   unready,
   trusted,
   stores,
-}: TestAuthOptions = {}): Promise<TestAuth> {
+}: TestAuthOptions = {}) {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock()
@@ -143,11 +106,12 @@ export async function startAuth({
       throw error
     })
   }
-  const reconciler = trusted ? await startReconciler(database, redis) : undefined
+  const stopReconciling = trusted ? await keepRedisTrusted(database, redis) : undefined
   const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
-  const post: TestAuth['post'] = (path, fields, headers = {}) =>
+  const connections: Redis[] = []
+  const post = (path: string, fields: Fields | string, headers: Record<string, string> = {}) =>
     send(url, path, {
       method: 'POST',
       body: typeof fields === 'string' ? fields : encode(fields),
@@ -155,6 +119,7 @@ export async function startAuth({
     })
   return {
     url,
+    /** Method and path of everything that it serves. */
     routes: [...service.routes].flatMap(([path, methods]) =>
       [...methods.keys()].map((one) => `${one} ${path}`),
     ),
@@ -162,31 +127,47 @@ export async function startAuth({
     database,
     redis,
     clock,
+    /** What its signing keys are encrypted with. */
     encryptionKey,
+    /** The superuser's connection: to arrange what no route does, and to look. */
     db,
+    /** Returns a connection with the rights of that user, which ends with the server. */
+    async redisAs(user: 'auth' | 'api' | 'admin') {
+      const connection = await connectedRedis(redis.url(user))
+      connections.push(connection)
+      return connection
+    },
+    /** Every line that the server has logged. */
     logLines,
-    env: environment,
-    request: (method, path, init) => send(url, path, { method, ...init }),
+    /** The environment of one more process of this server, for a child process. */
+    env: environment as Record<string, string>,
+    request: (method: string, path: string, init?: RequestInit) => send(url, path, { method, ...init }),
+    /** POST of a form to a path; fields that are undefined are left out. */
     post,
-    token: (client, fields = {}) => post('/v1/oauth/token', { ...tokenFields(client), ...fields }),
-    createClient: (client = {}) => createClient(db, client),
-    async markRevoked({ clientId, vendorId }) {
+    /** A token request that is in order, but for what `fields` says otherwise. */
+    token: (client: TestClient, fields: Fields = {}) =>
+      post('/v1/oauth/token', { ...tokenFields(client), ...fields }),
+    createClient: (client: NewTestClient = {}) => createClient(db, client),
+    /** Marks the client as Revoked in Postgres, and tells nobody. */
+    async markRevoked({ clientId, vendorId }: TestClient) {
       await markClientRevoked(db, { clientId, vendorId, revokedBy: null })
     },
-    async revoke({ clientId, vendorId }) {
-      const connection = createRedis({ url: redis.url('api'), connectionName: 'test' })
-      await redisReady(connection)
-      const revocation = createRevocation({ redis: connection, db })
-      await revocation.revoke({ kind: 'client', id: clientId }, (transaction) =>
-        markClientRevoked(transaction, { clientId, vendorId, revokedBy: null }),
-      )
-      connection.disconnect()
+    /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
+    async revoke(client: TestClient) {
+      const process = await startProcess({
+        redisUrl: redis.url('api'),
+        databaseUrl: database.ownerUrl,
+        timings: ROUND_TIMINGS,
+      })
+      await revokeClient(process, client)
+      await process.close()
     },
     async stop() {
       service.drain()
       await drain(server, 500)
-      await reconciler?.stop()
+      await stopReconciling?.()
       await service.stop()
+      for (const connection of connections) connection.disconnect()
       await db.destroy()
       if (beside) return
       await redis.stop('SIGKILL')
@@ -195,27 +176,25 @@ export async function startAuth({
   }
 }
 
-/** Rounds that trust a Redis server sooner than in production, and end when Redis vouches for the first time. */
-async function startReconciler(database: TestDatabase, redis: TestRedis) {
-  const db = createPostgres({ url: database.apiUrl, poolSize: 2, applicationName: 'test' })
-  const connection = createRedis({ url: redis.url('api'), connectionName: 'test' })
-  await redisReady(connection)
+/** A server that all tests of a block use. */
+export function sharedAuth(options?: TestAuthOptions | (() => TestAuthOptions)): TestAuth {
+  const auth = {} as TestAuth
+  before(async () => {
+    Object.assign(auth, await startAuth(typeof options === 'function' ? options() : options))
+  })
+  after(() => auth.stop())
+  return auth
+}
+
+/** Rounds that trust a Redis server sooner than in production. Returns what ends them, once Redis vouches. */
+async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promise<() => Promise<void>> {
   const timings = { ...ROUND_TIMINGS, settle_ms: 100, round_ms: 100 }
-  const reconciling = startReconciling({ redis: connection, db, log: pino({ level: 'silent' }), timings })
-  const revocation = createRevocation({ redis: connection, db })
-  await eventually(
-    async () => {
-      await revocation.ask({ clientId: 'anyone' })
-      return revocation.counts().redis > 0
-    },
-    { every_ms: 100, otherwise: () => 'Redis is not trusted' },
-  )
-  return {
-    async stop() {
-      await reconciling.stop()
-      connection.disconnect()
-      await db.destroy()
-    },
+  const process = await startProcess({ redisUrl: redis.url('api'), databaseUrl: database.apiUrl, timings })
+  await process.untilTrusted()
+  const stop = process.keepReconciling()
+  return async () => {
+    await stop()
+    await process.close()
   }
 }
 
@@ -226,7 +205,7 @@ export const tokenFields = ({ clientId, clientSecret, scopes }: TestClient): Rec
   scope: scopes.join(' '),
 })
 
-function encode(fields: Record<string, string | undefined>): string {
+function encode(fields: Fields): string {
   const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined)
   return new URLSearchParams(given).toString()
 }
@@ -251,7 +230,7 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
 
 export async function createClient(
   db: Knex,
-  { publicKey, workload, expiresAt, ...given }: WantedClient,
+  { publicKey, workload, expiresAt, ...given }: NewTestClient,
 ): Promise<TestClient> {
   const client = {
     clientId: newClientId(),

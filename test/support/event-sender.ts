@@ -2,35 +2,29 @@ import assert from 'node:assert/strict'
 import { storedDays } from './analytics.ts'
 import type { ApiResponse, TestApi } from './api.ts'
 
-export interface Sender {
-  vendorId: string
-  clientId: string
-  token(scope?: string): Promise<string>
-  post(body: unknown, options?: { to?: TestApi; headers?: Record<string, string> }): Promise<ApiResponse>
-  send(...events: unknown[]): Promise<ApiResponse>
-  read(from?: TestApi, headers?: Record<string, string>): Promise<ApiResponse>
-  /** Asserts that the company has no event, no remembered id and no day. */
-  assertNothingStored(): Promise<void>
-}
+export type Sender = Awaited<ReturnType<typeof createSender>>
 
 /** A new company that reports events, by a client that may write and read them. */
-export async function createSender(api: TestApi, company: { timezone?: string } = {}): Promise<Sender> {
+export async function createSender(api: TestApi, company: { timezone?: string } = {}) {
   const { vendorId } = await api.createCompany(company)
   const { clientId } = await api.createClient({ vendorId, scopes: ['analytics:read', 'analytics:write'] })
   const token = (scope = 'analytics:write') => api.issuer.token({ clientId, vendorId, scope })
-  const post: Sender['post'] = async (body, { to = api, headers = {} } = {}) =>
-    to.request('POST', `/v1/analytics/${vendorId}/events`, { token: await token(), body, headers })
+  const post = async (
+    body: unknown,
+    { to = api, headers = {} }: { to?: TestApi; headers?: Record<string, string> } = {},
+  ) => to.request('POST', `/v1/analytics/${vendorId}/events`, { token: await token(), body, headers })
   return {
     vendorId,
     clientId,
     token,
     post,
-    send: (...events) => post({ events }),
-    async read(from = api, headers = {}) {
+    send: (...events: unknown[]) => post({ events }),
+    async read(from = api, headers: Record<string, string> = {}) {
       const path = `/v1/analytics/${vendorId}/daily`
       return from.request('GET', path, { token: await token('analytics:read'), headers })
     },
-    async assertNothingStored() {
+    /** Asserts that the company has no event, no remembered id and no day. */
+    async assertNothingStored(): Promise<void> {
       assert.deepEqual(await storedDays(api.db, vendorId), [])
       const { rows } = await api.db.raw(
         `select (select count(*) from analytics_events where vendor_id = :vendorId) +
@@ -42,20 +36,21 @@ export async function createSender(api: TestApi, company: { timezone?: string } 
   }
 }
 
-export interface Events {
-  /** RFC 3339, so many milliseconds from the clock's now. */
-  at(offset_ms?: number): string
-  /** A click that happens now, with an id of its own. */
-  click(changes?: Record<string, unknown>): Record<string, unknown>
-  /** An order of 19.99 EUR that happens now, with an id of its own. */
-  order(changes?: Record<string, unknown>): Record<string, unknown>
-}
+export type Events = ReturnType<typeof eventsOf>
 
-export function eventsOf({ clock }: Pick<TestApi, 'clock'>): Events {
+export function eventsOf({ clock }: Pick<TestApi, 'clock'>) {
   let ids = 0
+  /** RFC 3339, so many milliseconds from the clock's now. */
   const at = (offset_ms = 0) => new Date(clock.now() + offset_ms).toISOString()
-  const click = (changes = {}) => ({ eventId: `event-${++ids}`, type: 'click', occurredAt: at(), ...changes })
-  const order = (changes = {}) => ({
+  /** A click that happens now, with an id of its own. */
+  const click = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
+    eventId: `event-${++ids}`,
+    type: 'click',
+    occurredAt: at(),
+    ...changes,
+  })
+  /** An order of 19.99 EUR that happens now, with an id of its own. */
+  const order = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
     ...click(),
     type: 'order',
     amountMinor: 1_999,

@@ -1,18 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
+import { startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
 import { writeFiles } from './files.ts'
 import { freePort } from './ports.ts'
 
 /** A request as a service behind the gateway got it. */
 export interface Received {
-  service: 'auth' | 'api'
+  service: Service
   method: string
   url: string
   /** Names and values in turn, as they were sent. */
@@ -21,26 +21,14 @@ export interface Received {
   body: string
 }
 
-export interface TestGateway {
-  url: string
-  port: number
-  gateway: Gateway
-  received: Received[]
-  /** Both services answer with this instead of 200 and their name. */
-  answerWith(handler: (request: IncomingMessage, response: ServerResponse) => void): void
-  stopService(service: 'auth' | 'api'): Promise<void>
-  /** Sends bytes and returns all that comes back until the connection ends. */
-  raw(bytes: string): Promise<string>
-  stop(): Promise<void>
-}
+export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>
+type Service = 'auth' | 'api'
 
 export const INDEX = '<!doctype html><title>The workspace</title>'
 export const SCRIPT = `console.log('${'a script that is worth compressing, '.repeat(40)}')`
 
 /** The gateway in front of two services that tell what they got, with a small workspace. */
-export async function startTestGateway(
-  options: { idleTimeout_ms?: number; apiResource?: string } = {},
-): Promise<TestGateway> {
+export async function startTestGateway(options: { idleTimeout_ms?: number; apiResource?: string } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-pages-'))
   await writeFiles(directory, {
     'index.html': INDEX,
@@ -50,8 +38,8 @@ export async function startTestGateway(
     'favicon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   })
   const received: Received[] = []
-  let handler: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
-  const serve = (service: 'auth' | 'api') =>
+  let handler: RequestListener | undefined
+  const serve = (service: Service) =>
     createServer(async (request, response) => {
       if (handler) return void handler(request, response)
       let body = ''
@@ -61,8 +49,8 @@ export async function startTestGateway(
       response.setHeader('X-Service', service)
       response.end(service)
     })
-  const services: Record<'auth' | 'api', Server> = { auth: serve('auth'), api: serve('api') }
-  const at = async (service: 'auth' | 'api') => ({
+  const services: Record<Service, Server> = { auth: serve('auth'), api: serve('api') }
+  const at = async (service: Service) => ({
     host: '127.0.0.1',
     port: await listen(services[service], { host: '127.0.0.1', port: 0 }),
   })
@@ -80,12 +68,14 @@ export async function startTestGateway(
     port,
     gateway,
     received,
-    answerWith(next) {
+    /** Both services answer with this instead of 200 and their name. */
+    answerWith(next: RequestListener) {
       handler = next
     },
-    stopService: (service) => drain(services[service], 0),
-    raw: (bytes) =>
-      new Promise((resolve, reject) => {
+    stopService: (service: Service) => drain(services[service], 0),
+    /** Sends bytes and returns all that comes back until the connection ends. */
+    raw: (bytes: string) =>
+      new Promise<string>((resolve, reject) => {
         const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
         let text = ''
         socket.on('data', (chunk) => {

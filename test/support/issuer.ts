@@ -19,33 +19,19 @@ export interface TokenOptions {
   key?: TestKey
 }
 
-/** Stands where the authorization server is: serves a key set and signs whatever an attack needs. */
-export interface TestIssuer {
-  jwksUrl: string
-  /** How often the key set was asked for. */
-  fetches(): number
-  /** Accept-Encoding of the last time. */
-  acceptedEncoding(): string | undefined
-  /** What is published; a test may change it. */
-  published: JWK[]
-  /** Answers with this in place of the key set. */
-  answerWith(answer: { status: number; body?: string; headers?: Record<string, string> } | undefined): void
-  /** Answers nothing until the returned function is called, and then what was published when each request came. */
-  hold(): () => void
-  key: TestKey
-  newKey(kid: string, alg?: string): Promise<TestKey>
-  /** An access token as the authorization server issues it, but for what `options` changes. */
-  token(
-    client: { clientId: string; vendorId: string; scope?: string },
-    options?: TokenOptions,
-  ): Promise<string>
-  stop(): Promise<void>
+export type TestIssuer = Awaited<ReturnType<typeof createTestIssuer>>
+
+interface KeySetAnswer {
+  status: number
+  body?: string
+  headers?: Record<string, string>
 }
 
-export async function createTestIssuer({ clock }: { clock: TestClock }): Promise<TestIssuer> {
+/** Stands where the authorization server is: serves a key set and signs whatever an attack needs. */
+export async function createTestIssuer({ clock }: { clock: TestClock }) {
   let asked = 0
   let encoding: string | undefined
-  let instead: { status: number; body?: string; headers?: Record<string, string> } | undefined
+  let instead: KeySetAnswer | undefined
   let held: Promise<void> | undefined
   const key = await newKey('key-1')
   const published = [key.publicJwk]
@@ -60,23 +46,33 @@ export async function createTestIssuer({ clock }: { clock: TestClock }): Promise
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   return {
     jwksUrl: `http://127.0.0.1:${port}/v1/oauth/jwks`,
+    /** Returns how often the key set was asked for. */
     fetches: () => asked,
+    /** Returns Accept-Encoding of the last time. */
     acceptedEncoding: () => encoding,
+    /** What is published; a test may change it. */
     published,
-    answerWith(answer) {
+    /** Answers with this in place of the key set. */
+    answerWith(answer: KeySetAnswer | undefined) {
       instead = answer
     },
-    hold() {
+    /** Answers nothing until the returned function is called, and then what was published when each request came. */
+    hold(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>()
       held = promise
       return resolve
     },
     key,
     newKey,
+    /** Returns an access token as the authorization server issues it, but for what the options change. */
     token(
-      { clientId, vendorId, scope = 'analytics:read' },
-      { claims = {}, header = {}, key: signer = key } = {},
-    ) {
+      {
+        clientId,
+        vendorId,
+        scope = 'analytics:read',
+      }: { clientId: string; vendorId: string; scope?: string },
+      { claims = {}, header = {}, key: signer = key }: TokenOptions = {},
+    ): Promise<string> {
       const iat = Math.floor(clock.now() / 1_000)
       const payload: JWTPayload = {
         iss: ISSUER,

@@ -1,26 +1,12 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
 
-export interface ServiceChild {
-  process: ChildProcess
-  /** Log lines of standard output so far. */
-  lines: Record<string, unknown>[]
-  stderr(): string
-  /** Resolves with the first line whose msg is this. @throws Error when the process ends before. */
-  logged(msg: string): Promise<Record<string, unknown>>
-  /** Resolves when the process has ended. */
-  exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
-  kill(): Promise<void>
-}
+export type ServiceChild = ReturnType<typeof startServiceChild>
 
 /** Runs a service's main.ts as a process of its own, with an IPC channel, and this environment only. */
-export function startServiceChild(
-  main: string,
-  env: Record<string, string>,
-  args: string[] = [],
-): ServiceChild {
+export function startServiceChild(main: string, env: Record<string, string>, args: string[] = []) {
   const path = join(import.meta.dirname, '../..', main)
   const child = fork(path, args, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -46,10 +32,13 @@ export function startServiceChild(
   const exit = Promise.all(ends).then(() => ({ code: child.exitCode, signal: child.signalCode }))
   return {
     process: child,
+    /** Log lines of standard output so far. */
     lines,
     stderr: () => stderr,
+    /** Resolves when the process has ended. */
     exit,
-    async logged(msg) {
+    /** Resolves with the first line whose msg is this. @throws Error when the process ends before. */
+    async logged(msg: string) {
       for (;;) {
         const found = lines.find((line) => line.msg === msg)
         if (found) return found

@@ -7,9 +7,9 @@ import { insertCompany } from '#shared/accounts/people.ts'
 import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
 import { newClientId, newVendorId } from '#shared/oauth/new-ids.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
-import { createReconciler, type Reconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
+import { createReconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
-import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -32,22 +32,9 @@ export const FAST: Readonly<RoundTimings> = Object.freeze({
 /** Many times what it takes, for busy machines. */
 const UNTIL_TRUSTED_MS = 120_000
 
-/** What one process of a service has: connections of its own, and nothing in common with another. */
-export interface TestProcess {
-  db: Database
-  redis: Redis
-  revocation: Revocation
-  reconciler: Reconciler
-  /** The answer of `ask`, and which store gave it. */
-  ask(
-    subject: Subject,
-  ): Promise<`${'live' | 'undecided' | `${Entry['kind']} revoked`} by ${'redis' | 'postgres' | 'neither'}`>
-  /** Rounds one after another until it is stopped. */
-  keepReconciling(): () => Promise<void>
-  /** Rounds until Redis decides. @returns their outcomes. */
-  untilTrusted(): Promise<Round['outcome'][]>
-  close(): Promise<void>
-}
+type Answer = `${'live' | 'undecided' | `${Entry['kind']} revoked`} by ${'redis' | 'postgres' | 'neither'}`
+
+export type TestProcess = Awaited<ReturnType<typeof startProcess>>
 
 export interface TestProcessOptions {
   redisUrl: string
@@ -57,13 +44,14 @@ export interface TestProcessOptions {
   step?: (step: Step) => Promise<void> | void
 }
 
+/** What one process of a service has: connections of its own, and nothing in common with another. */
 export async function startProcess({
   redisUrl,
   databaseUrl,
   timings = FAST,
   statementTimeout_ms = 5_000,
   step = () => {},
-}: TestProcessOptions): Promise<TestProcess> {
+}: TestProcessOptions) {
   const db = createPostgres({
     url: databaseUrl,
     poolSize: 5,
@@ -75,13 +63,14 @@ export async function startProcess({
   const revocation = createRevocation({ redis, db, timings })
   const reconciler = createReconciler({ redis, db, timings, step })
 
-  async function ask(subject: Subject) {
+  /** Returns the answer of `ask`, and which store gave it. */
+  async function ask(subject: Subject): Promise<Answer> {
     const before = revocation.counts()
     const standing = await revocation.ask(subject)
     const after = revocation.counts()
     const by = (['redis', 'postgres', 'neither'] as const).filter((store) => after[store] > before[store])
     const words = typeof standing === 'object' ? `${standing.revoked} revoked` : standing
-    return `${words} by ${by.join()}` as Awaited<ReturnType<TestProcess['ask']>>
+    return `${words} by ${by.join()}` as Answer
   }
 
   return {
@@ -90,6 +79,7 @@ export async function startProcess({
     revocation,
     reconciler,
     ask,
+    /** Starts rounds one after another. Returns a function that stops them. */
     keepReconciling() {
       let stopped = false
       const running = (async () => {
@@ -103,6 +93,7 @@ export async function startProcess({
         return running
       }
     },
+    /** Runs rounds until Redis decides. Returns their outcomes. */
     async untilTrusted() {
       const outcomes: Round['outcome'][] = []
       const deadline = performance.now() + UNTIL_TRUSTED_MS
@@ -122,15 +113,10 @@ export async function startProcess({
   }
 }
 
-/** Clients, tokens and keys of one company, and how to have them revoked. */
-export interface Subjects {
-  vendorId: string
-  newClient(): Promise<string>
-  newKey(): Promise<string>
-}
+export type Subjects = Awaited<ReturnType<typeof createSubjects>>
 
-/** @param db as a role that may insert companies, clients and keys. */
-export async function createSubjects(db: Database): Promise<Subjects> {
+/** Clients and keys of one company. `db` is a role that may insert them. */
+export async function createSubjects(db: Database) {
   const vendorId = newVendorId()
   await insertCompany(db, { vendorId, name: 'Test Company', timezone: 'Europe/Berlin', currency: 'EUR' })
   return {

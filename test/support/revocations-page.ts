@@ -21,30 +21,10 @@ export interface Page {
   key: TestKey
 }
 
-/** Stands where GET /v1/oauth/revocations is, and signs whatever an attack needs. */
-export interface TestPages {
-  url: string
-  page: Page
-  /** The page as it is now. */
-  signed(): Promise<string>
-  /** Answers so in place of the page. */
-  answer: ((response: ServerResponse) => void) | undefined
-  requests(): number
-  connections(): number
-  /** The most requests that were under way at one time. */
-  atOnce(): number
-  /** Resolves once an answer that was sent after now has been read: then the next request has come. */
-  polled(): Promise<void>
-  stop(): Promise<void>
-}
+export type TestPages = Awaited<ReturnType<typeof createTestPages>>
 
-export async function createTestPages({
-  clock,
-  key,
-}: {
-  clock: TestClock
-  key: TestKey
-}): Promise<TestPages> {
+/** Stands where GET /v1/oauth/revocations is, and signs whatever an attack needs. */
+export async function createTestPages({ clock, key }: { clock: TestClock; key: TestKey }) {
   const page: Page = { clients: [], tokens: [], keys: [], claims: {}, header: {}, key }
   const counts = { requests: 0, connections: 0, now: 0, atOnce: 0 }
   const server = createServer(async (_, response) => {
@@ -62,10 +42,11 @@ export async function createTestPages({
     counts.connections += 1
   })
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
-  const pages: TestPages = {
+  const pages = {
     url: `http://127.0.0.1:${port}/v1/oauth/revocations`,
     page,
-    signed() {
+    /** Returns the page as it is now. */
+    signed(): Promise<string> {
       const { clients, tokens, keys, claims, header, key: signer } = page
       const iat = Math.floor(clock.now() / 1_000)
       const lists = { clients: clients.map(digest), tokens: tokens.map(digest), keys: keys.map(digest) }
@@ -73,10 +54,13 @@ export async function createTestPages({
         .setProtectedHeader({ typ: 'revocations+jwt', alg: signer.alg, kid: signer.kid, ...header })
         .sign(signer.privateKey)
     },
-    answer: undefined,
+    /** Answers so in place of the page. */
+    answer: undefined as ((response: ServerResponse) => void) | undefined,
     requests: () => counts.requests,
     connections: () => counts.connections,
+    /** Returns the most requests that were under way at one time. */
     atOnce: () => counts.atOnce,
+    /** Resolves once an answer that was sent after now has been read: then the next request has come. */
     async polled() {
       // The first of these may have been under way already.
       for (let times = 0; times < 3; times += 1) await once(server, 'asked')

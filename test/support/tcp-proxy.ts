@@ -1,26 +1,11 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net'
 
-/** A stretch of network between a client and a server on loopback, which can fail in the ways that networks do. */
-export interface TcpProxy {
-  readonly port: number
-  /** Ends every connection and refuses new ones. */
-  cut(): void
-  /** Keeps every connection, also new ones, and lets nothing through in either direction. */
-  stall(): void
-  /** Lets everything through; what a stall held back arrives now. */
-  heal(): void
-  /** Ends every connection with a TCP reset; new ones are taken. */
-  reset(): void
-  /** Lets everything through this much later in each direction, in order; 0 ends it. */
-  delay(duration_ms: number): void
-  /** Leads new connections to another port, or to each of several in turn. */
-  lead(...ports: number[]): void
-  close(): Promise<void>
-}
+export type TcpProxy = Awaited<ReturnType<typeof createTcpProxy>>
 
 type State = 'open' | 'cut' | 'stalled'
 
-export async function createTcpProxy(...targets: number[]): Promise<TcpProxy> {
+/** A stretch of network between a client and a server on loopback, which can fail in the ways that networks do. */
+export async function createTcpProxy(...targets: number[]) {
   const pairs = new Set<[Socket, Socket]>()
   let ports = targets
   let connections = 0
@@ -60,25 +45,31 @@ export async function createTcpProxy(...targets: number[]): Promise<TcpProxy> {
   }
   return {
     port: listening,
+    /** Ends every connection and refuses new ones. */
     cut() {
       state = 'cut'
       each((socket) => socket.destroy())
     },
+    /** Keeps every connection, also new ones, and lets nothing through in either direction. */
     stall() {
       state = 'stalled'
       each((socket) => socket.pause())
     },
+    /** Lets everything through; what a stall held back arrives now. */
     heal() {
       state = 'open'
       each((socket) => socket.resume())
     },
+    /** Ends every connection with a TCP reset; new ones are taken. */
     reset() {
       each((socket) => socket.resetAndDestroy())
     },
-    delay(duration_ms) {
+    /** Lets everything through this much later in each direction, in order; 0 ends it. */
+    delay(duration_ms: number) {
       delay_ms = duration_ms
     },
-    lead(...to) {
+    /** Leads new connections to another port, or to each of several in turn. */
+    lead(...to: number[]) {
       ports = to
     },
     async close() {

@@ -9,24 +9,13 @@ import { MEMORY } from './store-folder.ts'
 const END_DEADLINE_MS = 60_000
 const POLL_MS = 100
 
-/** One run of the tests: nothing that it starts or creates outlives it. */
-export interface TestRun {
-  /** For the processes of mocha: the run's mark, which every descendant inherits, and its temporary folder. */
-  env: Record<string, string>
-  /** The path of a file in the temporary folder. */
-  at(name: string): string
-  /**
-   * Waits until every process of the run has ended, kills those that have not after
-   * `deadline_ms` (15 s), and removes the folders.
-   * @returns the commands of the processes that it killed.
-   */
-  end(deadline_ms?: number): Promise<string[]>
-  /** Kills every process but the stores, which shut down when the process that started them is gone. Then as `end`. */
-  interrupt(): Promise<void>
-}
+export type TestRun = ReturnType<typeof createTestRun>
 
-/** `id` is in the mark and in the names of the folders of stores, which `storeFolder` creates. */
-export function createTestRun(id = String(process.pid)): TestRun {
+/**
+ * One run of the tests: nothing that it starts or creates outlives it. `id` is in the mark, which every descendant
+ * inherits, and in the names of the folders of stores, which `storeFolder` creates.
+ */
+export function createTestRun(id = String(process.pid)) {
   const folder = mkdtempSync(join(tmpdir(), 'integration-access-run-'))
   // When root runs the tests, Postgres runs as another user.
   chmodSync(folder, 0o711)
@@ -44,6 +33,10 @@ export function createTestRun(id = String(process.pid)): TestRun {
     return [...new Map(found.flat().map((each) => [each.pid, each])).values()]
   }
 
+  /**
+   * Waits until every process of the run has ended, kills those that have not after `deadline_ms`, and removes the
+   * folders. Returns the commands of the processes that it killed.
+   */
   async function end(deadline_ms = END_DEADLINE_MS): Promise<string[]> {
     const killed = new Map<number, string>()
     for (const start = performance.now(); ; await sleep(POLL_MS)) {
@@ -61,9 +54,12 @@ export function createTestRun(id = String(process.pid)): TestRun {
   }
 
   return {
+    /** For the processes of mocha. */
     env: { TEST_RUN: id, TEST_CHROMIUM_PARENT: tmpdir(), TMPDIR: folder },
-    at: (name) => join(folder, name),
+    /** Returns the path of a file in the temporary folder. */
+    at: (name: string) => join(folder, name),
     end,
+    /** Kills every process but the stores, which shut down when the process that started them is gone. Then as `end`. */
     async interrupt() {
       for (const { pid } of await running()) if (await isMarked(pid, mark)) kill(pid)
       await end()

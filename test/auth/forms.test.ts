@@ -1,0 +1,145 @@
+import { strict as assert } from 'node:assert'
+import { newClientId } from '#shared/oauth/new-ids.ts'
+import { createService } from '../../infra/admin/services.ts'
+import { basic, sharedAuth, TEST_RESOURCE, tokenFields } from '../support/auth.ts'
+import { testOperator } from '../support/operator.ts'
+
+/** The fields of each endpoint, the one that it requires first. */
+const FIELDS = {
+  '/v1/oauth/token': ['grant_type', 'client_id', 'client_secret', 'scope', 'resource'],
+  '/v1/oauth/revoke': ['token', 'client_id', 'client_secret'],
+  '/v1/oauth/introspect': ['token', 'client_id', 'client_secret'],
+}
+type Form = Record<string, string>
+type Sent = { query?: string; body?: string; headers?: Record<string, string> }
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const formOf = (form: Form, changes: Record<string, string | undefined> = {}) =>
+  Object.entries({ ...form, ...changes })
+    .filter((field): field is [string, string] => field[1] !== undefined)
+    .map((field) => new URLSearchParams([field]))
+    .join('&')
+/** The form without its credentials. */
+const bare = (form: Form, client_id?: string) => formOf(form, { client_id, client_secret: undefined })
+const by = (authorization: string) => ({ authorization })
+const basicOf = ({ client_id = '', client_secret = '' }: Form) => by(basic(client_id, client_secret))
+const padded = (form: Form, bytes: number) => `${formOf(form)}&pad=`.padEnd(bytes, 'x')
+
+const ACCEPTED: Record<string, (form: Form) => Sent> = {
+  'each field once': () => ({}),
+  'unknown fields, also twice': (form) => ({
+    body: `${formOf(form)}&foo=1&foo=2&expires_in=99999&__proto__=x`,
+  }),
+  'a charset parameter and any case of the media type': () => ({
+    headers: { 'content-type': 'Application/X-WWW-Form-URLencoded; charset=UTF-8' },
+  }),
+  'a query that holds no field of the request': () => ({ query: '?utm_source=x' }),
+  'HTTP Basic, without client_id in the body': (form) => ({ body: bare(form), headers: basicOf(form) }),
+  'HTTP Basic with the same client_id in the body, and an empty client_secret': (form) => ({
+    body: formOf(form, { client_secret: '' }),
+    headers: basicOf(form),
+  }),
+  'HTTP Basic whose parts are form-encoded (RFC 6749 §2.3.1)': (form) => ({
+    body: bare(form),
+    headers: by(
+      `basic ${btoa(`${form.client_id?.replace('_', '%5F')}:${form.client_secret?.replace('_', '%5f')}`)}`,
+    ),
+  }),
+  'a body of 8 KiB': (form) => ({ body: padded(form, 8_192) }),
+}
+
+const REFUSED: Record<string, (form: Form) => Sent> = {
+  'credentials in the query under an encoded name': () => ({ query: '?x=1&client%5Fsecret=s' }),
+  ...Object.fromEntries(
+    [
+      'application/json',
+      'text/plain',
+      'multipart/form-data; boundary=x',
+      'application/x-www-form-urlencodedx',
+      'text/x, application/x-www-form-urlencoded',
+      '',
+    ].map((type) => [`the content type “${type}”`, () => ({ headers: { 'content-type': type } })]),
+  ),
+  'a content encoding': () => ({ headers: { 'content-encoding': 'gzip' } }),
+  ...Object.fromEntries(
+    ['client_id=%', 'client_id=%zz', '%=1', 'client_secret=%ff%fe'].map((body) => [
+      `the body ${body}`,
+      () => ({ body }),
+    ]),
+  ),
+  'Basic and client_secret at once': (form) => ({ headers: basicOf(form) }),
+  'wrong Basic and client_secret at once': (form) => ({ headers: basicOf({ ...form, client_secret: 'x' }) }),
+  'another scheme and client_secret at once': () => ({ headers: by('Bearer abc') }),
+  'another client_id in the body than in Basic': (form) => ({
+    body: bare(form, newClientId()),
+    headers: basicOf(form),
+  }),
+  ...Object.fromEntries(
+    ['Basic', 'Basic ', 'Basic !!!', `Basic ${btoa('nocolon')}`, `Basic ${btoa('%:x')}`, 'Basic a b'].map(
+      (header) => [
+        `the header “${header}”`,
+        (form: Form) => ({ body: bare(form, form.client_id), headers: by(header) }),
+      ],
+    ),
+  ),
+  'Basic with an empty client id': (form) => ({
+    body: bare(form),
+    headers: basicOf({ ...form, client_id: '' }),
+  }),
+  'a body of more than 8 KiB': (form) => ({ body: padded(form, 8_193) }),
+  'a body of half a mebibyte, whose sender can read the answer': (form) => ({
+    body: padded(form, 512 * 1_024),
+  }),
+}
+
+for (const [path, names] of Object.entries(FIELDS))
+  describe(`the form of POST ${path}`, () => {
+    const auth = sharedAuth()
+    let form: Form
+    before(async () => {
+      const { serviceId, serviceSecret } = await createService(auth.db, { name: 'S', by: testOperator() })
+      const client = tokenFields(await auth.createClient())
+      const { client_id = '', client_secret = '' } = client
+      if (path === '/v1/oauth/token') form = { ...client, resource: TEST_RESOURCE }
+      else if (path === '/v1/oauth/revoke') form = { token: 'x', client_id, client_secret }
+      else form = { token: 'x', client_id: serviceId, client_secret: serviceSecret }
+    })
+    const send = ({ query = '', body = formOf(form), headers = {} }: Sent) =>
+      auth.post(path + query, body, headers)
+    async function refuses(sent: Sent): Promise<void> {
+      const { status, json, text, headers } = await send(sent)
+      assert.equal(status, 400, text)
+      assert.equal(json.error, 'invalid_request')
+      assert.equal(headers.get('content-type'), 'application/json')
+      assert.equal(headers.get('cache-control'), 'no-store')
+      if (sent.headers?.['content-encoding']) assert.match(json.error_description, /Content-Encoding/)
+    }
+
+    for (const [what, sentOf] of Object.entries(ACCEPTED))
+      it(`accepts ${what}`, async () => {
+        const { status, text } = await send(sentOf(form))
+        assert.equal(status, 200, text)
+      })
+
+    for (const [what, sentOf] of Object.entries(REFUSED)) it(`refuses ${what}`, () => refuses(sentOf(form)))
+
+    for (const name of names) {
+      it(`refuses ${name} sent twice, also with the same value`, () =>
+        refuses({ body: `${formOf(form)}&${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
+      it(`refuses ${name} sent twice, once empty, once under an encoded name`, () =>
+        refuses({ body: `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=&${formOf(form)}` }))
+      it(`refuses ${name} in the query`, () =>
+        refuses({ query: `?${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
+    }
+
+    const [required = ''] = names
+    it(`refuses a request without ${required}`, () =>
+      refuses({ body: formOf(form, { [required]: undefined }) }))
+    it(`refuses an empty ${required}`, () => refuses({ body: formOf(form, { [required]: '' }) }))
+
+    it('refuses a body of more than 8 KiB and unknown length', async () => {
+      const body = new Blob([padded(form, 8_193)]).stream()
+      const init = { method: 'POST', headers: FORM, body, duplex: 'half' } as RequestInit
+      assert.equal((await fetch(auth.url + path, init)).status, 400)
+    })
+  })
