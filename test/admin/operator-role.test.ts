@@ -10,7 +10,6 @@ import {
 } from '../support/admin.ts'
 import { createClient, type TestClient } from '../support/auth.ts'
 
-const DENIED = /permission denied|must be owner/
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
 const UNRECORDED = /no entry of the activity says/
 const NOT_ERASED = /ven_acme is not being erased/
@@ -40,52 +39,9 @@ describe('the role integration_operator', () => {
   }
 
   for (const [what, sql, refusal] of [
-    ['drops a table', 'drop table sessions', DENIED],
-    ['empties a table', 'truncate activity', DENIED],
-    ['creates a table', 'create table mine (x int)', DENIED],
-    ['switches a trigger off', 'alter table oauth_clients disable trigger all', DENIED],
-    ['skips all triggers', 'set session_replication_role = replica', DENIED],
-    ['becomes a service', 'set role integration_api', DENIED],
-    [
-      'gives itself a right',
-      'grant all on activity to integration_operator',
-      /permission denied|no privileges/,
-    ],
-    ['changes an entry of the activity', "update activity set operator = 'Eve'", DENIED],
-    ['removes an entry of the activity', 'delete from activity', DENIED],
-    [
-      'dates an entry',
-      "insert into activity (vendor_id, action, subject, at) values ('ven_acme', 'x', 'x', now())",
-      DENIED,
-    ],
-    [
-      'writes an entry in the name of a person',
-      "insert into activity (vendor_id, action, subject, user_id) select 'ven_acme', 'client.created', 'x', user_id from users",
-      DENIED,
-    ],
     ['allows a revoked client again', "update oauth_clients set status = 'Active'", PERMANENT],
-    ['dates the revocation of a client', 'update oauth_clients set revoked_at = now()', DENIED],
-    ['widens a client', "update oauth_clients set scopes = '{}'", DENIED],
-    ['removes a client', 'delete from oauth_clients', DENIED],
-    ['reads the hash of a client’s secret', 'select secret_hash from oauth_clients', DENIED],
-    ['reads the hash of a service’s secret', 'select secret_hash from services', DENIED],
     ['allows a revoked service again', 'update services set revoked_at = null', PERMANENT],
     ['dates the revocation of a service', 'update services set revoked_at = now()', PERMANENT],
-    ['allows a revoked signing key again', 'delete from revoked_signing_keys', DENIED],
-    ['exchanges a public key', "update signing_keys set public_jwk = '{}'", DENIED],
-    ['allows a revoked token again', 'delete from revoked_tokens', DENIED],
-    ['removes a fence', 'delete from restore_fences', DENIED],
-    ['reads the hash of a session’s token', 'select token_hash from sessions', DENIED],
-    [
-      'begins a session',
-      "insert into sessions (token_hash, user_id, created_at, expires_at) select sha256('x'), user_id, now(), now() from users",
-      DENIED,
-    ],
-    ['reads the hash of an invitation’s token', 'select token_hash from invitations', DENIED],
-    ['reads the key of sign-in cookies', 'select key from openid_cookie_key', DENIED],
-    ['links an account to a provider', "insert into openid_identities values ('x', 'x', 'usr_x')", DENIED],
-    ['removes a membership', 'delete from memberships', DENIED],
-    ['says that a company is erased', 'update companies set erased_at = now()', DENIED],
     ['erases a person of whom no entry says so', "select erase_person('usr_x', '$argon2id$')", UNRECORDED],
     ['erases a company of which no entry says so', "select erase_company('ven_acme')", UNRECORDED],
     [
@@ -98,7 +54,6 @@ describe('the role integration_operator', () => {
       "select erase_analytics_events('ven_acme', 'analytics_events_default', 0, 1)",
       NOT_ERASED,
     ],
-    ['sees where callbacks go', 'select * from callback_destinations', DENIED],
   ] as const)
     it(`is refused if it ${what}`, async () => {
       await assert.rejects(async () => role.raw(sql), { message: refusal })

@@ -316,18 +316,6 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       assert.equal(head.headers.get(name), get.headers.get(name), name)
     }
   })
-
-  it('reads by one range scan of the primary key', async () => {
-    const rows = await api.db.transaction(async (transaction): Promise<unknown> => {
-      await transaction.raw('set local enable_seqscan = off')
-      const plan = await transaction.raw(
-        `explain select * from analytics_daily
-         where vendor_id = 'ven_x' and date between '2026-01-01' and '2026-12-31'`,
-      )
-      return plan.rows
-    })
-    assert.match(JSON.stringify(rows), /analytics_daily_pkey.*Index Cond.*vendor_id.*date/)
-  })
 })
 
 describe('GET /v1/vendor/{vendor_id}/analytics/daily', () => {

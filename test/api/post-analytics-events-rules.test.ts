@@ -316,12 +316,5 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
         await company.assertNothingStored()
       })
     }
-
-    it('compares an eventId byte by byte', async () => {
-      assertStored(
-        await company.send(...['É', 'é', 'e\u0301', 'e', ' e'].map((eventId) => click({ eventId }))),
-        5,
-      )
-    })
   })
 })

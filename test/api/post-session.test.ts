@@ -153,30 +153,6 @@ describe('the limits of signing in', () => {
     }
   })
 
-  it('limits an address, IPv6 by its /64, as a trusted proxy names it', async () => {
-    await using api = await startApi({
-      env: { RATE_SIGN_IN_PER_ADDRESS: '1/60', TRUSTED_PROXIES: '127.0.0.1' },
-    })
-    const from = async (address: string) =>
-      (
-        await api.request('POST', '/v1/session', {
-          body: { email: `${crypto.randomUUID()}@people.example`, password: 'wrong' },
-          headers: { 'x-forwarded-for': address },
-        })
-      ).status
-    assert.deepEqual(
-      [
-        await from('192.0.2.1'),
-        await from('192.0.2.1'),
-        await from('192.0.2.2'),
-        await from('2001:db8:0:1::1'),
-        await from('2001:db8:0:1:ffff::2'),
-        await from('2001:db8:0:2::1'),
-      ],
-      [401, 429, 401, 401, 429, 401],
-    )
-  })
-
   it('keeps one address from using up the attempts of an account', async () => {
     await using api = await startApi({
       env: {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import knex, { type Knex } from 'knex'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
+const NO_SUCH_TYPE = '22P02'
 const NOT_NULL = '23502'
 const REFERENCE = '23503'
 const UNIQUE = '23505'
@@ -42,6 +43,7 @@ const found = (source: string) =>
   client('scopes, secret_found_at, secret_found_source', `'{}', now(), ${source}`)
 const day = (column: string, value: string) =>
   `insert into analytics_daily (vendor_id, date, last_event_at, ${column}) values ('ven_a', '2026-01-02', now(), ${value})`
+const BEYOND = '9007199254740992'
 const event = (type: string, quantity: string, amount: string) =>
   `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
    values ('ven_a', 'e', '${type}', '2026-01-02', now(), ${quantity}, ${amount})`
@@ -301,15 +303,31 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ],
   ...['impressions', 'clicks', 'orders', 'units_sold', 'revenue_minor', 'boost_spend_minor'].flatMap(
     (column): [string, string, string][] => [
-      [`${column} beyond 2^53 − 1`, day(column, '9007199254740992'), CHECK],
+      [`${column} beyond 2^53 − 1`, day(column, BEYOND), CHECK],
       [`${column} below 0`, day(column, '-1'), CHECK],
+      [`no ${column}`, day(column, 'null'), NOT_NULL],
     ],
   ),
-  ['an event of quantity 0', event('click', '0', 'null'), CHECK],
+  ['a day of no company', day('clicks', '1').replace('ven_a', 'ven_x'), REFERENCE],
+  ['a day without its newest event', day('clicks', '1').replace('now()', 'null'), NOT_NULL],
+  ['an event of an unknown type', event('view', '1', 'null'), NO_SUCH_TYPE],
+  ...['impression', 'click', 'order'].flatMap((type): [string, string, string][] => {
+    const amount = type === 'order' ? '1' : 'null'
+    return ['null', '0', BEYOND].map((quantity) => [
+      `an event of type ${type} with quantity ${quantity}`,
+      event(type, quantity, amount),
+      CHECK,
+    ])
+  }),
+  ['an impression with an amount', event('impression', '1', '1'), CHECK],
   ['a click with an amount', event('click', '1', '1'), CHECK],
-  ['an order without one', event('order', '1', 'null'), CHECK],
-  ['a spend with a quantity', event('boost_spend', '1', '1'), CHECK],
+  ...['null', '-1', BEYOND].flatMap((amount): [string, string, string][] => [
+    [`an order with the amount ${amount}`, event('order', '1', amount), CHECK],
+    [`a boost spend with the amount ${amount}`, event('boost_spend', 'null', amount), CHECK],
+  ]),
+  ['a boost spend with a quantity', event('boost_spend', '1', '1'), CHECK],
   ['an event a second time', `insert into analytics_event_ids values ('ven_a', 'seen')`, UNIQUE],
+  ['an event without an id', `insert into analytics_event_ids values ('ven_a', null)`, NOT_NULL],
   ['a second row of trust', `insert into revocation_trust (only_row) values (false)`, CHECK],
   ['a token revoked twice', `insert into revoked_tokens values ('jti', '${CLIENT}', now(), now())`, UNIQUE],
   ['a token without an id', `insert into revoked_tokens values ('', '${CLIENT}', now(), now())`, CHECK],

@@ -228,6 +228,8 @@ describe('the database rights of a role', () => {
     it(`grants ${role} no more than a plain login`, async () => {
       const { rows } = await owner.raw(
         `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
+           has_schema_privilege(oid, 'public', 'create') as creates_tables,
+           has_database_privilege(oid, current_database(), 'create,temporary') as creates_schemas,
            array(select roleid::regrole::text from pg_auth_members where member = r.oid) as member_of
          from pg_roles r where rolname = ?`,
         [role],
@@ -239,6 +241,8 @@ describe('the database rights of a role', () => {
           rolcreatedb: false,
           rolreplication: false,
           rolbypassrls: false,
+          creates_tables: false,
+          creates_schemas: false,
           member_of: [],
         },
       ])
