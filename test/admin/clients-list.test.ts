@@ -2,15 +2,13 @@ import assert from 'node:assert/strict'
 import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
-import { createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('admin clients list', () => {
-  let operator: TestAdmin
+  const operator = sharedAdmin({ withAcme: true })
   const secret = 'ias_never-shown'
   const key = { publicKey: { kty: 'OKP' }, keyThumbprint: 'k'.repeat(43) }
   before(async () => {
-    operator = await startAdmin()
-    await createAcme(operator)
     for (let i = 0; i < 205; i += 1) {
       await insertClient(operator.db, {
         clientId: newClientId(),
@@ -26,11 +24,9 @@ describe('admin clients list', () => {
     const { client_id } = await operator.db('oauth_clients').where({ name: 'Client 7' }).first()
     await markClientRevoked(operator.db, { vendorId: 'ven_acme', clientId: client_id, revokedBy: null })
   })
-  after(() => operator.stop())
 
   it('shows all clients, newest first', async () => {
-    const { code, json } = await operator.admin(['clients', 'list', 'ven_acme', '--json'])
-    assert.equal(code, 0)
+    const { json } = await succeeded(operator.admin(['clients', 'list', 'ven_acme', '--json']))
     assert.equal(json.length, 205)
     assert.equal(json[0].name, 'Client 204')
     assert.equal(json[204].name, 'Client 0')

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
 import { indexOfPassword } from '#shared/accounts/passwords.ts'
 import { markSchema, SCHEMA_NEEDED } from '#shared/stores/database-checks.ts'
-import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { createAcme, freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 const REFUSAL = 'A newer version migrated this database: run the command of that version.'
 
 describe('admin company create', () => {
-  let operator: TestAdmin
-  beforeEach(async () => {
-    operator = await startAdmin()
-  })
-  afterEach(() => operator.stop())
+  const operator = freshAdmin()
 
   const good = {
     '--name': 'Initech',
@@ -34,8 +30,7 @@ describe('admin company create', () => {
   const count = async (table: string) => Number((await operator.db(table).count())[0]?.count)
 
   it('takes a name of 200 characters, however they are written, and a currency in small letters', async () => {
-    const { code, json, stderr } = await create({ '--name': '🛒'.repeat(200), '--currency': 'usd' })
-    assert.equal(code, 0, stderr)
+    const { json } = await succeeded(create({ '--name': '🛒'.repeat(200), '--currency': 'usd' }))
     assert.deepEqual([json.company.name, json.company.currency], ['🛒'.repeat(200), 'USD'])
   })
 
@@ -49,8 +44,7 @@ describe('admin company create', () => {
   })
 
   it('makes a company with an owner who can sign in', async () => {
-    const { code, json, stderr } = await create({}, `${PASSWORD}\n`)
-    assert.equal(code, 0, stderr)
+    const { json } = await succeeded(create({}, `${PASSWORD}\n`))
     assert.match(json.company.vendorId, /^ven_[0-9A-Za-z]{22}$/)
     assert.deepEqual(
       { ...json.company, vendorId: '' },
@@ -83,10 +77,8 @@ describe('admin company create', () => {
 
   it('takes an existing account only when told to: anyone may have made it', async () => {
     await createAcme(operator)
-    const { code, stderr } = await create({ '--owner-email': 'owner@acme.example' })
-    assert.equal(code, 1)
-    assert.match(
-      stderr,
+    await refused(
+      create({ '--owner-email': 'owner@acme.example' }),
       /already has an account.*It belongs to ven_acme\..*--existing-account.*--new-account/,
     )
     assert.equal(await count('companies'), 1)
@@ -133,13 +125,12 @@ describe('admin company create', () => {
       '--owner-name': undefined,
       '--existing-account': '',
     }
-    const { code, stderr } = await create(owner, '')
-    assert.equal(code, 0, stderr)
+    await succeeded(create(owner, ''))
     assert.deepEqual(await operator.db('users').first(), before)
     assert.equal(await count('memberships'), 2)
   })
 
-  const refused: [why: string, changes: Record<string, string | undefined>, sentence: RegExp][] = [
+  const REFUSED: [why: string, changes: Record<string, string | undefined>, sentence: RegExp][] = [
     ['a vendor id that is none', { '--vendor-id': 'acme' }, /^\{"error":"A vendor id is ven_ followed by/],
     ['a time zone that is none', { '--timezone': 'Mars/Base' }, /is not an IANA time zone/],
     ['an offset for a time zone', { '--timezone': '+02:00' }, /is not an IANA time zone/],
@@ -149,11 +140,9 @@ describe('admin company create', () => {
     ['what is no email address', { '--owner-email': 'bill' }, /is not an email address/],
     ['an owner without a name', { '--owner-name': undefined }, /add the person's name/],
   ]
-  for (const [why, changes, sentence] of refused) {
+  for (const [why, changes, sentence] of REFUSED) {
     it(`refuses ${why}, and makes nothing`, async () => {
-      const { code, stderr } = await create(changes)
-      assert.equal(code, 1)
-      assert.match(stderr, sentence)
+      await refused(create(changes), sentence)
       assert.equal(await count('companies'), 0)
       assert.equal(await count('users'), 0)
     })
@@ -161,18 +150,14 @@ describe('admin company create', () => {
 
   it('refuses an identifier that is taken', async () => {
     await createAcme(operator)
-    const { code, stderr } = await create({ '--vendor-id': 'ven_acme' })
-    assert.equal(code, 1)
-    assert.match(stderr, /The company ven_acme already exists/)
+    await refused(create({ '--vendor-id': 'ven_acme' }), /The company ven_acme already exists/)
     assert.equal(await count('users'), 1)
   })
 
   it('refuses a password that is short, long or missing', async () => {
     for (const password of ['', 'short', 'wrong donkey capacitor nail'.repeat(50)]) {
-      const { code, stderr } = await create({}, password)
-      assert.equal(code, 1)
-      assert.match(
-        stderr,
+      await refused(
+        create({}, password),
         /[Tt]he password must have at least 12 characters|A password (can have at most 1024 bytes)\. Nothing was changed/,
       )
     }
@@ -180,9 +165,11 @@ describe('admin company create', () => {
   })
 
   it('has no option for a password, and does not repeat one that was given all the same', async () => {
-    const { code, stderr, stdout } = await create({ '--password': 'hunter2-hunter2' })
-    assert.equal(code, 64)
-    assert.match(stderr, /unknown option '--password'/)
+    const { stderr, stdout } = await refused(
+      create({ '--password': 'hunter2-hunter2' }),
+      /unknown option '--password'/,
+      64,
+    )
     assert.doesNotMatch(stderr + stdout, /hunter2/)
   })
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { operatorStores, ownerDatabaseUrl } from '../../infra/admin/operator.ts'
-import { runAdmin } from '../support/admin.ts'
+import { runAdmin, succeeded } from '../support/admin.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const USABLE = {
@@ -38,8 +38,7 @@ describe('the stores of an operator', () => {
 
 describe('npm run admin -- config', () => {
   it('prints infra/SETTINGS.md as the reference', async () => {
-    const { code, stdout } = await runAdmin(['config', 'reference'], { env: {} })
-    assert.equal(code, 0)
+    const { stdout } = await succeeded(runAdmin(['config', 'reference'], { env: {} }))
     const page = await readFile(join(ROOT, 'infra/SETTINGS.md'), 'utf8')
     assert.equal(page, stdout, 'npm run --silent admin -- config reference > infra/SETTINGS.md')
   })
@@ -47,8 +46,7 @@ describe('npm run admin -- config', () => {
 
 describe('npm run admin -- redis-users', () => {
   it('prints with --sentinel what replicas and Sentinels need of the servers, and nothing else', async () => {
-    const { code, stdout } = await runAdmin(['redis-users', '--sentinel'], { env: {} })
-    assert.equal(code, 0)
+    const { stdout } = await succeeded(runAdmin(['redis-users', '--sentinel'], { env: {} }))
     const lines = stdout.trim().split('\n')
     const services = (await runAdmin(['redis-users'], { env: {} })).stdout.trim().split('\n')
     assert.deepEqual(lines.slice(0, services.length), services)
@@ -64,8 +62,7 @@ describe('npm run admin -- redis-users', () => {
   })
 
   it('prints a line for each service, ready for an ACL file but for the passwords', async () => {
-    const { code, stdout } = await runAdmin(['redis-users'], { env: {} })
-    assert.equal(code, 0)
+    const { stdout } = await succeeded(runAdmin(['redis-users'], { env: {} }))
     assert.match(
       stdout,
       /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+\n$/,

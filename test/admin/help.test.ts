@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { runAdmin, spawnAdmin } from '../support/admin.ts'
+import { refused, runAdmin, spawnAdmin, succeeded } from '../support/admin.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
 const COMMANDS = [
@@ -39,17 +39,14 @@ const COMMANDS = [
 describe('npm run admin', () => {
   for (const name of COMMANDS) {
     it(`explains ${name} with an example of it`, async () => {
-      const { code, stdout } = await runAdmin([...name.split(' '), '--help'], { env: {} })
-      assert.equal(code, 0)
+      const { stdout } = await succeeded(runAdmin([...name.split(' '), '--help'], { env: {} }))
       assert.match(stdout, new RegExp(`\\nExample:\\n {2}npm run admin -- ${name}`))
       assert.doesNotMatch(stdout, /--password/)
     })
   }
 
   it('is a command of its own, with its exit code', async () => {
-    const { code, stderr } = await spawnAdmin(['clients', 'destroy'], { env: {} })
-    assert.equal(code, 64)
-    assert.match(stderr, /error: unknown command 'destroy'/)
+    await refused(spawnAdmin(['clients', 'destroy'], { env: {} }), /error: unknown command 'destroy'/, 64)
   })
 
   it('ends quietly when the reader of its output has seen enough', async () => {
@@ -64,17 +61,17 @@ describe('npm run admin', () => {
   })
 
   it('takes piped input', async () => {
-    const { code, stderr } = await spawnAdmin(['password', 'reset', 'a@b.example'], {
-      env: { DATABASE_URL: 'postgres://owner@127.0.0.1:1/x' },
-      input: 'a long enough password',
-    })
-    assert.equal(code, 1)
-    assert.match(stderr, /ECONNREFUSED/)
+    await refused(
+      spawnAdmin(['password', 'reset', 'a@b.example'], {
+        env: { DATABASE_URL: 'postgres://owner@127.0.0.1:1/x' },
+        input: 'a long enough password',
+      }),
+      /ECONNREFUSED/,
+    )
   })
 
   it('lists its commands', async () => {
-    const { code, stdout } = await runAdmin(['--help'], { env: {} })
-    assert.equal(code, 0)
+    const { stdout } = await succeeded(runAdmin(['--help'], { env: {} }))
     for (const name of [
       'company',
       'member',
@@ -105,8 +102,7 @@ describe('npm run admin', () => {
 
   it('prints its version', async () => {
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-    const { code, stdout } = await runAdmin(['--version'], { env: {} })
-    assert.equal(code, 0)
+    const { stdout } = await succeeded(runAdmin(['--version'], { env: {} }))
     assert.equal(stdout, `${version}\n`)
   })
 
@@ -117,34 +113,36 @@ describe('npm run admin', () => {
     ['clients', 'list', 'a', 'b'],
   ]) {
     it(`refuses ${args.join(' ')}`, async () => {
-      const { code, stderr } = await runAdmin(args, { env: {} })
-      assert.equal(code, 64)
-      assert.match(stderr, /^error: /)
+      await refused(runAdmin(args, { env: {} }), /^error: /, 64)
     })
   }
 
   it('says where the admin command looked when nothing runs', async () => {
     const folder = await temporaryFolder()
-    const { code, stderr } = await runAdmin(['company', 'list'], {
-      env: { DATA_DIR: folder, DATABASE_URL: '' },
-    })
-    assert.equal(code, 1)
-    assert.equal(stderr, `No local stack runs on ${folder}: start it with npm start, or set DATABASE_URL.\n`)
+    await refused(
+      runAdmin(['company', 'list'], {
+        env: { DATA_DIR: folder, DATABASE_URL: '' },
+      }),
+      `No local stack runs on ${folder}: start it with npm start, or set DATABASE_URL.\n`,
+    )
     await removeFolder(folder)
   })
 
   it('says that the database does not answer, without its password', async () => {
-    const { code, stderr } = await runAdmin(['company', 'list'], {
-      env: { DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' },
-    })
-    assert.equal(code, 1)
-    assert.match(stderr, /^The command failed: .*ECONNREFUSED/)
+    const { stderr } = await refused(
+      runAdmin(['company', 'list'], {
+        env: { DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' },
+      }),
+      /^The command failed: .*ECONNREFUSED/,
+    )
     assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
   })
 
   it('names an invalid variable', async () => {
-    const { code, stderr } = await runAdmin(['company', 'list'], { env: { DATABASE_URL: 'mysql://x' } })
-    assert.equal(code, 78)
-    assert.match(stderr, /DATABASE_URL: must be a URL that starts with postgres:\/\//)
+    await refused(
+      runAdmin(['company', 'list'], { env: { DATABASE_URL: 'mysql://x' } }),
+      /DATABASE_URL: must be a URL that starts with postgres:\/\//,
+      78,
+    )
   })
 })

@@ -2,17 +2,15 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { ensureSigningKeys, listSigningKeys, openSigningKey } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
-import { runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('npm run admin -- key reencrypt', () => {
-  let operator: TestAdmin
+  const operator = sharedAdmin()
   const old = randomBytes(32)
   const next = randomBytes(32)
   before(async () => {
-    operator = await startAdmin()
     await ensureSigningKeys(operator.db, { alg: 'ES256', encryptionKey: [old], clock: systemClock })
   })
-  after(() => operator.stop())
 
   const reencrypt = (...keys: Buffer[]) =>
     runAdmin(['key', 'reencrypt', '--json'], {
@@ -29,8 +27,7 @@ describe('npm run admin -- key reencrypt', () => {
 
   it('encrypts with the first key what the others open: afterwards the first is enough', async () => {
     const before = await listSigningKeys(operator.db)
-    const { code, json } = await reencrypt(next, old)
-    assert.equal(code, 0)
+    const { json } = await succeeded(reencrypt(next, old))
     assert.deepEqual(json, { rewritten: before.map(({ kid }) => kid), unreadable: [] })
     for (const key of await listSigningKeys(operator.db)) {
       const { publicJwk } = openSigningKey(key, [next]) ?? assert.fail('it does not open')
@@ -41,8 +38,7 @@ describe('npm run admin -- key reencrypt', () => {
   })
 
   it('has nothing to do the second time', async () => {
-    const { code, json } = await reencrypt(next, old)
-    assert.equal(code, 0)
+    const { json } = await succeeded(reencrypt(next, old))
     assert.deepEqual(json, { rewritten: [], unreadable: [] })
   })
 })

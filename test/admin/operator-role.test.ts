@@ -1,42 +1,23 @@
 import assert from 'node:assert/strict'
 import knex, { type Knex } from 'knex'
-import {
-  type AdminResult,
-  createAcme,
-  PASSWORD,
-  runAdmin,
-  startAdmin,
-  type TestAdmin,
-} from '../support/admin.ts'
-import { createClient, type TestClient } from '../support/auth.ts'
+import { PASSWORD, refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
+import { createClient } from '../support/auth.ts'
 
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
 const UNRECORDED = /no entry of the activity says/
 const NOT_ERASED = /ven_acme is not being erased/
 
 describe('the role integration_operator', () => {
-  let operator: TestAdmin
+  const operator = sharedAdmin({ withRedis: true, withAcme: true })
   let role: Knex
-  let client: TestClient
   before(async () => {
-    operator = await startAdmin({ withRedis: true })
-    await createAcme(operator)
-    client = await createClient(operator.db, { vendorId: 'ven_acme' })
+    const client = await createClient(operator.db, { vendorId: 'ven_acme' })
     role = knex({ client: 'pg', connection: operator.database.operatorUrl, pool: { min: 0, max: 1 } })
-    await succeeds(operator.admin(['client', 'revoke', 'ven_acme', client.clientId, '--yes']))
-    const { json } = await succeeds(operator.admin(['service', 'create', '--name', 'Boost', '--json']))
-    await succeeds(operator.admin(['service', 'revoke', json.serviceId, '--yes']))
+    await succeeded(operator.admin(['client', 'revoke', 'ven_acme', client.clientId, '--yes']))
+    const { json } = await succeeded(operator.admin(['service', 'create', '--name', 'Boost', '--json']))
+    await succeeded(operator.admin(['service', 'revoke', json.serviceId, '--yes']))
   })
-  after(async () => {
-    await role.destroy()
-    await operator.stop()
-  })
-
-  async function succeeds(running: Promise<AdminResult>): Promise<AdminResult> {
-    const result = await running
-    assert.equal(result.code, 0, result.stderr)
-    return result
-  }
+  after(() => role.destroy())
 
   for (const [what, sql, refusal] of [
     ['allows a revoked client again', "update oauth_clients set status = 'Active'", PERMANENT],
@@ -90,20 +71,20 @@ describe('the role integration_operator', () => {
       [['restore', 'confirm']],
     ] as [string[], string?][])
       it(`runs "${args.slice(0, 2).join(' ')}", and does not look for the key`, async () => {
-        await succeeds(run(args, { env: unreadable, ...(input && { input }) }))
+        await succeeded(run(args, { env: unreadable, ...(input && { input }) }))
       })
 
     for (const command of ['rotate', 'reencrypt']) {
       it(`refuses "key ${command}", and says what is missing`, async () => {
-        const { code, stderr } = await run(['key', command])
-        assert.equal(code, 1)
-        assert.match(stderr, /^Set KEY_ENCRYPTION_KEY too/)
+        await refused(run(['key', command]), /^Set KEY_ENCRYPTION_KEY too/)
       })
 
       it(`exits with 78 from "key ${command}" if the file of the key cannot be read`, async () => {
-        const { code, stderr } = await run(['key', command], { env: unreadable })
-        assert.equal(code, 78)
-        assert.match(stderr, /KEY_ENCRYPTION_KEY_FILE: no such file or directory/)
+        await refused(
+          run(['key', command], { env: unreadable }),
+          /KEY_ENCRYPTION_KEY_FILE: no such file or directory/,
+          78,
+        )
       })
     }
   })

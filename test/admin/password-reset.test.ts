@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { indexOfPassword } from '#shared/accounts/passwords.ts'
-import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 const NEW = 'another, longer password'
 const LONG = 'wrong donkey capacitor nail '.repeat(40)
 
 describe('admin password reset', () => {
-  let operator: TestAdmin
-  beforeEach(async () => {
-    operator = await startAdmin()
-    await createAcme(operator)
-  })
-  afterEach(() => operator.stop())
+  const operator = freshAdmin({ withAcme: true })
 
   const stored = async () => (await operator.db('users').first()).password_hash
 
@@ -24,11 +19,9 @@ describe('admin password reset', () => {
       created_at: new Date(),
       expires_at: new Date(Date.now() + 3_600_000),
     })
-    const { code, stdout, stderr } = await operator.admin(
-      ['password', 'reset', 'OWNER@acme.example'],
-      `${NEW}\n`,
+    const { stdout } = await succeeded(
+      operator.admin(['password', 'reset', 'OWNER@acme.example'], `${NEW}\n`),
     )
-    assert.equal(code, 0, stderr)
     assert.equal(stdout, 'owner@acme.example has a new password; all sessions were ended.\n')
     assert.equal(await indexOfPassword(NEW, [await stored()]), 0)
     assert.deepEqual(await operator.db('sessions'), [])
@@ -50,15 +43,15 @@ describe('admin password reset', () => {
   it('takes an address that begins like the id of a company for an address', async () => {
     const email = 'ven_kim@acme.example'
     await operator.db('users').update({ email })
-    const { code, stderr } = await operator.admin(['password', 'reset', email], NEW)
-    assert.equal(code, 0, stderr)
+    await succeeded(operator.admin(['password', 'reset', email], NEW))
     assert.equal(await indexOfPassword(NEW, [await stored()]), 0)
   })
 
   it('refuses an unknown account, before it asks', async () => {
-    const { code, stderr } = await operator.admin(['password', 'reset', 'nobody@acme.example'], NEW)
-    assert.equal(code, 1)
-    assert.equal(stderr, 'There is no account for nobody@acme.example.\n')
+    await refused(
+      operator.admin(['password', 'reset', 'nobody@acme.example'], NEW),
+      'There is no account for nobody@acme.example.\n',
+    )
   })
 
   for (const [what, password, sentence] of [
@@ -73,16 +66,13 @@ describe('admin password reset', () => {
     ['1025 bytes', LONG.slice(0, 1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
   ] as const)
     it(`refuses a password of ${what} and changes nothing`, async () => {
-      const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
-      assert.equal(code, 1)
-      assert.match(stderr, sentence)
+      await refused(operator.admin(['password', 'reset', 'owner@acme.example'], password), sentence)
       assert.equal(await indexOfPassword(PASSWORD, [await stored()]), 0)
     })
 
   for (const password of ['twelve chars', LONG.slice(0, 1_024)])
     it(`accepts a password of ${password.length} characters`, async () => {
-      const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
-      assert.equal(code, 0, stderr)
+      await succeeded(operator.admin(['password', 'reset', 'owner@acme.example'], password))
       assert.equal(await indexOfPassword(password, [await stored()]), 0)
     })
 })

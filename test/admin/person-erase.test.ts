@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import knex from 'knex'
 import { erasePerson } from '../../infra/admin/persons.ts'
-import { runAdmin } from '../support/admin.ts'
+import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { everything, holding } from '../support/everything.ts'
 import { testOperator } from '../support/operator.ts'
@@ -81,8 +81,7 @@ describe('admin person', () => {
 
   describe('export', () => {
     it('prints what is stored of a person, and nothing that opens anything', async () => {
-      const { code, stdout, stderr } = await admin('person', 'export', ADDRESS.toUpperCase())
-      assert.equal(code, 0, stderr)
+      const { stdout } = await succeeded(admin('person', 'export', ADDRESS.toUpperCase()))
       const { accounts, invitations, activity } = JSON.parse(stdout)
       const [kim] = accounts.filter(({ userId }: { userId: string }) => userId === kimId)
       assert.equal(kim.email, ADDRESS)
@@ -119,10 +118,8 @@ describe('admin person', () => {
 
   describe('erase', () => {
     it('says what it will do, and does nothing without a yes', async () => {
-      const { code, stderr } = await admin('person', 'erase', kimId)
-      assert.equal(code, 1)
-      assert.equal(
-        stderr,
+      await refused(
+        admin('person', 'erase', kimId),
         `${kimId}, known to ${vendorId}, will be erased permanently. All access ends at once.\nNothing was changed. Confirm it at a terminal, or add --yes.\n`,
       )
       assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 200)
@@ -130,9 +127,10 @@ describe('admin person', () => {
 
     it('refuses an owner, who must hand over first, and changes nothing', async () => {
       const before = await everything(api.db, api.redis)
-      const { code, stderr } = await admin('person', 'erase', owner.email, '--yes')
-      assert.equal(code, 1)
-      assert.match(stderr, new RegExp(`^This person owns ${vendorId}\\. First hand over \\(member set-role`))
+      await refused(
+        admin('person', 'erase', owner.email, '--yes'),
+        new RegExp(`^This person owns ${vendorId}\\. First hand over \\(member set-role`),
+      )
       const rows = (things: typeof before) =>
         things.filter(({ where }) => !where.includes(':')).map(({ text }) => text)
       assert.deepEqual(rows(await everything(api.db, api.redis)), rows(before))
@@ -165,8 +163,7 @@ describe('admin person', () => {
       assert.equal(signIn.status, 401)
       assert.deepEqual(await everywhere(NAME), ['activity'])
 
-      const { code, stderr } = await admin('person', 'erase', ADDRESS, '--yes')
-      assert.equal(code, 0, stderr)
+      await succeeded(admin('person', 'erase', ADDRESS, '--yes'))
       assert.deepEqual(await everywhere(NAME), [])
     })
 
@@ -200,8 +197,7 @@ describe('admin person', () => {
       const { userId } = await api.createPerson({ vendorId, role: 'member' })
       const email = 'ven_kim@people.example'
       await api.db('users').where({ user_id: userId }).update({ email })
-      const { code, stdout, stderr } = await admin('person', 'erase', email, '--yes')
-      assert.equal(code, 0, stderr)
+      const { stdout } = await succeeded(admin('person', 'erase', email, '--yes'))
       assert.match(stdout, new RegExp(`^Erased: ${userId};`))
     })
 
@@ -209,8 +205,7 @@ describe('admin person', () => {
       const other = (await api.createCompany()).vendorId
       const otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })
       const { sessionToken } = await join((await invite(otherOwner, other)).token, TEST_PASSWORD)
-      const { code, stderr } = await admin('person', 'erase', `${vendorId}:${ADDRESS}`, '--yes')
-      assert.equal(code, 0, stderr)
+      await succeeded(admin('person', 'erase', `${vendorId}:${ADDRESS}`, '--yes'))
       assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
       const members = await api.request('GET', `/v1/vendor/${vendorId}/people`, { token: owner.sessionToken })
       assert.ok(!members.text.includes(ADDRESS))

@@ -8,7 +8,7 @@ import knex from 'knex'
 import { readStandings } from '#shared/revocation/records.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/database/migrate.ts'
-import { runAdmin } from '../support/admin.ts'
+import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
@@ -186,16 +186,9 @@ describe('admin restore', () => {
 
     it('revokes again what the log proves, and names what nothing proves', async () => {
       await fencedLongAgo()
-      const { code, json, stderr } = await admin(
-        'fence',
-        '--since',
-        since.toISOString(),
-        '--log',
-        await logFile(),
-        '--json',
-        '--yes',
+      const { json } = await succeeded(
+        admin('fence', '--since', since.toISOString(), '--log', await logFile(), '--json', '--yes'),
       )
-      assert.equal(code, 0, stderr)
       const clientIds = json.revoked.clients.map(({ clientId }: TestClient) => clientId)
       assert.deepEqual([clientIds, json.revoked.keys], [[revoked.clientId], [stolen.kid]])
       assert.match(json.unproven.join('\n'), /new passwords are as they were/)
@@ -204,8 +197,7 @@ describe('admin restore', () => {
     })
 
     it('allows everyone else once the operator confirms', async () => {
-      const { code, stderr } = await admin('confirm')
-      assert.equal(code, 0, stderr)
+      await succeeded(admin('confirm'))
       assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
       assert.deepEqual([await readStatus(kept), await readStatus(revoked)], [200, 401])
       assert.equal(await readWith(stolen), 401)
@@ -258,8 +250,7 @@ describe('admin restore', () => {
         [kid],
       )
       await asAdmin(api.redis, (redis) => redis.mset(`revoked:key:${kid}`, '1', `revoked:token:${jti}`, '1'))
-      const { code, stdout, stderr } = await admin('fence', '--since', new Date().toISOString(), '--yes')
-      assert.equal(code, 0, stderr)
+      const { stdout } = await succeeded(admin('fence', '--since', new Date().toISOString(), '--yes'))
       assert.match(stdout, new RegExp(`client +${revoked.clientId} +${vendorId}, A client`))
       assert.match(stdout, new RegExp(`key +${kid}`))
       assert.match(stdout, new RegExp(`token +${jti}`))
@@ -359,9 +350,7 @@ describe('admin restore', () => {
     })
 
     it('refuses "restore confirm", which would skip the comparison', async () => {
-      const { code, stderr } = await admin('confirm')
-      assert.equal(code, 1)
-      assert.match(stderr, /^Nothing was confirmed: .* "restore fence" first/)
+      await refused(admin('confirm'), /^Nothing was confirmed: .* "restore fence" first/)
       const { rows } = await api.db.raw('select place = database_place() as confirmed from revocation_trust')
       assert.deepEqual(rows, [{ confirmed: false }])
     })
@@ -380,8 +369,6 @@ describe('admin restore', () => {
     ['at an hour that does not exist', '2026-01-31T25:00:00Z'],
   ] as const)
     it(`refuses a time ${what}`, async () => {
-      const { code, stderr } = await admin('fence', '--since', time)
-      assert.equal(code, 1)
-      assert.match(stderr, /^The time given by --since must have its offset: /)
+      await refused(admin('fence', '--since', time), /^The time given by --since must have its offset: /)
     })
 })

@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { startAdmin, type TestAdmin } from '../support/admin.ts'
+import { sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('admin service', () => {
-  let operator: TestAdmin
-  before(async () => {
-    operator = await startAdmin()
-  })
-  after(() => operator.stop())
+  const operator = sharedAdmin()
 
   const entries = () => operator.db('activity').orderBy('entry_id')
 
   it('create shows the secret once and stores only its hash', async () => {
-    const { code, stdout, stderr } = await operator.admin([
-      '--as',
-      'Ada',
-      'service',
-      'create',
-      '--name',
-      'Boost',
-    ])
-    assert.equal(code, 0, stderr)
+    const { stdout, stderr } = await succeeded(
+      operator.admin(['--as', 'Ada', 'service', 'create', '--name', 'Boost']),
+    )
     const [, id = '', secret = ''] =
       /^Service ID: (svc_[0-9A-Za-z]{22})\nService secret: (ias_[0-9A-Za-z]{49})\n$/.exec(stdout) ?? []
     const [row] = await operator.db('services')

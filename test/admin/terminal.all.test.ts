@@ -2,19 +2,14 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { indexOfPassword } from '#shared/accounts/passwords.ts'
-import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { freshAdmin, PASSWORD } from '../support/admin.ts'
 import { eventually } from '../support/eventually.ts'
 
 const NEW = 'another, longer password'
 const CTRL_C = '\x03'
 
 describe('npm run admin at a terminal', () => {
-  let operator: TestAdmin
-  beforeEach(async () => {
-    operator = await startAdmin()
-    await createAcme(operator)
-  })
-  afterEach(() => operator.stop())
+  const operator = freshAdmin({ withAcme: true })
 
   const stored = async () => (await operator.db('users').first()).password_hash
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import knex, { type Knex } from 'knex'
 import { createDateOf, dayOf } from '#shared/analytics/calendar.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { sharedDatabase } from '../support/database.ts'
 
 const HOUR_MS = 3_600_000
 const ZONES = [
@@ -24,17 +23,7 @@ const ZONES = [
 ]
 
 describe("a company's days", () => {
-  let database: TestDatabase
-  let db: Knex
-
-  before(async () => {
-    database = await createTestDatabase()
-    db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
-  })
-  after(async () => {
-    await db.destroy()
-    await database.drop()
-  })
+  const database = sharedDatabase()
 
   const lengths: [string, string, number][] = [
     ['Europe/Berlin', '2026-03-28', 24],
@@ -91,7 +80,7 @@ describe("a company's days", () => {
     const instants = fc.array(instant, { maxLength: 200 })
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...ZONES), instants, async (zone, times) => {
-        const { rows } = await db.raw(
+        const { rows } = await database.owner.raw(
           `select ((timestamptz 'epoch' + ms * interval '1 millisecond') at time zone ?)::date::text as date
            from unnest(?::bigint[]) with ordinality as t (ms, n) order by n`,
           [zone, times],

@@ -1,35 +1,25 @@
 import assert from 'node:assert/strict'
-import knex, { type Knex } from 'knex'
-import { insertCompany } from '#shared/accounts/people.ts'
+import type { Knex } from 'knex'
 import type { AnalyticsEvent } from '#shared/analytics/events.ts'
 import { storeEvents } from '#shared/analytics/ingest.ts'
-import { newVendorId } from '#shared/oauth/new-ids.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { keepEventsInOrder } from '../../apps/api/analytics/housekeeping.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { startApi } from '../support/api.ts'
+import { freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const INVALID_PARAMETER = '22023'
 
 describe('housekeeping of analytics events', () => {
-  let database: TestDatabase
+  const database = freshDatabase()
   let api: Database
   let owner: Knex
   let vendorId: string
-
   beforeEach(async () => {
-    database = await createTestDatabase()
-    api = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'housekeeping-test' })
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
-    vendorId = newVendorId()
-    await insertCompany(owner, { vendorId, name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' })
-  })
-  afterEach(async () => {
-    await Promise.all([api.destroy(), owner.destroy()])
-    await database.drop()
+    ;({ api, owner } = database)
+    vendorId = await database.createCompany()
   })
 
   const click = (eventId: string): AnalyticsEvent => ({

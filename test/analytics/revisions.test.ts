@@ -1,35 +1,22 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import knex, { type Knex } from 'knex'
-import { insertCompany } from '#shared/accounts/people.ts'
+import type { Knex } from 'knex'
 import { readRevisions, readStoredDays } from '#shared/analytics/daily.ts'
 import { storeEvents } from '#shared/analytics/ingest.ts'
-import { newVendorId } from '#shared/oauth/new-ids.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { sharedDatabase } from '../support/database.ts'
 
 const DATE = '2026-11-20'
 
 describe("the revision of a company's days", () => {
-  let database: TestDatabase
+  const database = sharedDatabase()
   let db: Database
   let owner: Knex
-
-  before(async () => {
-    database = await createTestDatabase()
-    db = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'revisions-test' })
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
-  })
-  after(async () => {
-    await Promise.all([db.destroy(), owner.destroy()])
-    await database.drop()
+  before(() => {
+    ;({ api: db, owner } = database)
   })
 
-  async function company(): Promise<string> {
-    const vendorId = newVendorId()
-    await insertCompany(owner, { vendorId, name: 'Acme', timezone: 'UTC', currency: 'EUR' })
-    return vendorId
-  }
+  const company = () => database.createCompany()
   const revisionOf = async (vendorId: string) => (await readRevisions(db, [vendorId]))[0]
   const insert = (to: Knex, vendorId: string, date = DATE) =>
     to.raw('insert into analytics_daily (vendor_id, date, last_event_at) values (?, ?, now())', [

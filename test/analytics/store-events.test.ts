@@ -1,42 +1,30 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import knex, { type Knex } from 'knex'
-import { insertCompany } from '#shared/accounts/people.ts'
+import type { Knex } from 'knex'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import type { AnalyticsEvent, AnalyticsEventType } from '#shared/analytics/events.ts'
 import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
-import { newVendorId } from '#shared/oauth/new-ids.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { recount, storedDays } from '../support/analytics.ts'
+import { APPLICATION, sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const HOUR_MS = 3_600_000
 const MAX = Number.MAX_SAFE_INTEGER
-const APPLICATION = 'store-events-test'
 
 describe('storing events', () => {
-  let database: TestDatabase
+  const database = sharedDatabase()
+  const pool = () => createPostgres({ url: database.apiUrl, poolSize: 6, applicationName: APPLICATION })
   /** Two processes of the API. */
   let pools: [Database, Database]
   let owner: Knex
-  const pool = () => createPostgres({ url: database.apiUrl, poolSize: 6, applicationName: APPLICATION })
-
-  before(async () => {
-    database = await createTestDatabase()
-    pools = [pool(), pool()]
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
+  before(() => {
+    pools = [database.api, pool()]
+    ;({ owner } = database)
   })
-  after(async () => {
-    await Promise.all([...pools, owner].map((db) => db.destroy()))
-    await database.drop()
-  })
+  after(() => pools[1].destroy())
 
-  async function company(timezone = 'Europe/Berlin'): Promise<string> {
-    const vendorId = newVendorId()
-    await insertCompany(owner, { vendorId, name: 'Acme', timezone, currency: 'EUR' })
-    return vendorId
-  }
+  const company = (timezone = 'Europe/Berlin') => database.createCompany({ timezone })
 
   const click = (eventId: string, date = '2026-11-20', quantity = 1): AnalyticsEvent => ({
     eventId,

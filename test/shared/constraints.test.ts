@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import knex, { type Knex } from 'knex'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { sharedDatabase } from '../support/database.ts'
 
 const NO_SUCH_TYPE = '22P02'
 const NOT_NULL = '23502'
@@ -366,12 +365,9 @@ const REFUSED: [what: string, sql: string, state: string][] = [
 ]
 
 describe('the database, whoever asks', () => {
-  let database: TestDatabase
-  let owner: Knex
+  const database = sharedDatabase()
   before(async () => {
-    database = await createTestDatabase()
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
-    await owner.raw(`
+    await database.owner.raw(`
       insert into companies values ('ven_a', 'A', 'UTC', 'EUR'), ('ven_b', 'B', 'UTC', 'EUR');
       insert into companies values ('ven_e', 'Erased', 'UTC', 'EUR', now(), now());
       insert into users values ('usr_a', 'a@a.example', 'A', '$argon2id$'), ('usr_b', 'b@a.example', 'B', '$argon2id$'),
@@ -393,12 +389,8 @@ describe('the database, whoever asks', () => {
       insert into analytics_event_ids values ('ven_a', 'seen');
     `)
   })
-  after(async () => {
-    await owner.destroy()
-    await database.drop()
-  })
 
   for (const [what, sql, state] of REFUSED) {
-    it(`refuses ${what}`, () => assert.rejects(owner.raw(sql), { code: state }))
+    it(`refuses ${what}`, () => assert.rejects(database.owner.raw(sql), { code: state }))
   }
 })

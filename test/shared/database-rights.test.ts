@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import knex, { type Knex } from 'knex'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { sharedDatabase } from '../support/database.ts'
 
 /** Everything that each role may do, `*` being every column. What is not here, it may not. */
 const RIGHTS: Record<string, string[]> = {
@@ -169,19 +168,10 @@ const byName = (right: string): string => {
 }
 
 describe('the database rights of a role', () => {
-  let database: TestDatabase
-  let owner: Knex
-  before(async () => {
-    database = await createTestDatabase()
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
-  })
-  after(async () => {
-    await owner.destroy()
-    await database.drop()
-  })
+  const database = sharedDatabase()
 
   const lines = async (sql: string, values: Record<string, unknown>): Promise<string[]> =>
-    (await owner.raw(sql, values as never)).rows.map(({ line }: { line: string }) => line)
+    (await database.owner.raw(sql, values as never)).rows.map(({ line }: { line: string }) => line)
 
   const onColumns = (role: string) =>
     lines(
@@ -195,7 +185,7 @@ describe('the database rights of a role', () => {
       { role, rights: OF_COLUMNS },
     )
   const onTables = async (role: string) => {
-    const { rows } = await owner.raw(`select current_setting('server_version_num')::int as version`)
+    const { rows } = await database.owner.raw(`select current_setting('server_version_num')::int as version`)
     return lines(
       `select format('%s %s', right_, relname) as line from pg_class c, unnest(:rights::text[]) as right_
        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
@@ -226,7 +216,7 @@ describe('the database rights of a role', () => {
     })
 
     it(`grants ${role} no more than a plain login`, async () => {
-      const { rows } = await owner.raw(
+      const { rows } = await database.owner.raw(
         `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
            has_schema_privilege(oid, 'public', 'create') as creates_tables,
            has_database_privilege(oid, current_database(), 'create,temporary') as creates_schemas,

@@ -1,46 +1,32 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import knex, { type Knex } from 'knex'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { missingSince } from '#shared/usage/missing-uses.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { sharedDatabase } from '../support/database.ts'
 
 const MINUTE_S = 60
 
 describe('since when uses of clients may be missing', () => {
-  let database: TestDatabase
-  let owner: Knex
-  let db: Database
-  before(async () => {
-    database = await createTestDatabase()
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
-    db = createPostgres({ url: database.apiUrl, poolSize: 1, applicationName: 'test' })
-  })
+  const database = sharedDatabase()
   beforeEach(async () => {
-    await owner.raw('delete from usage_writers')
-    await owner.raw('delete from restore_fences')
-  })
-  after(async () => {
-    await db.destroy()
-    await owner.destroy()
-    await database.drop()
+    await database.owner.raw('delete from usage_writers')
+    await database.owner.raw('delete from restore_fences')
   })
 
   const writer = (flushedAgo_s: number, lostAgo_s?: number) =>
-    owner.raw(
+    database.owner.raw(
       `insert into usage_writers (writer, batch, flushed_at, lost_at)
        values (?, 1, clock_timestamp() - make_interval(secs => ?), clock_timestamp() - make_interval(secs => ?))`,
       [randomUUID(), flushedAgo_s, lostAgo_s ?? null] as never,
     )
   const fence = (raisedAgo_s: number, loweredAgo_s?: number) =>
-    owner.raw(
+    database.owner.raw(
       `insert into restore_fences (raised_at, reason, lowered_at)
        values (clock_timestamp() - make_interval(secs => ?), 'a test', clock_timestamp() - make_interval(secs => ?))`,
       [raisedAgo_s, loweredAgo_s ?? null] as never,
     )
   async function assertMissing(ago_s: number) {
-    const at = await missingSince(db)
-    const { rows } = await owner.raw('select clock_timestamp() as now')
+    const at = await missingSince(database.api)
+    const { rows } = await database.owner.raw('select clock_timestamp() as now')
     const found_s = (rows[0].now.getTime() - (at?.getTime() ?? 0)) / 1_000
     assert.ok(Math.abs(found_s - ago_s) < 5, `${found_s} s ago`)
   }
@@ -48,7 +34,7 @@ describe('since when uses of clients may be missing', () => {
   it('is never, if every process stores what it counts', async () => {
     await writer(1)
     await writer(50)
-    assert.equal(await missingSince(db), undefined)
+    assert.equal(await missingSince(database.api), undefined)
   })
 
   it('is when a process last dropped uses', async () => {

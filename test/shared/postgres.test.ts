@@ -7,7 +7,8 @@ import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { queryPrepared } from '#shared/stores/prepared-query.ts'
 import { migrate } from '../../infra/database/migrate.ts'
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { sharedDatabase } from '../support/database.ts'
+import { createEmptyDatabase } from '../support/servers.ts'
 
 /** A server that accepts connections and then does `then`. */
 async function listener(then: (socket: Socket) => void): Promise<{ url: string; server: Server }> {
@@ -21,11 +22,7 @@ async function listener(then: (socket: Socket) => void): Promise<{ url: string; 
 }
 
 describe('a query of which it cannot be told whether it would have worked', () => {
-  let database: TestDatabase
-  before(async () => {
-    database = await createTestDatabase()
-  })
-  after(() => database.drop())
+  const database = sharedDatabase()
 
   async function failure(
     url: string,
@@ -205,11 +202,7 @@ const errorResponse = (message: string): Buffer => {
 }
 
 describe('a connection to Postgres', () => {
-  let database: TestDatabase
-  before(async () => {
-    database = await createTestDatabase()
-  })
-  after(() => database.drop())
+  const database = sharedDatabase()
 
   async function connected<T>(work: (db: Database) => Promise<T>): Promise<T> {
     const options = { poolSize: 1, applicationName: 'test', statementTimeout_ms: 500 }
@@ -286,13 +279,12 @@ describe('the failure of a query', () => {
 })
 
 describe('a database URL that leads to a pooler', () => {
-  let database: TestDatabase
+  const database = sharedDatabase()
   let pooler: Server
   /** Whether the pooler refuses what it does not know, as PgBouncer does by default. */
   let strict: boolean
   let url: string
   before(async () => {
-    database = await createTestDatabase()
     const { port } = new URL(database.apiUrl)
     // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
     const listening = await listener((near) => {
@@ -316,7 +308,6 @@ describe('a database URL that leads to a pooler', () => {
   })
   after(async () => {
     pooler.close()
-    await database.drop()
   })
 
   async function using<T>(

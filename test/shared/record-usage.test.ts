@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import knex, { type Knex } from 'knex'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Knex } from 'knex'
+import type { Database } from '#shared/stores/postgres.ts'
 import { createClient, type TestClient } from '../support/auth.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { sharedDatabase } from '../support/database.ts'
 
 const AT_MS = Date.parse('2026-11-20T10:30:30Z')
 const TABLES = [
@@ -16,24 +16,15 @@ const TABLES = [
 
 /** What whoever has the authorization server's role can do with usage: nothing but add to it. */
 describe('record_usage', () => {
-  let database: TestDatabase
+  const database = sharedDatabase()
   let owner: Knex
   let db: Database
   let client: TestClient
   let other: TestClient
-  before(async () => {
-    database = await createTestDatabase()
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 2 } })
-    db = createPostgres({ url: database.authUrl, poolSize: 1, applicationName: 'test' })
-  })
   beforeEach(async () => {
+    ;({ owner, auth: db } = database)
     client = await createClient(owner, {})
     other = await createClient(owner, {})
-  })
-  after(async () => {
-    await db.destroy()
-    await owner.destroy()
-    await database.drop()
   })
 
   const record = (uses: unknown, { writer = randomUUID() as string, batch = 1 } = {}) =>

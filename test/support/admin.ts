@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
@@ -21,8 +22,14 @@ export type TestAdmin = Awaited<ReturnType<typeof startAdmin>>
 
 export const PASSWORD = 'a long enough password'
 
-/** The operator's command, with a database of its own; no service runs, nor a Redis unless asked for. */
-export async function startAdmin({ withRedis = false } = {}) {
+export interface TestAdminOptions {
+  withRedis?: boolean
+  /** Whether there is a company, ven_acme, and its owner. */
+  withAcme?: boolean
+}
+
+/** The operator's command, with a database of its own; no service runs. */
+export async function startAdmin({ withRedis = false, withAcme = false }: TestAdminOptions = {}) {
   const database = await createTestDatabase()
   const redis = withRedis ? await createTestRedis() : undefined
   const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
@@ -31,6 +38,7 @@ export async function startAdmin({ withRedis = false } = {}) {
     KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     ...(redis && { REDIS_URL: redis.url('admin') }),
   }
+  if (withAcme) await createAcme({ db })
   return {
     database,
     /** The owner's connection, to arrange and to look. */
@@ -44,6 +52,46 @@ export async function startAdmin({ withRedis = false } = {}) {
       await database.drop()
     },
   }
+}
+
+/** The command with a database that all tests of a block use. */
+export function sharedAdmin(options?: TestAdminOptions): TestAdmin {
+  const operator = {} as TestAdmin
+  before(async () => {
+    Object.assign(operator, await startAdmin(options))
+  })
+  after(() => operator.stop())
+  return operator
+}
+
+/** The command with a new database for each test of a block. */
+export function freshAdmin(options?: TestAdminOptions): TestAdmin {
+  const operator = {} as TestAdmin
+  beforeEach(async () => {
+    Object.assign(operator, await startAdmin(options))
+  })
+  afterEach(() => operator.stop())
+  return operator
+}
+
+/** Returns the result of a command, which succeeds. */
+export async function succeeded<Result extends AdminResult>(running: Promise<Result>): Promise<Result> {
+  const result = await running
+  assert.equal(result.code, 0, result.stderr)
+  return result
+}
+
+/** Returns the result of a command that ends with this code, and says why on standard error. */
+export async function refused<Result extends AdminResult>(
+  running: Promise<Result>,
+  sentence: RegExp | string,
+  code = 1,
+): Promise<Result> {
+  const result = await running
+  if (typeof sentence === 'string') assert.equal(result.stderr, sentence)
+  else assert.match(result.stderr, sentence)
+  assert.equal(result.code, code)
+  return result
 }
 
 /** Runs the command in this process, with this environment and no other. What is piped in ends its input. */
@@ -103,7 +151,7 @@ export function spawnAdmin(
 }
 
 /** A company with an owner, made as the command makes it. */
-export async function createAcme({ db }: TestAdmin, vendorId = 'ven_acme'): Promise<void> {
+export async function createAcme({ db }: Pick<TestAdmin, 'db'>, vendorId = 'ven_acme'): Promise<void> {
   await createCompany(db, {
     vendorId,
     name: 'Acme Outfitters',
