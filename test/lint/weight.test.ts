@@ -13,7 +13,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_150,
   shared: 6_970,
   infra: 7_610,
-  test: 56_630,
+  test: 55_890,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
