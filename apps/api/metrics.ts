@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { countFailingIssuers } from '#shared/oauth/workload-issuers.ts'
+import { countLateIssuers } from '#shared/oauth/workload-issuers.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
@@ -31,7 +31,7 @@ export function measureIssuers({ gauge }: Metrics, db: Database, clock: Clock): 
   const help =
     'Issuers of workloads whose keys could not be fetched for an hour: after a day they are not believed'
   gauge('integration_workload_issuers_failing', { help, over: 'max' }, async (set) => {
-    const count = countFailingIssuers(db, new Date(clock.now())).catch(() => undefined)
+    const count = countLateIssuers(db, clock.now()).catch(() => undefined)
     const failing = await within(STORE_WAIT_MS, count)
     if (failing !== undefined) set(failing)
   })

@@ -14,27 +14,18 @@ export interface WorkloadIssuer {
   failure: string | null
 }
 
-const ISSUER = `
-  select i.issuer, i.keys_from as "keysFrom", i.keys, i.keys_as_of as "keysAsOf", i.failure
-  from workload_issuers i
-  where i.vendor_id = ? and exists (select from oauth_clients c
-    where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active')`
+/** An issuer that no Active client of the company trusts is left alone. */
+const TRUSTED = `exists (select from oauth_clients c
+  where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active')`
 
-/** Lists the issuers that an Active client of the company trusts. */
+/** Returns the issuers that an Active client of the company trusts, by name. */
 export async function listIssuers(db: Queryable, vendorId: string): Promise<WorkloadIssuer[]> {
-  const { rows } = await db.raw(`${ISSUER} order by i.issuer`, [vendorId])
+  const { rows } = await db.raw(
+    `select issuer, keys_from as "keysFrom", keys, keys_as_of as "keysAsOf", failure
+     from workload_issuers i where vendor_id = ? and ${TRUSTED} order by issuer`,
+    [vendorId],
+  )
   return rows
-}
-
-type IssuerId = { vendorId: string; issuer: string }
-
-/** Returns an issuer that an Active client of the company trusts, if it is one. */
-export async function findIssuer(
-  db: Queryable,
-  { vendorId, issuer }: IssuerId,
-): Promise<WorkloadIssuer | undefined> {
-  const { rows } = await db.raw(`${ISSUER} and i.issuer = ?`, [vendorId, issuer])
-  return rows[0]
 }
 
 export type IssuerKeys = Pick<WorkloadIssuer, 'keysFrom' | 'keys' | 'keysAsOf'>
@@ -42,7 +33,7 @@ export type IssuerKeys = Pick<WorkloadIssuer, 'keysFrom' | 'keys' | 'keysAsOf'>
 /** Saves the keys of an issuer, in place of any that the company has for it. */
 export async function saveIssuerKeys(
   db: Queryable,
-  { vendorId, issuer }: IssuerId,
+  { vendorId, issuer }: { vendorId: string; issuer: string },
   { keysFrom, keys, keysAsOf }: IssuerKeys,
 ): Promise<void> {
   await db.raw(
@@ -54,12 +45,9 @@ export async function saveIssuerKeys(
   )
 }
 
-/** Of an issuer, the rows of all companies: they fetch the same keys. */
-const FETCHED = `issuer = ? and keys_from = 'issuer'`
-
 /**
  * Claims issuers whose keys are to be fetched, and returns their names: after about ten minutes if a client got a token
- * by the issuer in the last day, else an hour. An issuer that no Active client trusts is left alone.
+ * by the issuer in the last day, else within an hour.
  */
 export async function claimDueIssuers(
   db: Queryable,
@@ -73,7 +61,7 @@ export async function claimDueIssuers(
        where i.keys_from = 'issuer'
        group by i.issuer
        having min(i.attempted_at) < :now::timestamptz - (0.9 + 0.2 * random())
-         * case when count(u.client_id) > 0 then interval '10 minutes' else interval '1 hour' end
+         * case when count(u.client_id) > 0 then interval '10 minutes' else interval '50 minutes' end
        order by min(i.attempted_at) limit :limit),
      claimed as (
        update workload_issuers i set attempted_at = :now from due
@@ -85,39 +73,35 @@ export async function claimDueIssuers(
   return rows.map(({ issuer }: { issuer: string }) => issuer)
 }
 
-export async function saveFetchedKeys(
+/** Saves an issuer's keys, or why they could not be fetched, for all companies that trust it. */
+export async function saveFetched(
   db: Queryable,
   issuer: string,
-  keys: readonly JWK[],
-  keysAsOf: Date,
+  fetched: readonly JWK[] | string,
+  at: Date,
 ): Promise<void> {
-  await db.raw(`update workload_issuers set keys = ?, keys_as_of = ?, failure = null where ${FETCHED}`, [
-    JSON.stringify(keys),
-    keysAsOf,
+  const [values, bindings] =
+    typeof fetched === 'string'
+      ? ['failure = ?', [fetched]]
+      : ['keys = ?, keys_as_of = ?, failure = null', [JSON.stringify(fetched), at]]
+  await db.raw(`update workload_issuers set ${values} where issuer = ? and keys_from = 'issuer'`, [
+    ...bindings,
     issuer,
   ])
 }
 
-export async function saveFailure(db: Queryable, issuer: string, failure: string): Promise<void> {
-  await db.raw(`update workload_issuers set failure = ? where ${FETCHED}`, [failure, issuer])
-}
+/** Keys that were not fetched for so long are late: someone should look. */
+const LATE_AFTER_MS = 3_600_000
 
-/** Keys are fetched each hour at least. If a fetch failed, an hour is enough to report it; else a second one is due. */
-const LATE_AFTER_H = { failed: 1, unknown: 2 }
+export const isLate = ({ keysFrom, keysAsOf }: WorkloadIssuer, now_ms: number): boolean =>
+  keysFrom === 'issuer' && now_ms - keysAsOf.getTime() >= LATE_AFTER_MS
 
-/** Whether the keys of an issuer could not be fetched for so long that someone should look. */
-export const isFailing = ({ keysFrom, keysAsOf, failure }: WorkloadIssuer, now_ms: number): boolean =>
-  keysFrom === 'issuer' &&
-  now_ms - keysAsOf.getTime() >= LATE_AFTER_H[failure === null ? 'unknown' : 'failed'] * 3_600_000
-
-/** Counts the failing issuers that Active clients trust. */
-export async function countFailingIssuers(db: Queryable, now: Date): Promise<number> {
+/** Counts the issuers that Active clients trust and whose keys are late. */
+export async function countLateIssuers(db: Queryable, now_ms: number): Promise<number> {
   const { rows } = await db.raw(
-    `select count(distinct i.issuer) as issuers from workload_issuers i
-       join oauth_clients c on c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active'
-     where i.keys_from = 'issuer' and i.keys_as_of <= ?::timestamptz - interval '1 hour' *
-       case when i.failure is null then ${LATE_AFTER_H.unknown} else ${LATE_AFTER_H.failed} end`,
-    [now],
+    `select count(distinct issuer) as issuers from workload_issuers i
+     where keys_from = 'issuer' and keys_as_of <= ? and ${TRUSTED}`,
+    [new Date(now_ms - LATE_AFTER_MS)],
   )
   return Number(rows[0].issuers)
 }

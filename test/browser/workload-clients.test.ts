@@ -211,7 +211,7 @@ describe('workspace: clients that trust a platform', () => {
     const db = createPostgres({ url: stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
     await db.raw(
       `update workload_issuers set keys_from = 'issuer', keys_as_of = now() - interval '3 hours',
-         attempted_at = now(), failure = 'name_not_found' where issuer = 'https://down.example'`,
+         attempted_at = now(), failure = 'name not found' where issuer = 'https://down.example'`,
     )
     await db.destroy()
     tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })

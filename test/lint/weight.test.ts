@@ -9,9 +9,9 @@ const CODE = /\.(?:ts|tsx|css|js|sql)$/
 /** The most lines of a room. Whoever takes the product over has to read them. */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 1_900,
-  'apps/api': 12_510,
+  'apps/api': 12_480,
   'apps/workspace': 11_150,
-  shared: 6_970,
+  shared: 6_960,
   infra: 7_610,
   test: 55_890,
 }

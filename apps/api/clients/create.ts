@@ -22,7 +22,7 @@ import {
   saveCreation,
   tryLockCreationKey,
 } from './creation-keys.ts'
-import { type IssuerKeysSent, saveIssuer } from './issuer-of-client.ts'
+import { type NewIssuerKeys, saveIssuer } from './issuer-of-client.ts'
 import { DAY_MS } from './usage-windows.ts'
 
 export const ACTIVE_CLIENTS_MAX = 100
@@ -40,7 +40,7 @@ export interface Creation {
   /** undefined: the client gets a secret. */
   authenticatesBy: NewKey | NewWorkload | undefined
   /** The keys of the workload's issuer. */
-  issuerKeys?: IssuerKeysSent | undefined
+  issuerKeys: NewIssuerKeys
   /** undefined: never. */
   expiresAt: Date | undefined
   /** The value of the Idempotency-Key header. */
@@ -86,8 +86,10 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
     const detail = 'must be an Active client of this company that no Active client replaces yet'
     throw invalidMember('/replaces', detail)
   }
-  if (authenticatesBy && 'workload' in authenticatesBy)
-    await saveIssuer(transaction, { vendorId, issuer: authenticatesBy.workload.issuer, ...issuerKeys, at })
+  if (authenticatesBy && 'workload' in authenticatesBy) {
+    const { issuer } = authenticatesBy.workload
+    await saveIssuer(transaction, { vendorId, issuer, sent: issuerKeys, at })
+  }
   const clientId = newClientId()
   const clientSecret = newClientSecret()
   await storeClient(transaction, {
@@ -165,7 +167,7 @@ function requestHash({ name, scopes, replaces, authenticatesBy, issuerKeys, expi
   const workload = by.workload && [
     by.workload.issuer,
     Object.entries(by.workload.claims).sort(),
-    issuerKeys?.pasted,
+    issuerKeys?.keysFrom === 'pasted' ? issuerKeys.keys : undefined,
   ]
   const requested = [
     name,

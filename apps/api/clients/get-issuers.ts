@@ -1,8 +1,7 @@
 import type { z } from 'zod'
-import { isFailing, listIssuers, type WorkloadIssuer } from '#shared/oauth/workload-issuers.ts'
+import { isLate, listIssuers, type WorkloadIssuer } from '#shared/oauth/workload-issuers.ts'
 import { type Route, route } from '../http/route.ts'
 import type { ClientDependencies } from './dependencies.ts'
-import { failureSentence } from './issuer-keys.ts'
 import { type WorkloadIssuer as IssuerAnswer, WorkloadIssuers } from './schemas.ts'
 
 export const getIssuers = ({ db, clock, manager: by }: ClientDependencies): Route =>
@@ -23,12 +22,13 @@ export const getIssuers = ({ db, clock, manager: by }: ClientDependencies): Rout
 
 export function issuerAnswer(record: WorkloadIssuer, now_ms: number): z.infer<typeof IssuerAnswer> {
   const { issuer, keysFrom, keys, keysAsOf, failure } = record
-  const why = failure === null ? 'the service did not try' : failureSentence(failure)
   return {
     issuer,
     keysFrom,
     keysAsOf: keysAsOf.toISOString(),
     keyIds: keys.flatMap(({ kid }) => kid ?? []),
-    failing: isFailing(record, now_ms) ? `The keys could not be fetched: ${why}.` : null,
+    failing: isLate(record, now_ms)
+      ? `The keys could not be fetched: ${failure ?? 'the service did not try'}.`
+      : null,
   }
 }

@@ -7,7 +7,7 @@ import type { Failure } from '../outbound/failures.ts'
 import type { Resolve } from '../outbound/resolver.ts'
 import { findAddresses } from '../outbound/route.ts'
 import { judgeCallbackUrl } from '../outbound/url-verdict.ts'
-import { KEY_SET_FAULTS, type KeySetFault, keysOfSet } from './key-set.ts'
+import { keysOfSet } from './key-set.ts'
 
 /** For both documents, from the first DNS query on. */
 const TOTAL_TIMEOUT_MS = 5_000
@@ -15,34 +15,18 @@ const DOCUMENT_LIMIT_BYTES = 64 * 1_024
 /** Fetches for people who create clients. A slow issuer delays only its own company. */
 const FETCHES = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
 
-const FAULTS = {
-  ...KEY_SET_FAULTS,
-  url_refused: 'it must be a public https URL, and so must its jwks_uri',
-  not_ok: 'it must answer with status 200, without a redirect',
-  not_whole: `its documents must arrive whole, with at most ${DOCUMENT_LIMIT_BYTES / 1_024} KiB each`,
-  not_json: 'its documents must be JSON, and not compressed',
-  other_issuer: 'the issuer in its discovery document must be the same, character by character',
-  no_jwks_uri: 'its discovery document must have a jwks_uri',
-  total_timeout: `it must publish its keys within ${TOTAL_TIMEOUT_MS / 1_000} seconds`,
-} as const
-
-export type IssuerFailure = keyof typeof FAULTS | KeySetFault | Failure
-
-/** Returns why keys cannot be fetched, in words for a person of the company. */
-export const failureSentence = (failure: string): string =>
-  (FAULTS as Record<string, string>)[failure] ?? failure.replaceAll('_', ' ')
-
 export interface Outside {
   resolve: Resolve
   judgeAddress: AddressRule
   certificateAuthority?: string | undefined
 }
 
-export type FetchKeys = (issuer: string) => Promise<JWK[] | IssuerFailure>
+export type FetchKeys = (issuer: string) => Promise<JWK[] | string>
 
 /**
  * Returns a function that fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517), or says why it
- * cannot. Only public addresses are ever connected to, also for the URL that the issuer names.
+ * cannot, in words for a person of the company. Only public addresses are ever connected to, also for the URL that the
+ * issuer names.
  */
 export function createFetchKeys(outside: Outside): FetchKeys {
   return async (issuer) => {
@@ -52,8 +36,9 @@ export function createFetchKeys(outside: Outside): FetchKeys {
     try {
       const discovery = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
       if (typeof discovery === 'string') return discovery
-      if (discovery.issuer !== issuer) return 'other_issuer'
-      if (typeof discovery.jwks_uri !== 'string') return 'no_jwks_uri'
+      if (discovery.issuer !== issuer)
+        return 'the issuer in its discovery document must be the same, character by character'
+      if (typeof discovery.jwks_uri !== 'string') return 'its discovery document must have a jwks_uri'
       const set = await read(discovery.jwks_uri)
       return typeof set === 'string' ? set : keysOfSet(set)
     } finally {
@@ -73,11 +58,11 @@ async function readDocument(
   typed: unknown,
   { resolve, judgeAddress, certificateAuthority }: Outside,
   signal: AbortSignal,
-): Promise<Record<string, unknown> | IssuerFailure> {
+): Promise<Record<string, unknown> | string> {
   const verdict = judgeCallbackUrl(typed, judgeAddress)
-  if (!verdict.ok) return 'url_refused'
+  if (!verdict.ok) return 'it must be a public https URL, and so must its jwks_uri'
   const route = await findAddresses(verdict.url, { resolve, judgeAddress, signal })
-  if (route.failure) return route.failure
+  if (route.failure) return inWords(route.failure)
   const { answer, failure } = await exchange({
     href: verdict.url.href,
     addresses: route.addresses,
@@ -86,13 +71,20 @@ async function readDocument(
     bodyLimit_bytes: DOCUMENT_LIMIT_BYTES,
     signal,
   })
-  if (!answer) return failure ?? 'no_answer'
-  if (answer.status !== 200) return 'not_ok'
-  if (answer.bodyEnd !== 'whole') return 'not_whole'
+  if (!answer) return inWords(failure ?? 'no_answer')
+  if (answer.status !== 200) return 'it must answer with status 200, without a redirect'
+  if (answer.bodyEnd !== 'whole')
+    return `its documents must arrive whole, with at most ${DOCUMENT_LIMIT_BYTES / 1_024} KiB each`
   try {
     const document: unknown = JSON.parse(answer.body.toString())
-    return typeof document === 'object' && document ? (document as Record<string, unknown>) : 'not_json'
+    if (typeof document === 'object' && document) return document as Record<string, unknown>
   } catch {
-    return 'not_json'
+    // As for any other text.
   }
+  return 'its documents must be JSON, and not compressed'
 }
+
+const inWords = (failure: Failure): string =>
+  failure === 'total_timeout'
+    ? `it must publish its keys within ${TOTAL_TIMEOUT_MS / 1_000} seconds`
+    : failure.replaceAll('_', ' ')

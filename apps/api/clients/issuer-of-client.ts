@@ -1,28 +1,26 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JWK } from 'jose'
-import { findIssuer, listIssuers, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
+import { listIssuers, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { invalidMember } from '../http/input.ts'
 import type { ClientDependencies } from './dependencies.ts'
-import { failureSentence, type IssuerFailure } from './issuer-keys.ts'
 
 const ISSUERS_MAX = 20
 
-/** The keys of a new client's issuer: those in the request, or those that the issuer published, or why there are none. */
-export interface IssuerKeysSent {
-  pasted?: JWK[] | undefined
-  fetched?: JWK[] | IssuerFailure | undefined
-}
+/** The keys of a new client's issuer, or why they could not be fetched. undefined: the company pasted some before. */
+export type NewIssuerKeys = { keysFrom: 'issuer' | 'pasted'; keys: JWK[] | string } | undefined
 
 /** Fetches the keys of a new client's issuer, unless a person sent them, now or before. */
 export async function findIssuerKeys(
   { db, fetchKeys }: Pick<ClientDependencies, 'db' | 'fetchKeys'>,
   vendorId: string,
-  { issuer, keys: pasted }: { issuer: string; keys?: JWK[] | undefined },
-): Promise<IssuerKeysSent> {
-  if (pasted) return { pasted }
-  const known = await findIssuer(db, { vendorId, issuer })
-  return known?.keysFrom === 'pasted' ? {} : { fetched: await fetchKeys(vendorId, issuer) }
+  { issuer, keys }: { issuer: string; keys?: JWK[] | undefined },
+): Promise<NewIssuerKeys> {
+  if (keys) return { keysFrom: 'pasted', keys }
+  const known = (await listIssuers(db, vendorId)).find((one) => one.issuer === issuer)
+  return known?.keysFrom === 'pasted'
+    ? undefined
+    : { keysFrom: 'issuer', keys: await fetchKeys(vendorId, issuer) }
 }
 
 /**
@@ -32,29 +30,21 @@ export async function findIssuerKeys(
  */
 export async function saveIssuer(
   transaction: Queryable,
-  { vendorId, issuer, pasted, fetched, at }: IssuerKeysSent & { vendorId: string; issuer: string; at: Date },
+  { vendorId, issuer, sent, at }: { vendorId: string; issuer: string; sent: NewIssuerKeys; at: Date },
 ): Promise<void> {
-  const known = await findIssuer(transaction, { vendorId, issuer })
-  if (!known && (await listIssuers(transaction, vendorId)).length >= ISSUERS_MAX)
-    throw invalidMember(
-      '/workload/issuer',
-      `must be one of the ${ISSUERS_MAX} issuers that this company trusts already`,
-    )
-  const save = (keysFrom: 'issuer' | 'pasted', keys: JWK[]) =>
-    saveIssuerKeys(transaction, { vendorId, issuer }, { keysFrom, keys, keysAsOf: at })
-  if (pasted) {
-    if (!known) return save('pasted', pasted)
-    if (known.keysFrom === 'pasted' && isDeepStrictEqual(known.keys, pasted)) return
-    throw invalidMember(
-      '/workload/keys',
-      'must be left out: this company has other keys for this issuer already',
-    )
+  const trusted = await listIssuers(transaction, vendorId)
+  const known = trusted.find((one) => one.issuer === issuer)
+  if (!known && trusted.length >= ISSUERS_MAX) {
+    const rule = `must be one of the ${ISSUERS_MAX} issuers that this company trusts already`
+    throw invalidMember('/workload/issuer', rule)
   }
-  if (known?.keysFrom === 'pasted') return
-  if (!Array.isArray(fetched))
-    throw invalidMember(
-      '/workload/issuer',
-      `must publish its keys: ${failureSentence(fetched ?? 'no_answer')}`,
-    )
-  return save('issuer', fetched)
+  const { keysFrom, keys } = sent ?? { keysFrom: 'issuer', keys: 'try again' }
+  const wasPasted = known?.keysFrom === 'pasted'
+  if (wasPasted && (keysFrom === 'issuer' || isDeepStrictEqual(known.keys, keys))) return
+  if (known && keysFrom === 'pasted') {
+    const rule = 'must be left out: this company has other keys for this issuer already'
+    throw invalidMember('/workload/keys', rule)
+  }
+  if (typeof keys === 'string') throw invalidMember('/workload/issuer', `must publish its keys: ${keys}`)
+  await saveIssuerKeys(transaction, { vendorId, issuer }, { keysFrom, keys, keysAsOf: at })
 }

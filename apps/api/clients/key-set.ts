@@ -2,7 +2,7 @@ import type { JWK } from 'jose'
 import { z } from 'zod'
 import { EcPublicKey, EdPublicKey, isImported, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
 
-export const KEYS_MAX = 20
+const KEYS_MAX = 20
 const KEY_ID_MAX_CHARACTERS = 255
 
 const P384_COORDINATE = z.string().regex(/^[A-Za-z0-9_-]{64}$/)
@@ -17,23 +17,14 @@ const attributes = z.object({
   use: z.enum(['sig', 'jwt-svid']).optional(),
 })
 
-/** Why a key set is refused, in words for the person who sent it or named its issuer. */
-export const KEY_SET_FAULTS = {
-  not_a_key_set: 'must be a JSON Web Key Set: an object with a list of keys',
-  too_many_keys: `must have at most ${KEYS_MAX} keys`,
-  private_key: 'must not have a private or shared key: only public keys belong there',
-  no_usable_key: 'must have a key for signatures: RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519',
-} as const
-
-export type KeySetFault = keyof typeof KEY_SET_FAULTS
-
-/** Returns the keys that may sign workloads' tokens, with nothing but what verifying takes. Others are left out. */
-export function keysOfSet(set: unknown): JWK[] | KeySetFault {
+/** Returns the keys of a set that may sign workloads' tokens, reduced to what verifying takes, or what is wrong with it. */
+export function keysOfSet(set: unknown): JWK[] | string {
   const keys = (set as { keys?: unknown } | null)?.keys
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null))
-    return 'not_a_key_set'
-  if (keys.length > KEYS_MAX) return 'too_many_keys'
-  if (keys.some((key) => Object.keys(key).some((name) => SECRET_MEMBERS.has(name)))) return 'private_key'
+    return 'must be a JSON Web Key Set: an object with a list of keys'
+  if (keys.length > KEYS_MAX) return `must have at most ${KEYS_MAX} keys`
+  if (keys.some((key) => Object.keys(key).some((name) => SECRET_MEMBERS.has(name))))
+    return 'must not have a private or shared key: only public keys belong there'
   const usable = keys.flatMap((key): JWK[] => {
     const material = keyMaterial.safeParse(key)
     const named = attributes.safeParse(key)
@@ -41,7 +32,9 @@ export function keysOfSet(set: unknown): JWK[] | KeySetFault {
     const { kid, alg } = named.data
     return [{ ...material.data, ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }) }]
   })
-  return usable.length > 0 ? usable : 'no_usable_key'
+  return usable.length > 0
+    ? usable
+    : 'must have a key for signatures: RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519'
 }
 
 /** A key set that a person pastes. */
@@ -50,7 +43,7 @@ export const pastedKeys = z
   .transform((set, context) => {
     const keys = keysOfSet(set)
     if (typeof keys !== 'string') return keys
-    context.addIssue({ code: 'custom', message: KEY_SET_FAULTS[keys] })
+    context.addIssue({ code: 'custom', message: keys })
     return z.NEVER
   })
   .meta({

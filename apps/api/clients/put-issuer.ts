@@ -1,5 +1,5 @@
 import { record } from '#shared/accounts/activity.ts'
-import { findIssuer, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
+import { listIssuers, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import { invalidMember } from '../http/input.ts'
 import { type Route, route } from '../http/route.ts'
@@ -22,13 +22,12 @@ export const putIssuer = ({ db, clock, changer: by }: ClientDependencies): Route
     problems: ['not_found'],
     handle: ({ vendorId, session: { userId }, body: { issuer, keys } }) =>
       db.transaction(async (transaction) => {
-        const id = { vendorId, issuer }
-        const before = await findIssuer(transaction, id)
+        const before = (await listIssuers(transaction, vendorId)).find((one) => one.issuer === issuer)
         if (!before) throw new Problem('not_found', 'No Active client of this company trusts this issuer.')
         const rule = 'must be an issuer whose keys were pasted: those of this one are fetched from it'
         if (before.keysFrom !== 'pasted') throw invalidMember('/issuer', rule)
         const after = { ...before, keys, keysAsOf: new Date(clock.now()), failure: null }
-        await saveIssuerKeys(transaction, id, after)
+        await saveIssuerKeys(transaction, { vendorId, issuer }, after)
         const keyIds = (set: typeof before) => ({ keyIds: set.keys.flatMap(({ kid }) => kid ?? []) })
         const detail = { before: keyIds(before), after: keyIds(after) }
         await record(transaction, { vendorId, by: userId }, 'workload_issuer.keys_replaced', issuer, detail)

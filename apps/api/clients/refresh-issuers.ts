@@ -1,4 +1,4 @@
-import { claimDueIssuers, saveFailure, saveFetchedKeys } from '#shared/oauth/workload-issuers.ts'
+import { claimDueIssuers, saveFetched } from '#shared/oauth/workload-issuers.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -24,10 +24,10 @@ export async function refreshIssuers({
   ending: () => boolean
 }): Promise<void> {
   async function refresh(issuer: string): Promise<void> {
-    const keys = await fetchKeys(issuer)
-    if (typeof keys !== 'string') return saveFetchedKeys(db, issuer, keys, new Date(clock.now()))
-    await saveFailure(db, issuer, keys)
-    log.warn({ event: 'workload_issuer.failed', issuer, failure: keys }, 'keys of an issuer not fetched')
+    const fetched = await fetchKeys(issuer)
+    await saveFetched(db, issuer, fetched, new Date(clock.now()))
+    if (typeof fetched === 'string')
+      log.warn({ event: 'workload_issuer.failed', issuer, failure: fetched }, 'keys of an issuer not fetched')
   }
   let due: string[]
   do {

@@ -147,9 +147,7 @@ export const WorkloadIssuer = z
       .enum(['issuer', 'pasted'])
       .meta({ description: '`issuer`: fetched regularly. `pasted`: replaced only by a person.' }),
     keysAsOf: instant.meta({ description: 'When the keys were last fetched or pasted.' }),
-    keyIds: z
-      .array(z.string())
-      .meta({ description: 'The `kid` of each key; the thumbprint (RFC 7638) of one without.' }),
+    keyIds: z.array(z.string()).meta({ description: 'The `kid` of each key that has one.' }),
     failing: z.string().nullable().meta({
       description:
         'Why the keys could not be fetched for an hour or longer. After 24 hours they are not believed any more.',
