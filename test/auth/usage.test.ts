@@ -69,7 +69,8 @@ describe('the usage of clients', () => {
     assert.deepEqual(await stored('client_usage_by_minute', 'tokens'), ['2'])
     assert.deepEqual(await stored('client_usage_by_minute', 'refused'), ['1'])
     assert.deepEqual(await stored('client_usage_hourly', 'refused'), ['1'])
-    assert.deepEqual(await stored('client_scope_usage', 'scope'), ['analytics:read'])
+    const [scopes] = await stored('client_usage', 'scopes')
+    assert.deepEqual(Object.keys(scopes as object), ['analytics:read'])
     assert.deepEqual(await stored('client_address_usage', 'address'), ['127.0.0.1'])
   })
 

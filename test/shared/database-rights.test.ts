@@ -63,7 +63,6 @@ const RIGHTS: Record<string, string[]> = {
     'select client_address_usage *',
     'select client_creation_keys *',
     'select client_rotation *',
-    'select client_scope_usage *',
     'select client_usage *',
     'select client_usage_by_minute *',
     'select client_usage_hourly *',

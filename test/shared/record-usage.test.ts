@@ -6,13 +6,7 @@ import { createClient, type TestClient } from '../support/auth.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const AT_MS = Date.parse('2026-11-20T10:30:30Z')
-const TABLES = [
-  'client_usage',
-  'client_usage_hourly',
-  'client_usage_by_minute',
-  'client_scope_usage',
-  'client_address_usage',
-]
+const TABLES = ['client_usage', 'client_usage_hourly', 'client_usage_by_minute', 'client_address_usage']
 
 /** What whoever has the authorization server's role can do with usage: nothing but add to it. */
 describe('record_usage', () => {
@@ -93,8 +87,17 @@ describe('record_usage', () => {
     ])
     assert.deepEqual(await everything(), before)
     await record([token({ scope: 'boost:write analytics:read  x' })])
-    const scopes = await owner('client_scope_usage').where({ client_id: client.clientId }).pluck('scope')
-    assert.deepEqual(scopes, ['analytics:read'])
+    const [scopes] = await owner('client_usage').where({ client_id: client.clientId }).pluck('scopes')
+    assert.deepEqual(Object.keys(scopes), ['analytics:read'])
+  })
+
+  it('keeps the latest use of a scope, in whatever order batches come', async () => {
+    for (const at_ms of [AT_MS, AT_MS - 1_000, AT_MS + 1_000, AT_MS]) await record([token({ at_ms })])
+    const [scopes] = await owner('client_usage').where({ client_id: client.clientId }).pluck('scopes')
+    assert.deepEqual(
+      Object.values<string>(scopes).map((text) => Date.parse(text)),
+      [AT_MS + 1_000],
+    )
   })
 
   const refused: [what: string, uses: () => unknown][] = [

@@ -56,7 +56,12 @@ export async function fillLargestCompany(
 async function addUsage(db: Knex, vendorId: string, now: Date): Promise<void> {
   const ofEach = (sql: string, ...values: (Date | number)[]) =>
     db.raw(`${sql} where vendor_id = ?`, [...values, vendorId])
-  await ofEach('insert into client_usage select client_id, ?, ? from oauth_clients', now, now)
+  await ofEach(
+    `insert into client_usage select client_id, ?, ?, null,
+       (select jsonb_object_agg(scope, now()) from unnest(scopes) as scope) from oauth_clients`,
+    now,
+    now,
+  )
   await ofEach(
     `insert into client_usage_hourly
      select client_id, date_trunc('hour', ?::timestamptz) - n * interval '1 hour', 60, 1
@@ -68,10 +73,6 @@ async function addUsage(db: Knex, vendorId: string, now: Date): Promise<void> {
     `insert into client_usage_by_minute
      select client_id, date_trunc('minute', ?::timestamptz) - n * interval '1 minute', 1, 1
      from oauth_clients, generate_series(0, 60) as n`,
-    now,
-  )
-  await ofEach(
-    `insert into client_scope_usage select client_id, scope, ? from oauth_clients, unnest(scopes) as scope`,
     now,
   )
   await ofEach(

@@ -39,7 +39,8 @@ export async function readUsageOf({ db, clock }: UsageStores, clientId: string):
     since(MINUTES_SHOWN * MINUTE_MS),
   )
   const scopes = await db.raw(
-    'select scope, last_used_at as "lastUsedAt" from client_scope_usage where client_id = ?',
+    `select scope, last_at::timestamptz as "lastUsedAt"
+     from client_usage, jsonb_each_text(scopes) as used (scope, last_at) where client_id = ?`,
     [clientId],
   )
   const addresses = await db.raw(

@@ -190,7 +190,9 @@ create table client_usage (
   first_used_at   timestamptz not null,
   last_used_at    timestamptz not null check (last_used_at >= first_used_at),
   -- the longest time between two tokens, in seconds; null: it got one
-  longest_quiet_s integer check (longest_quiet_s >= 0)
+  longest_quiet_s integer check (longest_quiet_s >= 0),
+  -- when each scope was last in a token
+  scopes          jsonb not null default '{}' check (jsonb_typeof(scopes) = 'object')
 ) with (fillfactor = 70);
 create table client_usage_hourly (
   client_id text not null,
@@ -208,12 +210,6 @@ create table client_usage_by_minute (
   primary key (client_id, minute)
 ) with (fillfactor = 80);
 create index client_usage_by_minute_by_minute on client_usage_by_minute (minute);
-create table client_scope_usage (
-  client_id    text not null,
-  scope        text not null,
-  last_used_at timestamptz not null,
-  primary key (client_id, scope)
-) with (fillfactor = 70);
 -- Tokens by address and day (UTC)
 create table client_address_usage (
   client_id    text not null,
@@ -273,24 +269,27 @@ begin
     select client_id, date_trunc('hour', minute, 'UTC'), sum(tokens), sum(refused) from counts group by 1, 2 order by 1, 2
     on conflict (client_id, hour) do update
     set tokens = h.tokens + excluded.tokens, refused = h.refused + excluded.refused
-  ), by_scope as (
-    insert into public.client_scope_usage as s (client_id, scope, last_used_at)
-    select client_id, one, max(at) from uses, string_to_table(scope, ' ') as one
-    where one = any(own_scopes) group by 1, 2 order by 1, 2
-    on conflict (client_id, scope) do update set last_used_at = greatest(s.last_used_at, excluded.last_used_at)
   ), by_address as (
     insert into public.client_address_usage as a (client_id, day, address, tokens, last_seen_at)
     select client_id, (at at time zone 'UTC')::date, address, count(*), max(at) from uses
     where scope is not null group by 1, 2, 3 order by 1, 2, 3
     on conflict (client_id, day, address) do update
     set tokens = a.tokens + excluded.tokens, last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at)
+  ), by_scope as (
+    select client_id, jsonb_object_agg(one, at order by at) as scopes
+    from uses, string_to_table(scope, ' ') as one where one = any(own_scopes) group by 1
+  ), by_client as (
+    select client_id, min(first_at) as first_at, max(last_at) as last_at, case when sum(tokens) > 1 then 0 end as quiet_s
+    from counts where tokens > 0 group by 1
   )
-  insert into public.client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s)
-  select client_id, min(first_at), max(last_at), case when sum(tokens) > 1 then 0 end
-  from counts where tokens > 0 group by 1 order by 1
+  insert into public.client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s, scopes)
+  select client_id, first_at, last_at, quiet_s, coalesce(scopes, '{}')
+  from by_client left join by_scope using (client_id) order by 1
   on conflict (client_id) do update
   set first_used_at = least(l.first_used_at, excluded.first_used_at),
     last_used_at = greatest(l.last_used_at, excluded.last_used_at),
+    scopes = case when excluded.last_used_at < l.last_used_at then excluded.scopes || l.scopes
+      else l.scopes || excluded.scopes end,
     longest_quiet_s = greatest(l.longest_quiet_s, 0,
       extract(epoch from excluded.first_used_at - l.last_used_at)::integer);
 end $$;

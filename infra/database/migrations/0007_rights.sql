@@ -33,7 +33,7 @@ grant execute on function mark_found_secrets, are_workload_claims to integration
 grant select, insert, update, delete on client_creation_keys, client_rotation to integration_api;
 grant select, insert, update on callback_destinations to integration_api;
 grant execute on function record_usage to integration_api;
-grant select on client_usage, client_scope_usage to integration_api;
+grant select on client_usage to integration_api;
 grant select, delete on client_usage_hourly, client_usage_by_minute, client_address_usage, usage_writers
   to integration_api;
 
