@@ -28,7 +28,7 @@ import { PLATFORMS, platformOf, type Workload } from './platforms.ts'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
-import { LastUsed, MissingUses, Status, useExpired } from './Status.tsx'
+import { MissingUses, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
 import { CompareToken } from './WorkloadClaims.tsx'
@@ -174,7 +174,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </Fact>
         )}
         <Fact name="Last used">
-          <LastUsed client={client} />
+          {client.lastUsedAt ? <Ago at={client.lastUsedAt} inSentence /> : 'Never used'}
           <MissingUses client={client} />
         </Fact>
         <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
@@ -183,7 +183,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
             {inOrder(client.scopes).map((scope) => (
               <li
                 key={scope}
-                className="flex flex-wrap gap-x-3 [&_a]:touch [&_a]:inline-block [&_a]:min-h-6 [&_code]:text-ink-3"
+                className="flex flex-wrap gap-x-3 [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-phone:[&_a]:min-h-11 [&_code]:text-ink-3"
               >
                 <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
               </li>

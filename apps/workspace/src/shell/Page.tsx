@@ -18,7 +18,7 @@ export interface PageProps {
   children: ReactNode
 }
 
-const CRUMB = 'crumb touch inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
+const CRUMB = 'crumb inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
 
 /** A screen: names the document, and takes the focus to its heading when one comes to it from another. */
 export function Page({ title, heading, section, back, lede, actions, wide = false, children }: PageProps) {
@@ -37,7 +37,7 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
       <header className="mb-4 flex flex-wrap items-end justify-between gap-x-6 gap-y-4 max-desk:mb-[22px]">
         <div className="grid min-w-0 flex-[1_1_340px] gap-1.5">
           {back ? (
-            <Link className={`${CRUMB} -ms-1.5 pe-1.5 text-link`} href={back.to}>
+            <Link className={`${CRUMB} -ms-1.5 pe-1.5 text-link max-phone:min-h-11`} href={back.to}>
               <BackIcon />
               {back.label}
             </Link>
