@@ -27,7 +27,7 @@ const CALLS_WAITING_MAX = 200
 /** Shorter than the timeout of a proxy in front, and short enough for a slow body to arrive afterwards. */
 const CALL_WAIT_MS = 15_000
 /** How long judging a call holds up other requests at a time. */
-const JUDGING_TURN_MS = 5
+const JUDGING_TURN_MS = 1
 
 const events = <T extends z.ZodType>(element: T) =>
   z.strictObject(
