@@ -199,7 +199,7 @@ describe('the places to have a password checked', () => {
     let over = false
     // Each stranger soon comes back, so that their line stays full.
     const flood = Array.from({ length: 100 }, async (_, index) => {
-      for (; !over; await sleep(10)) {
+      for (; !over; await sleep(50)) {
         const body = { email: `${index}@flood.example`, password: 'x' }
         answers.push(
           await started.request('POST', '/v1/session', { body, headers: from(`198.51.100.${index}`) }),

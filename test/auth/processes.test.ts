@@ -35,34 +35,17 @@ async function tokenFrom(child: { port: number }, client: TestClient): Promise<R
 describe('processes of the authorization server', () => {
   const auth = sharedAuth()
   let client: TestClient
-  const children: ServiceChild[] = []
 
   beforeEach(async () => {
     client = await auth.createClient()
   })
-  after(async () => {
-    await Promise.all(children.map((child) => child.kill()))
-  })
 
   async function start(env: Record<string, string> = {}): Promise<Running> {
     const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', ...env })
-    children.push(child)
     const { port } = await child.logged('listening')
     await child.logged('ready')
     return { ...child, port: port as number }
   }
-
-  it('load the service only where requests are served', async () => {
-    const { process: first, stderr } = await start({ PROCESSES: '2', NODE_OPTIONS: WATCHED })
-    const pids = [...stderr().matchAll(/^(\d+) loads$/gm)].map(([, pid]) => Number(pid))
-    assert.equal(new Set(pids).size, 2, stderr())
-    assert.ok(!pids.includes(first.pid as number), stderr())
-  })
-
-  it('collect what loading left behind once they are ready', async () => {
-    const { process: only, stderr } = await start({ NODE_OPTIONS: WATCHED })
-    await eventually(() => stderr().includes(`${only.pid} collects: last-resort\n`), { otherwise: stderr })
-  })
 
   it('load the service to check the settings, so that a build fills the cache of compiled code', async () => {
     const { stderr, exit } = startServiceChild(MAIN, { ...auth.env, NODE_OPTIONS: WATCHED }, ['--check'])
@@ -75,8 +58,7 @@ describe('processes of the authorization server', () => {
     const REDIS_URL = 'redis+sentinel://auth:hunter3@192.0.2.1:26379,127.0.0.1/main'
     const REVOCATION_REDIS_URL = 'rediss://auth:hunter4@192.0.2.2'
     const env = { ...auth.env, PORT: '0', DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL }
-    const child = startServiceChild(MAIN, env)
-    children.push(child)
+    await using child = startServiceChild(MAIN, env)
     await child.logged('REDIS_URL: leads to another machine without TLS')
     const warned = child.lines.filter(({ event }) => event === 'store.unencrypted')
     assert.deepEqual(
@@ -101,7 +83,7 @@ describe('processes of the authorization server', () => {
       }
       pair.push(await start(), await start())
     })
-    after(() => close())
+    after(() => Promise.all([close(), ...pair.map((child) => child.kill())]))
 
     it('refuse a client at both processes once its revocation is answered, whatever they remembered', async () => {
       for (const child of pair) assert.equal((await tokenFrom(child, client)).status, 200)
@@ -162,35 +144,55 @@ describe('processes of the authorization server', () => {
     const writers = () => auth.db('usage_writers').whereNotIn('writer', known).pluck('writer')
     const stored = async () =>
       (await auth.db('client_usage_hourly').where({ client_id: client.clientId }))[0]?.tokens
-    const ended = await start()
+    await using ended = await start()
     assert.equal((await writers()).length, 1)
     assert.equal((await tokenFrom(ended, client)).status, 200)
     ended.process.kill('SIGTERM')
     await ended.exit
     assert.deepEqual([await stored(), await writers()], ['1', []])
-    const killed = await start()
+    await using killed = await start()
     assert.equal((await tokenFrom(killed, client)).status, 200)
     killed.process.kill('SIGKILL')
     await killed.exit
     assert.equal((await writers()).length, 1)
   })
 
-  it('share a port when PROCESSES says so, replace one that dies, and end together with their parent', async () => {
-    const child = await start({ PROCESSES: '2' })
+  describe('two that share a port', () => {
+    let child: Running
+    before(async () => {
+      child = await start({ PROCESSES: '2', NODE_OPTIONS: WATCHED })
+    })
+    after(() => child.kill())
+
     const ready = () => child.lines.filter(({ msg }) => msg === 'ready').length
-    await eventually(() => ready() === 2)
-    const issued = async () => (await tokenFrom(child, client)).status === 200
-    await Promise.all(Array.from({ length: 10 }, () => eventually(issued)))
-    assert.equal(child.lines.filter(({ msg }) => msg === 'listening').length, 1)
 
-    process.kill(await workerOf(child.process.pid as number), 'SIGKILL')
-    await child.logged('a process ended and is replaced')
-    await eventually(() => ready() === 3)
-    assert.equal((await tokenFrom(child, client)).status, 200)
+    it('load the service only where requests are served, and collect what loading left behind', async () => {
+      await eventually(() => ready() === 2)
+      const pids = (what: string) =>
+        new Set(
+          [...child.stderr().matchAll(/^(\d+) (.+)$/gm)].flatMap((line) =>
+            line[2] === what ? [line[1]] : [],
+          ),
+        )
+      assert.equal(pids('loads').size, 2, child.stderr())
+      assert.ok(!pids('loads').has(String(child.process.pid)), child.stderr())
+      await eventually(() => pids('collects: last-resort').size === 2, { otherwise: child.stderr })
+    })
 
-    child.process.disconnect()
-    assert.deepEqual(await child.exit, { code: 0, signal: null })
-    await assert.rejects(tokenFrom(child, client))
+    it('replace one that dies, and end together with their parent', async () => {
+      const issued = async () => (await tokenFrom(child, client)).status === 200
+      await Promise.all(Array.from({ length: 10 }, () => eventually(issued)))
+      assert.equal(child.lines.filter(({ msg }) => msg === 'listening').length, 1)
+
+      process.kill(await workerOf(child.process.pid as number), 'SIGKILL')
+      await child.logged('a process ended and is replaced')
+      await eventually(() => ready() === 3)
+      assert.equal((await tokenFrom(child, client)).status, 200)
+
+      child.process.disconnect()
+      assert.deepEqual(await child.exit, { code: 0, signal: null })
+      await assert.rejects(tokenFrom(child, client))
+    })
   })
 
   it('refuse a wrong configuration with one message that names every variable and no value', async () => {
@@ -243,8 +245,7 @@ describe('processes of the authorization server', () => {
   it('wait, not ready, for a database that is not there yet', async () => {
     const missing = new URL(auth.env.DATABASE_URL as string)
     missing.pathname = '/not_there_yet'
-    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', DATABASE_URL: missing.href })
-    children.push(child)
+    await using child = startServiceChild(MAIN, { ...auth.env, PORT: '0', DATABASE_URL: missing.href })
     const { port } = (await child.logged('listening')) as { port: number }
     await child.logged('not ready yet')
     assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 503)

@@ -30,6 +30,10 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     ...[child.stdout, child.stderr].map((stream) => stream && once(stream, 'close')),
   ]
   const exit = Promise.all(ends).then(() => ({ code: child.exitCode, signal: child.signalCode }))
+  const kill = async () => {
+    child.kill('SIGTERM')
+    await exit
+  }
   return {
     process: child,
     /** Log lines of standard output so far. */
@@ -46,9 +50,8 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
         if (ended) throw new Error(`the process ended without logging "${msg}": ${stderr}`)
       }
     },
-    async kill() {
-      child.kill('SIGTERM')
-      await exit
-    },
+    kill,
+    /** Kills it: `await using` ends it with its test. */
+    [Symbol.asyncDispose]: kill,
   }
 }
