@@ -66,6 +66,8 @@ describe('processes of the authorization server', () => {
       ['DATABASE_URL', 'REDIS_URL'],
     )
     assert.doesNotMatch(JSON.stringify(child.lines), /hunter/)
+    // It would wait for the machine that does not answer.
+    child.process.kill('SIGKILL')
   })
 
   describe('two, side by side', () => {
