@@ -196,7 +196,7 @@ Not proven:
 ${unproven.map((sentence) => `- ${sentence}`).join('\n')}
 
 Changes in the workspace since then (${changes.length} in the logs; all may be lost):
-${table(lost, { at: 'TIME', vendorId: 'COMPANY', userId: 'PERSON', route: 'REQUEST' }, 'none')}
+${table(lost, { at: 'TIME', vendorId: 'COMPANY', userId: 'PERSON', action: 'ACTION', subject: 'SUBJECT' }, 'none')}
 
 ${activeClients} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 }

@@ -11,8 +11,8 @@ export interface LoggedChange {
   at: Date
   vendorId: string
   userId: string
-  /** Method and route. The log does not name the changed object. */
-  route: string
+  action: string
+  subject: string
 }
 
 /** The contents of the services' logs since a point in time. */
@@ -39,7 +39,6 @@ const ERASED = /^(?:person\.erased usr|company\.erased ven)_[A-Za-z0-9]{1,60}$/
 const LogLine = z.object({
   time: z.union([z.number(), z.string()]).pipe(z.coerce.date()),
   event: z.string().optional(),
-  msg: z.string().optional(),
   action: z.string().optional(),
   subject: z.string().optional(),
   clientId: z.string().optional(),
@@ -47,9 +46,6 @@ const LogLine = z.object({
   kid: z.string().optional(),
   vendorId: z.string().optional(),
   userId: z.string().optional(),
-  method: z.string().optional(),
-  route: z.string().optional(),
-  status: z.number().optional(),
 })
 
 /**
@@ -90,22 +86,17 @@ function take(
     evidence.unreadable += 1
     return
   }
-  const { time: at, event, clientId, kid, jti, action = '', subject } = line
+  const { time: at, event, clientId, kid, jti, vendorId, userId, action = '', subject = '' } = line
   if (!evidence.from || at < evidence.from) evidence.from = at
   if (!evidence.to || at > evidence.to) evidence.to = at
   if (at < since) return
   if (event === 'client.revoked' && clientId) evidence.clients.add(clientId)
   else if (event === 'signing_key.revoked' && kid) evidence.keys.add(kid)
-  else if (event === 'activity' && ERASED.test(`${action} ${subject}`)) evidence.erased.add(`${subject}`)
+  else if (event === 'activity' && ERASED.test(`${action} ${subject}`)) evidence.erased.add(subject)
   else if (event === 'token.revoked' && jti) {
     if (at.getTime() + TOKEN_MAX_MS > now_ms) evidence.tokens.add(jti)
-  } else takeChange(evidence.changes, line)
-}
-
-function takeChange(changes: LoggedChange[], line: z.infer<typeof LogLine>): void {
-  const { time: at, msg, vendorId, userId, method, route, status = 0 } = line
-  if (msg !== 'request' || method === 'GET' || status >= 300 || changes.length === CHANGES_MAX) return
-  if (vendorId && userId) changes.push({ at, vendorId, userId, route: `${method} ${route}` })
+  } else if (event === 'activity' && vendorId && userId && evidence.changes.length < CHANGES_MAX)
+    evidence.changes.push({ at, vendorId, userId, action, subject })
 }
 
 function parsed(text: string | undefined): z.infer<typeof LogLine> | undefined {

@@ -192,7 +192,7 @@ describe('admin restore', () => {
       const clientIds = json.revoked.clients.map(({ clientId }: TestClient) => clientId)
       assert.deepEqual([clientIds, json.revoked.keys], [[revoked.clientId], [stolen.kid]])
       assert.match(json.unproven.join('\n'), /new passwords are as they were/)
-      assert.equal(json.changes.at(-1).route, 'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke')
+      assert.equal(json.changes.at(-1).action, 'client.revoked')
       assert.deepEqual([await tokenStatus(revoked), await tokenStatus(kept)], [503, 503])
     })
 
