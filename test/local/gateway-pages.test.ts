@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { INDEX, SCRIPT, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { INDEX, startTestGateway, type TestGateway } from '../support/gateway.ts'
 
 const ASSET = '/assets/app-Bx3d9f.js'
 
@@ -57,24 +56,6 @@ describe("the gateway: the workspace's files", () => {
     assert.equal((await get('/favicon.svg')).headers.get('cache-control'), 'no-cache')
   })
 
-  it('sends files with brotli, with gzip, or as they are', async () => {
-    const cases: [accept: string | undefined, encoding: string | null, decode: (b: Buffer) => Buffer][] = [
-      ['gzip, deflate, br', 'br', brotliDecompressSync],
-      ['gzip', 'gzip', gunzipSync],
-      ['br;q=0, gzip;q=0.5', 'gzip', gunzipSync],
-      ['deflate', null, (b) => b],
-      ['br;q=0.0', null, (b) => b],
-      [undefined, null, (b) => b],
-    ]
-    for (const [accept, encoding, decode] of cases) {
-      const { headers, body } = await get(ASSET, accept === undefined ? [] : [`Accept-Encoding: ${accept}`])
-      assert.equal(headers.get('content-encoding'), encoding, accept)
-      assert.equal(headers.get('vary'), 'Accept-Encoding')
-      assert.equal(Number(headers.get('content-length')), body.length)
-      assert.equal(decode(body).toString(), SCRIPT)
-    }
-  })
-
   it('sends no file again to a browser that has it', async () => {
     const etag = (await get('/')).headers.get('etag') ?? ''
     for (const value of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -83,12 +64,6 @@ describe("the gateway: the workspace's files", () => {
       assert.equal(body.length, 0)
     }
     assert.equal((await get('/', ['If-None-Match: "other"'])).status, 200)
-  })
-
-  it('gives another tag in another encoding', async () => {
-    const plain = (await get(ASSET)).headers.get('etag')
-    const compressed = (await get(ASSET, ['Accept-Encoding: br'])).headers.get('etag')
-    assert.notEqual(plain, compressed)
   })
 
   it('answers HEAD for a file with the same fields and no body', async () => {

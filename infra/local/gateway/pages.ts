@@ -6,12 +6,6 @@ import { entityTag } from '#shared/http/entity-tag.ts'
 import { WORKSPACE_HEADERS, workspaceCacheControl } from '../../workspace-headers.ts'
 import { SCREEN_PATHS } from './route.ts'
 
-/** Compressed variants that the build writes beside compressible files, the better one first. */
-const COMPRESSED = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const
-
 export interface Pages {
   /**
    * Answers a GET or HEAD of `path` with the file of that name, or with index.html if it is the address of a screen.
@@ -49,19 +43,14 @@ export async function loadPages(directory: string): Promise<Pages> {
 }
 
 function send(ctx: Koa.Context, name: string, files: ReadonlyMap<string, Buffer>): void {
-  const accepted = ctx.acceptsEncodings()
-  const [encoding, extension] = COMPRESSED.find(
-    ([encoding, extension]) => accepted.includes(encoding) && files.has(name + extension),
-  ) ?? ['identity', '']
-  const body = files.get(name + extension) as Buffer
-  ctx.set({ ...WORKSPACE_HEADERS, 'Cache-Control': workspaceCacheControl(name), Vary: 'Accept-Encoding' })
+  const body = files.get(name) as Buffer
+  ctx.set({ ...WORKSPACE_HEADERS, 'Cache-Control': workspaceCacheControl(name) })
   ctx.etag = entityTag(body)
   ctx.status = 200
   if (ctx.fresh) {
     ctx.status = 304
     return
   }
-  if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
   ctx.type = extname(name)
   ctx.body = body
 }
