@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
 import {
-  ConfigError,
   issuerUrl,
   keyEncryptionKey,
   portNumber,
@@ -12,7 +11,6 @@ import {
   storeUrl,
 } from '#shared/process/config.ts'
 
-const HIGHEST_PORT = 65_535
 const DEFAULT_PORT = 8_080
 
 export const LOCAL_SHAPE = {
@@ -86,7 +84,6 @@ export function localSettings(env: NodeJS.ProcessEnv) {
   const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = given
   const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = given
   const ports = { PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT }
-  requireDistinct(ports)
   const baseUrl = `http://localhost:${PORT}`
   const isPassedOn = (name: string): boolean => !NOT_PASSED_ON.has(name.replace(/_FILE$/, ''))
   return {
@@ -111,12 +108,4 @@ export function localSettings(env: NodeJS.ProcessEnv) {
       ),
     } as Record<string, string>,
   }
-}
-
-function requireDistinct(ports: Record<string, number>): void {
-  const numbers = Object.values(ports)
-  if (numbers.some((n) => n > HIGHEST_PORT))
-    throw new ConfigError('PORT: must leave room for the four ports that follow it by default')
-  if (new Set(numbers).size < numbers.length)
-    throw new ConfigError(`${Object.keys(ports).join(', ')}: must be different ports`)
 }

@@ -48,11 +48,6 @@ describe('npm start that cannot', () => {
       ))
   }
 
-  it('refuses one port for two, and ports beyond the last', () => {
-    assert.throws(() => localSettings({ PORT: '18999', AUTH_PORT: '18999' }), /must be different ports/)
-    assert.throws(() => localSettings({ PORT: '65535' }), /PORT: must leave room/)
-  })
-
   it('puts no demo users into a database that others use, and leaves its roles alone', async () => {
     const database = await createTestDatabase()
     const db = createPostgres({ url: database.ownerUrl, poolSize: 1, applicationName: 'test' })
