@@ -198,7 +198,7 @@ describe('processes of the authorization server', () => {
   })
 
   it('refuse a wrong configuration with one message that names every variable and no value', async () => {
-    const child = startServiceChild(MAIN, {
+    const wrong = {
       DATABASE_URL: 'mysql://hunter2',
       REDIS_URL: 'hunter3',
       ISSUER: 'ftp://hunter4',
@@ -207,21 +207,11 @@ describe('processes of the authorization server', () => {
       PORT: '99999',
       RATE_TOKEN_PER_CLIENT: '0/0',
       TRUSTED_PROXIES: '1.2.3.4/99',
-    })
-    assert.equal((await child.exit).code, 78)
-    for (const name of [
-      'DATABASE_URL',
-      'REDIS_URL',
-      'ISSUER',
-      'API_RESOURCE',
-      'KEY_ENCRYPTION_KEY',
-      'SIGNING_ALG',
-      'PORT',
-      'RATE_TOKEN_PER_CLIENT',
-      'TRUSTED_PROXIES',
-    ]) {
-      assert.ok(child.stderr().includes(`${name}:`), `${name} in ${child.stderr()}`)
     }
+    const child = startServiceChild(MAIN, wrong)
+    assert.equal((await child.exit).code, 78)
+    for (const name of [...Object.keys(wrong), 'API_RESOURCE'])
+      assert.ok(child.stderr().includes(`${name}:`), `${name} in ${child.stderr()}`)
     assert.ok(!/hunter|HS256| {4}at /.test(child.stderr()), child.stderr())
     assert.deepEqual(child.lines, [])
   })
