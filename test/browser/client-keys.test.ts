@@ -339,7 +339,7 @@ describe('workspace: clients that expire', () => {
     await assertAccessible(page)
     await assertFits(page)
     await page.getByRole('button', { name: 'Create a replacement' }).click()
-    await page.getByText('It gets no tokens since').waitFor()
+    await page.getByText(/^It expired on .+ and can get no tokens\./).waitFor()
     assert.doesNotMatch(await page.locator('main').innerText(), /work until|keeps working/)
     await page.getByRole('button', { name: 'Create replacement' }).click()
     await dialogOf(page).getByLabel('Name').waitFor()

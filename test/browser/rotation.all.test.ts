@@ -128,7 +128,7 @@ describe('workspace: the rotation of a client', () => {
       Date.parse(new Date(at).toLocaleDateString('sv-SE', { timeZone: 'Europe/Berlin' }))
     const daysLeft = (dayIn(armed.revokesAt) - dayIn(Date.now())) / 86_400_000
     await page
-      .getByText(`On ${said(armed.revokesAt)} (in ${daysLeft} days), if it is not used until then.`)
+      .getByText(`On ${said(armed.revokesAt)} (in ${daysLeft} days), unless it is used before then.`)
       .waitFor()
     await assertAccessible(page)
     await tab.leave()
@@ -143,7 +143,7 @@ describe('workspace: the rotation of a client', () => {
 
   it('arms nothing that would be revoked at once', async () => {
     const { page } = await rotating('Quiet', (past, { old }) => past.used(old, [9 * DAY]))
-    await page.getByText('It has not been used for that long already.').first().waitFor()
+    await page.getByText('It has already gone unused for that long.').first().waitFor()
     await page.getByRole('button', { name: 'Arm' }).click({ force: true })
     await page.getByLabel(/^Revoke after/).fill('10')
     await page.getByText('Nothing is revoked before the replacement has been used.').waitFor()

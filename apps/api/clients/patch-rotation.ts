@@ -16,7 +16,7 @@ export const patchRotation = ({ db, redis, clock, changer: by }: ClientDependenc
     tag: 'Clients',
     summary: 'Arm the revocation of a client that has a replacement',
     description:
-      'Armed, the client is revoked once it has got no token for `quietDays` and its Active replacement was used. Each use of it begins the days again. `null` disarms it.',
+      'Armed, the client is revoked once it has got no token for `quietDays` and its Active replacement was used. Each use of it restarts the count. `null` disarms it.',
     by,
     body: ClientRotationChange,
     answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },

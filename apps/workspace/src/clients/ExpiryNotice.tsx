@@ -33,8 +33,8 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
     >
       {expired ? (
         <>
-          It gets no tokens since <Moment at={client.expiresAt} />. If a system still needs access,{' '}
-          {rotating ? 'deploy' : 'create'} a replacement. Then revoke this client.
+          It expired on <Moment at={client.expiresAt} /> and can get no tokens. If a system still needs
+          access, {rotating ? 'deploy' : 'create'} a replacement. Then revoke this client.
         </>
       ) : (
         <>

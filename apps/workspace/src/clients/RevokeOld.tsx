@@ -108,7 +108,7 @@ function QuietDays({ days, onDays, since, replacementUsed, busy, onArm }: QuietD
   const unavailable = !isCount
     ? `Choose 1 to ${QUIET_DAYS_MAX} days.`
     : end <= now
-      ? 'It has not been used for that long already. Revoke it now, or choose more days.'
+      ? 'It has already gone unused for that long. Revoke it now, or choose more days.'
       : undefined
   return (
     <>
@@ -132,7 +132,7 @@ function QuietDays({ days, onDays, since, replacementUsed, busy, onArm }: QuietD
       </p>
       <p id="quiet-end" className="small quiet prose">
         {unavailable ??
-          say`That is on ${<Time at={end.toISOString()} format={weekdayTime} inSentence />} at the earliest. Each use until then begins the days again.`}
+          say`That is on ${<Time at={end.toISOString()} format={weekdayTime} inSentence />} at the earliest. Each use before then restarts the count.`}
         {!unavailable && !replacementUsed && ` ${POSTPONED.replacement_unused}`}
       </p>
     </>
@@ -157,7 +157,7 @@ function ArmedNotice({ armed, actions }: { armed: Armed; actions: ReactNode }) {
       live
     >
       {ahead
-        ? say`On ${<Moment at={revokesAt} format={weekdayTime} />}, if it is not used until then.`
+        ? say`On ${<Moment at={revokesAt} format={weekdayTime} />}, unless it is used before then.`
         : postponed === null && 'Within a few minutes.'}{' '}
       {postponed && POSTPONED[postponed]}
     </Notice>
