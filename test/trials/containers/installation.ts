@@ -18,8 +18,8 @@ async function commandsOfRunbook(): Promise<string[]> {
 }
 
 /**
- * Makes a release of the commit that is checked out, from a clone with a tag and a key of its own.
- * @returns the folder of the release, with the public key in it.
+ * Makes a release of the commit that is checked out, from a clone with a tag and a key of its own. Returns the release's
+ * folder, with the public key in it.
  */
 export async function makeRelease(
   run: Shell,
