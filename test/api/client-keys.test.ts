@@ -231,6 +231,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ['the exponent 2^31 − 1', { ...rsa, e: base64url(Buffer.of(0x7f, 255, 255, 255)) }, '/publicKey/e'],
       ['the exponent 1', { ...rsa, e: 'AQ' }, '/publicKey/e'],
       ['the exponent 3', { ...rsa, e: 'AAAD' }, '/publicKey/e'],
+      ['the exponent 17', { ...rsa, e: 'AAAR' }, '/publicKey/e'],
       ['an even exponent', { ...rsa, e: 'AQAC' }, '/publicKey/e'],
       ['an exponent of 32 bits', { ...rsa, e: base64url(Buffer.alloc(4, 255)) }, '/publicKey/e'],
     ] as [string, unknown, ...string[]][]) {

@@ -131,18 +131,23 @@ describe('the rotation of a client', () => {
 
     it('counts what was refused since it was revoked, from where, and when last', async () => {
       await replace()
-      await call('POST', `oauth-clients/${old}/revoke`)
       const refused = { clientId: old, vendorId: owner.vendorId, route: 'POST /v1/oauth/token', status: 401 }
+      const byToken = { ...refused, code: 'invalid_token', reason: 'revoked', proven: true }
+      const now_ms = Date.now()
+      api.clock.set(now_ms - 60_000)
+      await noted.answered({ ...byToken, requestId: 'of one token', address: '203.0.113.1' })
+      api.clock.set(now_ms + 60_000)
+      await call('POST', `oauth-clients/${old}/revoke`)
       const bySecret = { ...refused, code: 'invalid_client', reason: 'revoked_client', proven: true }
       const byStranger = { ...bySecret, reason: 'wrong_secret', proven: false }
       await noted.answered(
         { ...bySecret, requestId: 'a', address: '192.0.2.1' },
-        { ...bySecret, requestId: 'b', address: '192.0.2.1' },
+        { ...byToken, requestId: 'b', address: '192.0.2.1' },
         { ...byStranger, requestId: 'c', address: '198.51.100.1' },
       )
       assert.deepEqual((await rotation()).refusedSinceRevoke, {
         count: 2,
-        lastAt: '2025-09-14T12:00:00.000Z',
+        lastAt: new Date(now_ms + 60_000).toISOString(),
         addresses: ['192.0.2.1'],
       })
     })

@@ -141,11 +141,15 @@ describe('an issuer of workloads that publishes its keys', () => {
     api.clock.advance(4 * MINUTE_MS)
     const other = await api.createOwner()
     await create({}, other)
-    assert.equal(fetches(), 2)
+    const pasted = await api.createOwner()
+    await create({}, pasted)
+    await api.db('workload_issuers').where({ vendor_id: pasted.vendorId }).update({ keys_from: 'pasted' })
+    assert.equal(fetches(), 3)
     server.published.keys = [SECOND]
     api.clock.advance(2 * HOUR_MS)
     await Promise.all([refresh(), refresh(), refresh()])
-    assert.equal(fetches(), 3)
+    assert.equal(fetches(), 4)
+    assert.deepEqual((await issuer(pasted)).keyIds, ['first'])
     for (const person of [owner, other]) assert.deepEqual((await issuer(person)).keyIds, ['second'])
   })
 
