@@ -42,8 +42,7 @@ describe('a workload at POST /v1/oauth/token', () => {
       { keys, keysFrom, keysAsOf: new Date(auth.clock.now()) },
     )
 
-  const assertRefused = (answer: AuthResponse, why?: string) =>
-    assert.deepEqual(fingerprint(answer), wrongSecret, why)
+  const assertRefused = (answer: AuthResponse) => assert.deepEqual(fingerprint(answer), wrongSecret)
 
   for (const [name, platform] of Object.entries(PLATFORMS))
     describe(`of ${name}`, () => {
@@ -218,14 +217,8 @@ describe('a workload at POST /v1/oauth/token', () => {
         )
         assertRefused(await send(workload, await tokenOf(workload), { client_id: undefined }))
         assertRefused(await send(workload, await tokenOf(workload), { client_assertion_type: 'urn:x' }))
-        const { clientId, scopes } = workload.client
-        const secret = {
-          grant_type: 'client_credentials',
-          scope: scopes.join(' '),
-          client_id: clientId,
-          client_secret: 'x',
-        }
-        assertRefused(await auth.post('/v1/oauth/token', secret))
+        const { clientId } = workload.client
+        assertRefused(await auth.token({ ...workload.client, clientSecret: 'x' }))
         const own = { iss: clientId, sub: clientId, aud: TEST_ISSUER, jti: randomUUID(), exp: now_s() + 60 }
         assertRefused(
           await send(
@@ -269,7 +262,7 @@ describe('a workload at POST /v1/oauth/token', () => {
       assertRefused(await send(workload, await tokenOfNext()))
       auth.clock.advance(1)
       await replaceKeys(workload, [workload.jwk, next.jwk])
-      assertRefused(await send(workload, await tokenOfNext()), 'by a key without the kid')
+      assertRefused(await send(workload, await tokenOfNext()))
       auth.clock.advance(1)
       await replaceKeys(workload, [workload.jwk, nextJwk])
       assert.equal((await send(workload, await tokenOfNext())).status, 200)
