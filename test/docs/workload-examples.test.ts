@@ -56,7 +56,7 @@ const EXAMPLES: Record<string, Example> = {
     tool: {
       name: 'aws',
       prints: (token) => `${token}\n`,
-      arguments: /^sts get-web-identity-token --audience https:\/\/localhost:\d+ .*--output text$/,
+      arguments: /^sts get-web-identity-token --audience \["https:\/\/localhost:\d+"\] .*--output text$/,
     },
   },
 }

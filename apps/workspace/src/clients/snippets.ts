@@ -89,7 +89,8 @@ function assertionInShell({ workload, audience }: Job): string {
     spiffe: `ASSERTION=$(spire-agent api fetch jwt -audience ${audience} | sed -nE 's/^[[:space:]]+(ey[A-Za-z0-9._-]+)$/\\1/p')`,
     google: `ASSERTION=$(curl -sS -H 'Metadata-Flavor: Google' \\
   'http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/identity?audience=${audience}')`,
-    aws: `ASSERTION=$(aws sts get-web-identity-token --audience ${audience} \\
+    // Version 1 of the command fetches a bare URL, and would send what it finds there.
+    aws: `ASSERTION=$(aws sts get-web-identity-token --audience '["${audience}"]' \\
   --signing-algorithm ES384 --duration-seconds 300 --query WebIdentityToken --output text)`,
     other: `# A token of the platform whose aud is ${audience}
 ASSERTION=$(cat platform-token.jwt)`,
