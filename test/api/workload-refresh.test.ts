@@ -9,7 +9,7 @@ import { createFetchKeys } from '../../apps/api/clients/issuer-keys.ts'
 import { refreshIssuers } from '../../apps/api/clients/refresh-issuers.ts'
 import { measureIssuers } from '../../apps/api/metrics.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
-import { JWT_BEARER } from '../support/assertions.ts'
+import { JWT_BEARER, newKeyPair } from '../support/assertions.ts'
 import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid } from '../support/problem.ts'
@@ -205,10 +205,7 @@ describe('an issuer of workloads that publishes its keys', () => {
 
   describe('and is oidc-provider', () => {
     let auth: TestAuth
-    const keyPair = (kid: string): JWK => ({
-      ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
-      kid,
-    })
+    const keyPair = (kid: string): JWK => ({ ...newKeyPair().privateKey.export({ format: 'jwk' }), kid })
     const [own, next] = [keyPair('own'), keyPair('next')]
     before(async () => {
       auth = await startAuth({ beside: api as unknown as TestAuth })
@@ -260,7 +257,6 @@ describe('an issuer of workloads that publishes its keys', () => {
         form: { grant_type: 'client_credentials', client_id: 'a', client_secret: 'b' },
         https: { certificateAuthority: authority.pem },
         dnsLookup: (_host, _options, found) => found(null, '127.0.0.1', 4),
-        retry: { limit: 0 },
       })
       return JSON.parse(answer.body).access_token
     }

@@ -235,6 +235,9 @@ describe('a workload at POST /v1/oauth/token', () => {
     assert.equal((await send(mine, await tokenOf(mine))).status, 200)
     assertRefused(await send(theirs, await tokenOf(mine)))
     assertRefused(await send(mine, await tokenOf(theirs)))
+    const beside = { ...platform, issuer: 'https://cluster-2.example' }
+    const { keys } = await createWorkload(auth, beside, { vendorId: mine.client.vendorId })
+    assertRefused(await send(mine, await tokenOf({ ...mine, keys })))
   })
 
   it('uses a token once over two processes', async () => {
