@@ -2,8 +2,6 @@ import { strict as assert } from 'node:assert'
 import { eventually } from '../support/eventually.ts'
 import {
   api,
-  assertAccessible,
-  assertFits,
   createClient,
   OWNER,
   requestToken,
@@ -89,22 +87,6 @@ describe('workspace: the requests of a client', () => {
     await opener.press('Enter')
     await reason.waitFor({ state: 'detached' })
   })
-
-  for (const theme of ['light', 'dark'] as const)
-    it(`is accessible and fits every width in the ${theme} theme`, async () => {
-      const { clientId } = await usedClient(`Seen ${theme}`)
-      tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}`, theme, width: 1440 })
-      const { page } = tab
-      const section = page.getByRole('region', { name: 'Requests', exact: true })
-      await section.getByText('401 invalid_client').waitFor()
-      for (const width of [1440, 860, 390, 320]) {
-        await page.setViewportSize({ width, height: 900 })
-        await assertFits(page)
-        await assertAccessible(page)
-        if (process.env.PICTURES)
-          await section.screenshot({ path: `${process.env.PICTURES}/requests-${theme}-${width}.png` })
-      }
-    })
 
   it('shows 20 at first, and all when asked', async () => {
     const { clientId, again } = await usedClient('Many')

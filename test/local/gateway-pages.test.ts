@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { INDEX, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { INDEX, sharedGateway } from '../support/gateway.ts'
 
 const ASSET = '/assets/app-Bx3d9f.js'
 
 describe("the gateway: the workspace's files", () => {
-  let gateway: TestGateway
-  before(async () => {
-    gateway = await startTestGateway()
-  })
-  after(() => gateway.stop())
+  const gateway = sharedGateway()
 
   /** The bytes as they were sent: fetch would decompress them. */
   async function get(path: string, fields: string[] = [], method = 'GET') {

@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { INDEX, startTestGateway, type TestGateway } from '../support/gateway.ts'
+import { INDEX, sharedGateway } from '../support/gateway.ts'
 
 describe('the gateway: where a path goes', () => {
-  let gateway: TestGateway
-  before(async () => {
-    gateway = await startTestGateway()
-  })
-  after(() => gateway.stop())
-  beforeEach(() => {
-    gateway.received.length = 0
-  })
+  const gateway = sharedGateway()
 
   it('takes connections to loopback’s own address only', async () => {
     // 127.0.0.2 is this machine too: what listens on every address takes it.

@@ -25,6 +25,19 @@ type Service = 'auth' | 'api'
 
 export const INDEX = '<!doctype html><title>The workspace</title>'
 
+/** A gateway that all tests of a block use. Before each, nothing has been received. */
+export function sharedGateway(): TestGateway {
+  const gateway = {} as TestGateway
+  before(async () => {
+    Object.assign(gateway, await startTestGateway())
+  })
+  after(() => gateway.stop())
+  beforeEach(() => {
+    gateway.received.length = 0
+  })
+  return gateway
+}
+
 /** The gateway in front of two services that tell what they got, with a small workspace. */
 export async function startTestGateway(options: { idleTimeout_ms?: number; apiResource?: string } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-pages-'))

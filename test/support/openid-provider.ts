@@ -7,46 +7,16 @@ export const OPENID_CLIENT = { id: 'workspace', secret: 'the secret of the works
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A real OpenID provider on loopback, where whoever is named by `signInAs` signs in without a screen. */
-export interface TestOpenidProvider {
-  issuer: string
-  /** What it says about each person, by subject. */
-  people: Map<string, Record<string, unknown>>
-  signInAs(subject: string): void
-  /** From now on the person refuses, until somebody is to sign in again. */
-  signInAsNobody(): void
-  /** What the next request to this path gets in place of the provider's own answer. */
-  answerNext(path: string, answer: Answer): void
-  /** An ID token signed with the provider's own key, unless another is given. */
-  idToken(
-    claims: JWTPayload,
-    header?: { alg?: string; kid?: string; typ?: string },
-    key?: CryptoKey,
-  ): Promise<string>
-  /**
-   * Walks through the provider as a browser with these cookies would. Returns where it is sent at the end: back to the
-   * workspace.
-   */
-  visit(authorizationUrl: string, cookies?: Map<string, string>): Promise<URL>
-  /** Signs out at the provider in that browser. Returns where it is sent then. */
-  signOut(signOutUrl: string, cookies: Map<string, string>): Promise<URL>
-  /** Where the workspace can be reached, if it cannot be at its own address. */
-  workspaceAt: string | undefined
-  /** Paths that were asked for. */
-  asked: string[]
-  stop(): Promise<void>
-}
+export type TestOpenidProvider = Awaited<ReturnType<typeof startOpenidProvider>>
 
-export async function startOpenidProvider({
-  redirectUris,
-}: {
-  redirectUris: string[]
-}): Promise<TestOpenidProvider> {
+/** A real OpenID provider on loopback, where whoever is named by `signInAs` signs in without a screen. */
+export async function startOpenidProvider({ redirectUris }: { redirectUris: string[] }) {
   const people = new Map<string, Record<string, unknown>>()
   const asked: string[] = []
   const answers = new Map<string, Answer>()
   const { origin } = new URL(redirectUris[0] ?? '')
   let subject: string | undefined
+  const at: { workspace?: string } = {}
   let provider: Provider | undefined
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
 
@@ -115,7 +85,7 @@ export async function startOpenidProvider({
     },
     // Without the dispatcher of oidc-provider, which refuses to connect to loopback.
     fetch: (url, { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown } = {}) =>
-      fetch(String(url).replace(origin, all.workspaceAt ?? origin), options),
+      fetch(String(url).replace(origin, at.workspace ?? origin), options),
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     findAccount: (_ctx, accountId) => ({
       accountId,
@@ -138,21 +108,34 @@ export async function startOpenidProvider({
     return response
   }
 
-  const all: TestOpenidProvider = {
+  return {
     issuer,
-    workspaceAt: undefined,
+    /** Where the workspace can be reached, if it cannot be at its own address. */
+    at,
+    /** What it says about each person, by subject. */
     people,
+    /** Paths that were asked for. */
     asked,
-    signInAs(next) {
+    signInAs(next: string) {
       subject = next
     },
+    /** From now on the person refuses, until somebody is to sign in again. */
     signInAsNobody() {
       subject = undefined
     },
-    answerNext: (path, answer) => void answers.set(path, answer),
-    idToken: (claims, header = {}, key = privateKey) =>
-      new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'own', ...header }).sign(key),
-    async visit(authorizationUrl, cookies = new Map()) {
+    /** What the next request to this path gets in place of the provider's own answer. */
+    answerNext: (path: string, answer: Answer) => void answers.set(path, answer),
+    /** Returns an ID token signed with the provider's own key, unless another is given. */
+    idToken: (
+      claims: JWTPayload,
+      header: { alg?: string; kid?: string; typ?: string } = {},
+      key: CryptoKey = privateKey,
+    ) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'own', ...header }).sign(key),
+    /**
+     * Walks through the provider as a browser with these cookies would. Returns where it is sent at the end: back to the
+     * workspace.
+     */
+    async visit(authorizationUrl: string, cookies = new Map<string, string>()) {
       let url = new URL(authorizationUrl)
       while (url.origin === issuer) {
         const response = await ask(url, cookies)
@@ -163,7 +146,8 @@ export async function startOpenidProvider({
       }
       return url
     },
-    async signOut(signOutUrl, cookies) {
+    /** Signs out at the provider in that browser. Returns where it is sent then. */
+    async signOut(signOutUrl: string, cookies: Map<string, string>) {
       const page = await (await ask(new URL(signOutUrl), cookies)).text()
       const [, action = '', xsrf = ''] = /action="([^"]+)".*name="xsrf" value="([^"]+)"/s.exec(page) ?? []
       const body = new URLSearchParams({ xsrf, logout: 'yes' })
@@ -172,5 +156,4 @@ export async function startOpenidProvider({
     },
     stop: () => drain(server, 100),
   }
-  return all
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ApiResponse, startApi, type TestApi } from './api.ts'
-import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from './openid-provider.ts'
+import { OPENID_CLIENT, startOpenidProvider } from './openid-provider.ts'
 
 export const CALLBACK = '/v1/session/openid/callback'
 export const PAGE = 'https://api.test'
@@ -13,32 +13,10 @@ export interface Begun {
   cookie: string
 }
 
-export interface OpenidSignIns {
-  api: TestApi
-  provider: TestOpenidProvider
-  /** The API's settings. */
-  env: Record<string, string>
-  /** Somebody new at the provider, in ven_acme unless the claims say otherwise. @returns the subject. */
-  person(claims?: Record<string, unknown>): string
-  begin(to?: string, at?: TestApi): Promise<Begun>
-  /** @returns where the provider sends the browser, once this person has signed in there. */
-  atProvider(begun: Begun, subject: string, cookies?: Map<string, string>): Promise<URL>
-  finish(back: URL, cookie?: string, at?: TestApi): Promise<ApiResponse>
-  /** All three in turn. */
-  signIn(
-    subject: string,
-    options?: { to?: string; at?: TestApi; cookies?: Map<string, string> },
-  ): Promise<ApiResponse>
-  /** Returns the answer of GET /v1/session in the browser that was signed in. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
-  sessionOf(response: ApiResponse): Promise<any>
-  /** Asserts that no line of the API's log has a secret of these sign-ins, or anything that the provider wrote. */
-  assertNothingLogged(): void
-  stop(): Promise<void>
-}
+export type OpenidSignIns = Awaited<ReturnType<typeof startOpenidSignIns>>
 
 /** A provider, and an API where its people sign in to ven_acme, ven_globex and ven_full, but not to ven_initech. */
-export async function startOpenidSignIns(): Promise<OpenidSignIns> {
+export async function startOpenidSignIns() {
   const provider = await startOpenidProvider({ redirectUris: [PAGE + CALLBACK] })
   const env = {
     OPENID_ISSUER: provider.issuer,
@@ -54,43 +32,58 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
     RATE_SIGN_IN_PER_ADDRESS: '10000/60',
   }
   const api = await startApi({ env })
-  provider.workspaceAt = api.url
+  provider.at.workspace = api.url
   for (const vendorId of ['ven_acme', 'ven_globex', 'ven_full', 'ven_initech'])
     await api.createCompany({ vendorId })
   const secrets = new Set<string>([OPENID_CLIENT.secret])
   const keepSecret = (text: string | null | undefined) => void (text && secrets.add(text))
   let people = 0
 
-  const all: OpenidSignIns = {
+  /** Begins a sign-in in a browser. */
+  async function begin(to = '/', at = api): Promise<Begun> {
+    const response = await at.request('POST', '/v1/session/openid', { body: { to }, headers: OWN })
+    assert.equal(response.status, 201, response.text)
+    const authorizationUrl = new URL(response.json.authorizationUrl)
+    for (const name of ['state', 'nonce']) keepSecret(authorizationUrl.searchParams.get(name))
+    return { authorizationUrl, cookie: cookieOf(response, '__Host-openid') ?? '' }
+  }
+
+  /** Returns where the provider sends the browser, once this person has signed in there. */
+  async function atProvider({ authorizationUrl }: Begun, subject: string, cookies?: Map<string, string>) {
+    provider.signInAs(subject)
+    const back = await provider.visit(authorizationUrl.href, cookies)
+    keepSecret(back.searchParams.get('code'))
+    return back
+  }
+
+  const finish = (back: URL, cookie?: string, at = api): Promise<ApiResponse> =>
+    at.request('GET', back.pathname + back.search, { headers: cookie ? { cookie } : {} })
+
+  return {
     api,
     provider,
+    /** The API's settings. */
     env,
-    person(claims = {}) {
+    /** Returns the subject of somebody new at the provider, in ven_acme unless the claims say otherwise. */
+    person(claims: Record<string, unknown> = {}): string {
       const subject = `subject-${++people}`
       const own = { org: 'acme.example', groups: 'member', email: `${subject}@acme.example` }
       provider.people.set(subject, { name: `Person ${people}`, ...own, email_verified: true, ...claims })
       return subject
     },
-    async begin(to = '/', at = api) {
-      const response = await at.request('POST', '/v1/session/openid', { body: { to }, headers: OWN })
-      assert.equal(response.status, 201, response.text)
-      const authorizationUrl = new URL(response.json.authorizationUrl)
-      for (const name of ['state', 'nonce']) keepSecret(authorizationUrl.searchParams.get(name))
-      return { authorizationUrl, cookie: cookieOf(response, '__Host-openid') ?? '' }
+    begin,
+    atProvider,
+    finish,
+    /** All three in turn. */
+    async signIn(
+      subject: string,
+      { to = '/', at = api, cookies }: { to?: string; at?: TestApi; cookies?: Map<string, string> } = {},
+    ): Promise<ApiResponse> {
+      const begun = await begin(to, at)
+      return finish(await atProvider(begun, subject, cookies), begun.cookie, at)
     },
-    async atProvider({ authorizationUrl }, subject, cookies) {
-      provider.signInAs(subject)
-      const back = await provider.visit(authorizationUrl.href, cookies)
-      keepSecret(back.searchParams.get('code'))
-      return back
-    },
-    finish: (back, cookie, at = api) =>
-      at.request('GET', back.pathname + back.search, { headers: cookie ? { cookie } : {} }),
-    async signIn(subject, { to = '/', at = api, cookies } = {}) {
-      const begun = await all.begin(to, at)
-      return all.finish(await all.atProvider(begun, subject, cookies), begun.cookie, at)
-    },
-    async sessionOf(response) {
+    /** Returns the answer of GET /v1/session in the browser that was signed in. */
+    async sessionOf(response: ApiResponse) {
       assertOutcome(response, 'done')
       const cookie = cookieOf(response, '__Host-session') ?? ''
       keepSecret(cookie.split('=')[1])
@@ -98,7 +91,8 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
       assert.equal(read.status, 200)
       return read.json
     },
-    assertNothingLogged() {
+    /** Asserts that no line of the API's log has a secret of these sign-ins, or anything that the provider wrote. */
+    assertNothingLogged(): void {
       assert.ok(secrets.size > 30)
       for (const line of api.logLines) for (const secret of secrets) assert.ok(!line.includes(secret), line)
       const failed = api.logLines
@@ -112,7 +106,6 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
       await provider.stop()
     },
   }
-  return all
 }
 
 /** @returns `name=value` of a cookie that is set. */

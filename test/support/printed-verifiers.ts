@@ -220,27 +220,15 @@ export const isInstalled = ({ tools }: Language): boolean =>
   tools.every(([tool = '', ...args]) => spawnSync(tool, args).status === 0)
 
 /** A running example. */
-export interface Verifier {
-  /** Sends a line. Returns `ok`, or `refused: ` and why. */
-  answer(line: string): Promise<string>
-  stop(): void
-}
-
+export type Verifier = ReturnType<typeof startVerifier>
 /** The examples of a language, with the addresses of a test's issuer filled in. */
-export interface PrintedVerifiers {
-  /** @param keyLife `second` for a program that keeps its keys for one second in place of five minutes. */
-  start(program: ProgramName, keyLife?: KeyLife): Verifier
-  remove(): Promise<void>
-}
+export type PrintedVerifiers = Awaited<ReturnType<typeof buildVerifiers>>
 
 const KEY_LIVES = ['printed', 'second'] as const
 type KeyLife = (typeof KEY_LIVES)[number]
 
 /** Installs the libraries of a language and builds its printed examples, with all but their start as they are printed. */
-export async function buildVerifiers(
-  language: Language,
-  addresses: Record<string, string>,
-): Promise<PrintedVerifiers> {
+export async function buildVerifiers(language: Language, addresses: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-verifiers-'))
   const execute = ([command = '', ...args]: string[]) =>
     run(command, args, { cwd: folder, env: ENV, timeout: INSTALL_DEADLINE_MS })
@@ -259,7 +247,8 @@ export async function buildVerifiers(
   }
   const running = new Set<Verifier>()
   return {
-    start(program, keyLife = 'printed') {
+    /** `second`: the program keeps its keys for one second in place of five minutes. */
+    start(program: ProgramName, keyLife: KeyLife = 'printed') {
       const [command = '', ...args] = language.run(keyLife, program)
       const verifier = startVerifier(spawn(command, args, { cwd: folder, env: ENV }))
       running.add(verifier)
@@ -283,14 +272,15 @@ function printedIn(page: string, { file, main, loop }: Program): string {
 const filled = (text: string, values: Record<string, string>): string =>
   Object.entries(values).reduce((all, [before, after]) => all.replaceAll(before, after), text)
 
-function startVerifier(child: ChildProcessWithoutNullStreams): Verifier {
+function startVerifier(child: ChildProcessWithoutNullStreams) {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   let errors = ''
   child.stderr.on('data', (chunk) => {
     errors += chunk
   })
   return {
-    async answer(line) {
+    /** Sends a line. Returns `ok`, or `refused: ` and why. */
+    async answer(line: string): Promise<string> {
       child.stdin.write(`${line}\n`)
       const { value, done } = await lines.next()
       if (done) throw new Error(`${child.spawnargs.join(' ')} ended: ${errors}`)

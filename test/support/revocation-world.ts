@@ -69,43 +69,21 @@ interface Revoked {
   about: Case
 }
 
+export type World = Awaited<ReturnType<typeof createWorld>>
+
 /**
  * Processes, each with a network of its own to two Redis servers and one Postgres, all real; what can befall them;
  * and a watch that asks every process about every subject all the time and writes down every broken promise.
  */
-export interface World {
-  readonly violations: string[]
-  /** What happened, line by line, with the time. */
-  readonly history: string[]
-  /** Something that nobody has revoked yet. */
-  revoke(site: number, kind: Entry['kind']): void
-  /** What was revoked before, `ago` revocations ago, answered or not. */
-  revokeAgain(site: number, ago: number): void
-  breakNetwork(site: number, store: Store, fault: NetworkFault): void
-  mendNetwork(site: number, store: Store): void
-  /** Leads a site's network to the other Redis server, as a fail-over does. */
-  lead(site: number, server: number): void
-  dump(server: number): Promise<void>
-  befall(server: number, fault: ServerFault): Promise<void>
-  /** The same in the middle of the site's next round. */
-  befallAtStep(site: number, step: Step, fault: ServerFault): void
-  freeze(server: number): Promise<void>
-  thaw(server: number): Promise<void>
-  /** The server becomes a replica of the other and takes over its data; a promotion ends that. */
-  demote(server: number): Promise<void>
-  promote(server: number): Promise<void>
-  /** Mends everything, and waits until every process is right about everything, decided by Redis. */
-  recover(): Promise<void>
-  close(): Promise<void>
-}
-
-export interface WorldOptions {
+export async function createWorld({
+  database,
+  servers,
+  sites: count,
+}: {
   database: TestDatabase
   servers: readonly [TestRedis, TestRedis]
   sites: number
-}
-
-export async function createWorld({ database, servers, sites: count }: WorldOptions): Promise<World> {
+}) {
   const owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'world' })
   const { vendorId, cases, live } = await createCases(owner)
   const sites = await Promise.all(Array.from({ length: count }, () => createSite()))
@@ -255,31 +233,35 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
   const loops = sites.slice(0, -1).map(({ process }) => process.keepReconciling())
   const watches = sites.map((_, index) => watch(index))
 
-  const world: World = {
+  const world = {
     violations,
+    /** What happened, line by line, with the time. */
     history,
-    revoke(site, kind) {
+    /** Revokes what nobody has revoked yet. */
+    revoke(site: number, kind: Entry['kind']) {
       const revocation = { kind, about: cases[revocations.length % cases.length] as Case }
       revocations.push(revocation)
       run(site, revocation)
     },
-    revokeAgain(site, ago) {
+    /** Revokes what was revoked `ago` revocations ago, answered or not. */
+    revokeAgain(site: number, ago: number) {
       const revocation = revocations.at(-1 - ago)
       if (revocation) run(site, revocation)
     },
-    breakNetwork(site, store, fault) {
+    breakNetwork(site: number, store: Store, fault: NetworkFault) {
       epoch += 1
       say(`site ${site}: network to ${store}: ${fault}`)
       siteAt(site).networks[store][fault]()
       siteAt(site).broken[store] = true
     },
-    mendNetwork(site, store) {
+    mendNetwork(site: number, store: Store) {
       epoch += 1
       say(`site ${site}: network to ${store} mended`)
       siteAt(site).networks[store].heal()
       siteAt(site).broken[store] = false
     },
-    lead(site, server) {
+    /** Leads a site's network to the other Redis server, as a fail-over does. */
+    lead(site: number, server: number) {
       epoch += 1
       say(`site ${site}: led to server ${server}`)
       const { networks, broken } = siteAt(site)
@@ -289,12 +271,14 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
       broken.redis = false
       siteAt(site).server = server
     },
-    dump: (index) =>
+    dump: (index: number) =>
       changing(`server ${index}: dump`, async () => {
         if (!frozen.has(index)) dumps.set(index, await dump(serverAt(index)))
       }),
-    befall: (server, fault) => changing(`server ${server}: ${fault}`, () => strike(server, fault)),
-    befallAtStep(index, step, fault) {
+    befall: (server: number, fault: ServerFault) =>
+      changing(`server ${server}: ${fault}`, () => strike(server, fault)),
+    /** The same in the middle of the site's next round. */
+    befallAtStep(index: number, step: Step, fault: ServerFault) {
       const site = siteAt(index)
       site.atStep = {
         step,
@@ -302,27 +286,29 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
           changing(`server ${site.server}: ${fault} after ${step}`, () => strike(site.server, fault)),
       }
     },
-    freeze: (index) =>
+    freeze: (index: number) =>
       changing(`server ${index}: freeze`, async () => {
         if (!frozen.has(index)) frozen.set(index, await freeze(serverAt(index)))
       }),
-    thaw: (index) =>
+    thaw: (index: number) =>
       changing(`server ${index}: thaw`, () => {
         frozen.get(index)?.()
         frozen.delete(index)
       }),
-    demote: (index) =>
+    /** The server becomes a replica of the other and takes over its data; a promotion ends that. */
+    demote: (index: number) =>
       changing(`server ${index}: demote`, async () => {
         const other = 1 - index
         if (frozen.size > 0 || replicas.has(other)) return
         await replicate(serverAt(other), serverAt(index))
         replicas.add(index)
       }),
-    promote: (index) =>
+    promote: (index: number) =>
       changing(`server ${index}: promote`, async () => {
         if (!frozen.has(index) && replicas.delete(index)) await promote(serverAt(index))
       }),
-    async recover() {
+    /** Mends everything, and waits until every process is right about everything, decided by Redis. */
+    async recover(): Promise<void> {
       for (const site of sites) site.atStep = undefined
       for (const index of servers.keys()) {
         await world.thaw(index)
