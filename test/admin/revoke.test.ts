@@ -81,24 +81,6 @@ describe('admin revoke', () => {
       assert.equal((await requestToken()).status, 401)
     })
 
-    it('leaves one entry in the activity of the company, by an operator', async () => {
-      await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes')
-      const session = await fetch(`${stack.baseUrl}/v1/session`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ email: 'owner@acme.example', password: stack.demoPassword }),
-      })
-      const { sessionToken } = (await session.json()) as { sessionToken: string }
-      const response = await fetch(`${stack.baseUrl}/v1/vendor/ven_acme/activity`, {
-        headers: { Authorization: `Bearer ${sessionToken}` },
-      })
-      const { entries } = (await response.json()) as { entries: { action: string }[] }
-      assert.deepEqual(
-        entries.map(({ action }) => action),
-        ['client.revoked', 'client.created'],
-      )
-    })
-
     it('keeps the promise when repeated', async () => {
       const { json } = await succeeded(
         admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes', '--json'),
@@ -114,16 +96,6 @@ describe('admin revoke', () => {
         runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes'], {
           env: { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
         }),
-      )
-    })
-
-    it('requires the address of Redis', async () => {
-      const databaseUrl = stack.stores.postgres.operatorUrl
-      await refused(
-        runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes'], {
-          env: { DATABASE_URL: databaseUrl, REDIS_URL: '' },
-        }),
-        /^Set REDIS_URL too/,
       )
     })
   })

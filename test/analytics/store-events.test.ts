@@ -232,25 +232,6 @@ describe('storing events', () => {
     assert.equal((await waiting).accepted, 1)
   })
 
-  it('keeps nothing of a call whose connection is killed before its end; a repeat counts all of it once', async () => {
-    const vendorId = await company()
-    const events = Array.from({ length: 50 }, (_, n) => click(`n${n}`))
-    const gate = await owner.transaction()
-    await gate.raw('lock table analytics_daily in exclusive mode')
-    // Nobody else may get its connection: that is told of its end only after the query is.
-    const own = pool()
-    const killed = assert.rejects(storeEvents(own, vendorId, events))
-    // The ids and the events are in by now; the days are not.
-    const pids = await blocked(1)
-    await owner.raw('select pg_terminate_backend(pid) from unnest(?::int[]) as pid', [pids])
-    await killed
-    await own.destroy()
-    await gate.rollback()
-    assert.deepEqual(await storedDays(owner, vendorId), [])
-    assert.deepEqual(await storeEvents(pools[1], vendorId, events), { accepted: 50, duplicates: 0 })
-    assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
-  })
-
   it('lets many writers of overlapping ids in any order through without a deadlock', async () => {
     const vendorId = await company()
     const events = Array.from({ length: 300 }, (_, n) => click(`n${n}`, `2026-11-${10 + (n % 5)}`))

@@ -12,13 +12,12 @@ describe('the activity in the log', () => {
 
   it('has a line for each entry, with everything but free text', async () => {
     const owner = await api.createPerson({ vendorId })
-    const path = `/v1/vendor/${vendorId}/oauth-clients`
-    const send = (method: string, to: string, body?: object) =>
-      api.request(method, to, { token: owner.sessionToken, body })
-    const { clientId } = (await send('POST', path, { name: 'Kim’s laptop', scopes: ['boost:read'] })).json
-    await send('PATCH', `${path}/${clientId}`, { name: 'Laptop of Kim' })
-    await send('POST', `${path}/${clientId}/revoke`)
-    const { entries } = (await send('GET', `/v1/vendor/${vendorId}/activity`)).json
+    const send = (method: string, path: string, body?: object) => owner.request(method, path, { body })
+    const created = await send('POST', 'oauth-clients', { name: 'Kim’s laptop', scopes: ['boost:read'] })
+    const { clientId } = created.json
+    await send('PATCH', `oauth-clients/${clientId}`, { name: 'Laptop of Kim' })
+    await send('POST', `oauth-clients/${clientId}/revoke`)
+    const { entries } = (await send('GET', 'activity')).json
     const lines = api.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'activity')
     assert.deepEqual(
       lines.map(({ level, entryId, at, ...line }) => [level, String(entryId), at, line.detail]),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { record } from '#shared/accounts/activity.ts'
-import { freshOwner, sharedApi } from '../support/api.ts'
+import { freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'
 
@@ -55,14 +55,8 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
         for (const company of [other.vendorId, owner.vendorId]) await append(company, index)
       await api.db.raw(`update activity set at = ${at} where vendor_id = ?`, [owner.vendorId])
       for (const limit of [1, 3, 7, 200]) {
-        const seen: string[] = []
-        let cursor: string | null = null
-        do {
-          const { json } = await list(`?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`)
-          seen.push(...json.entries.map(({ subject }: { subject: string }) => subject))
-          cursor = json.nextCursor
-          assert.ok(seen.length <= 7, `limit ${limit}: pages repeat`)
-        } while (cursor)
+        const entries = await readPages<{ subject: string }>(list, 'entries', `limit=${limit}`)
+        const seen = entries.map(({ subject }) => subject)
         assert.deepEqual(
           seen,
           indexes.map((index) => `${owner.vendorId}-${index}`),

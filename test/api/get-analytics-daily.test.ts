@@ -245,10 +245,8 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       const { vendorId, read, store } = await company()
       await store('2026-11-19')
       const second = await startApi({ beside: api })
-      const { sessionToken } = await api.createPerson({ vendorId })
-      const there = await second.request('GET', `/v1/vendor/${vendorId}/analytics/daily`, {
-        token: sessionToken,
-      })
+      const owner = await api.createPerson({ vendorId })
+      const there = await owner.request('GET', 'analytics/daily', { at: second })
       assert.equal(there.headers.get('etag'), (await read()).headers.get('etag'))
       await second.stop()
     })
@@ -316,30 +314,20 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       assert.equal(head.headers.get(name), get.headers.get(name), name)
     }
   })
-})
 
-describe('GET /v1/vendor/{vendor_id}/analytics/daily', () => {
-  it('answers a session exactly what a token is answered', async () => {
-    await using api = await startApi()
-    const { vendorId } = await api.createCompany()
-    const { clientId } = await api.createClient({ vendorId })
-    const { sessionToken } = await api.createPerson({ vendorId })
-    const search = '/analytics/daily?to=2026-01-31'
-    const bySession = await api.request('GET', `/v1/vendor/${vendorId}${search}`, { token: sessionToken })
-    const byToken = await api.request('GET', `/v1/analytics/${vendorId}/daily?to=2026-01-31`, {
-      token: await api.issuer.token({ clientId, vendorId }),
-    })
+  it('answers a session at GET /v1/vendor/{vendor_id}/analytics/daily exactly what a token is answered', async () => {
+    const { vendorId, read, store } = await company()
+    await store('2026-01-30')
+    const owner = await api.createPerson({ vendorId })
+    const search = '?to=2026-01-31'
+    const bySession = await owner.request('GET', `analytics/daily${search}`)
+    const byToken = await read(search)
     assert.equal(bySession.status, 200)
     assert.equal(bySession.text, byToken.text)
-    assert.equal(bySession.headers.get('etag'), byToken.headers.get('etag'))
-    const conditional = await api.request('GET', `/v1/vendor/${vendorId}${search}`, {
-      token: sessionToken,
-      headers: { 'if-none-match': bySession.headers.get('etag') as string },
-    })
-    assert.equal(conditional.status, 304)
-    assertInvalid(
-      await api.request('GET', `/v1/vendor/${vendorId}/analytics/daily?from=x`, { token: sessionToken }),
-      '?from',
-    )
+    const tag = bySession.headers.get('etag') as string
+    assert.equal(tag, byToken.headers.get('etag'))
+    const headers = { 'if-none-match': tag }
+    assert.equal((await owner.request('GET', `analytics/daily${search}`, { headers })).status, 304)
+    assertInvalid(await owner.request('GET', 'analytics/daily?from=x'), '?from')
   })
 })

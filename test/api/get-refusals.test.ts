@@ -5,12 +5,16 @@ import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AnsweredRequest, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
-import { type ApiResponse, freshOwner, sharedApi } from '../support/api.ts'
+import { type ApiResponse, freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { notedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const DAY_MS = 24 * 3_600_000
+
+interface Listed {
+  requestId: string
+}
 
 describe('the explanation of a refused request', () => {
   const refused = { at_ms: 0, clientId: 'cli_x', requestId: 'r', route: 'GET /', status: 400, code: 'c' }
@@ -249,13 +253,7 @@ describe('the refused requests of clients', () => {
     const guesses = Array.from({ length: 500 }, () => ({ proven: false, reason: 'wrong_secret' }))
     await note(...guesses)
     await note(...guesses)
-    const seen: { requestId: string; code: string }[] = []
-    let cursor: string | null = null
-    do {
-      const { json } = await list(`?clientId=${clientId}&limit=100${cursor ? `&cursor=${cursor}` : ''}`)
-      seen.push(...json.refusals)
-      cursor = json.nextCursor
-    } while (cursor)
+    const seen = await readPages<Listed>(list, 'refusals', `clientId=${clientId}&limit=100`)
     assert.equal(seen.length, 250)
     assert.equal(new Set(seen.map(({ requestId }) => requestId)).size, 250)
     assert.ok(seen.some(({ requestId }) => requestId === '1-0'))
@@ -359,13 +357,7 @@ describe('the refused requests of clients', () => {
       await note(...some.map((requestId, n) => ({ clientId: id, requestId, proven: n > 0 })))
       if (index % 4 === 3) api.clock.advance(1)
     }
-    const listed: string[] = []
-    let cursor: string | null = null
-    do {
-      const { json } = await list(`?limit=7${cursor ? `&cursor=${cursor}` : ''}`)
-      listed.push(...json.refusals.map(({ requestId }: { requestId: string }) => requestId))
-      cursor = json.nextCursor
-    } while (cursor)
+    const listed = (await readPages<Listed>(list, 'refusals', 'limit=7')).map(({ requestId }) => requestId)
     assert.equal(listed.length, 66)
     assert.deepEqual([...listed].sort(), noted.sort())
   })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { type Person, readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 describe('GET /v1/sessions', () => {
@@ -61,13 +61,8 @@ describe('GET /v1/sessions', () => {
 
   it('goes through all pages without a double or a gap', async () => {
     for (let index = 0; index < 4; index += 1) await api.createSession(person.userId)
-    const seen = new Set<string>()
-    let cursor: string | null = null
-    do {
-      const { json } = await list(`?limit=2${cursor ? `&cursor=${cursor}` : ''}`)
-      for (const { sessionId } of json.sessions) seen.add(sessionId)
-      cursor = json.nextCursor
-    } while (cursor)
+    const sessions = await readPages<{ sessionId: string }>(list, 'sessions', 'limit=2')
+    const seen = new Set(sessions.map(({ sessionId }) => sessionId))
     assert.equal(seen.size, 5)
   })
 

@@ -7,37 +7,26 @@ const OTHER_PASSWORD = 'wrong donkey capacitor nail'
 /** An invitation proves nothing about an address: whoever invites it can open the link. */
 describe('an address that two companies invite', () => {
   const api = sharedApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '10000/60' } })
-  let acme: { vendorId: string; owner: Person }
-  let globex: { vendorId: string; owner: Person }
+  let acme: Person
+  let globex: Person
   let email: string
   beforeEach(async () => {
-    acme = await company()
-    globex = await company()
+    acme = await api.createOwner()
+    globex = await api.createOwner()
     email = `${crypto.randomUUID()}@people.example`
   })
 
-  async function company() {
-    const { vendorId } = await api.createCompany()
-    return { vendorId, owner: await api.createPerson({ vendorId }) }
-  }
-  async function invite({ vendorId, owner: { sessionToken: token } }: typeof acme, to = email) {
-    const body = { name: 'Kim R.', email: to, role: 'admin' }
-    const { status, json } = await api.request('POST', `/v1/vendor/${vendorId}/people`, { token, body })
-    assert.equal(status, 201)
-    return json.invitationUrl.split('#')[1] as string
-  }
+  const invite = (owner: Person, to = email) => owner.invite(to)
   const accept = (token: string, password: string, more = {}) =>
     api.request('POST', '/v1/invitation', { body: { token, password, ...more } })
   const signIn = (password: string, as = email) =>
     api.request('POST', '/v1/session', { body: { email: as, password } })
   const isLive = async (token: string) => (await api.request('GET', '/v1/session', { token })).status === 200
-  const remove = ({ vendorId, owner: { sessionToken: token } }: typeof acme, userId: string) =>
-    api.request('DELETE', `/v1/vendor/${vendorId}/people/${userId}`, { token })
+  const remove = (owner: Person, userId: string) => owner.request('DELETE', `people/${userId}`)
   const companiesOf = ({ json }: { json: { companies: { vendorId: string }[] } }) =>
     json.companies.map(({ vendorId }) => vendorId)
-  const claimsSeenBy = async ({ vendorId, owner: { sessionToken: token } }: typeof acme) =>
-    (await api.request('GET', `/v1/vendor/${vendorId}/activity?action=address.claimed`, { token })).json
-      .entries
+  const claimsSeenBy = async (owner: Person) =>
+    (await owner.request('GET', 'activity?action=address.claimed')).json.entries
 
   describe('when the first invited it and accepted in place of the person', () => {
     let hijacker: { userId: string; token: string }
@@ -74,7 +63,7 @@ describe('an address that two companies invite', () => {
       assert.equal(entry.subject, hijacker.userId)
       assert.deepEqual(entry.detail, { name: 'Kim R.', email })
       assert.deepEqual(entry.by, { userId: null, name: 'operator' })
-      for (const secret of [globex.vendorId, json.user.userId, globex.owner.userId])
+      for (const secret of [globex.vendorId, json.user.userId, globex.userId])
         assert.ok(!JSON.stringify(entry).includes(secret))
       assert.deepEqual(await claimsSeenBy(globex), [])
     })
@@ -91,7 +80,7 @@ describe('an address that two companies invite', () => {
   describe('when a malicious company invites a living person of another', () => {
     let victim: Person
     beforeEach(async () => {
-      victim = globex.owner
+      victim = globex
     })
     const attack = async (password = OTHER_PASSWORD) => accept(await invite(acme, victim.email), password)
 
@@ -129,7 +118,7 @@ describe('an address that two companies invite', () => {
       assert.equal((await remove(acme, first.json.user.userId)).status, 204)
       assert.equal((await attack()).status, 201)
       assert.equal(await isLive(token), true)
-      globex.owner = { ...victim, sessionToken: token }
+      globex.sessionToken = token
       assert.equal((await claimsSeenBy(globex)).length, 1)
     })
 
@@ -204,9 +193,7 @@ describe('an address that two companies invite', () => {
       assert.deepEqual(await api.db('sign_in_addresses').where({ user_id: userId }), [])
       const again = await accept(await invite(acme), OTHER_PASSWORD)
       assert.notEqual(again.json.user.userId, userId)
-      const { entries } = (
-        await api.request('GET', `/v1/vendor/${acme.vendorId}/activity`, { token: acme.owner.sessionToken })
-      ).json
+      const { entries } = (await acme.request('GET', 'activity')).json
       assert.ok(
         entries.some(
           ({ by }: { by: { userId: string; name: string } }) => by.userId === userId && by.name === 'Kim R.',

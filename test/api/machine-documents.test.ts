@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { SCOPES } from '#shared/oauth/scopes.ts'
-import { PROBLEMS } from '#shared/problems/problems.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
-import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { sharedApi, startApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
@@ -89,13 +86,6 @@ describe('documents for machines', () => {
         / rel="alternate" type="text\/markdown" href="([^"]*)"/.exec(html)?.[1]
       for (const path of pages.keys())
         assert.equal(alternateIn((await api.request('GET', htmlPathOf(path))).text), path)
-    })
-
-    it('explains every error, scope and route', () => {
-      const errors = anchorsOf(pages.get('/docs/errors.md') ?? '')
-      for (const code of Object.keys(PROBLEMS)) assert.ok(errors.includes(`problem-${code}`), code)
-      for (const error of Object.keys(OAUTH_ERRORS)) assert.ok(errors.includes(`oauth-${error}`), error)
-      for (const scope of SCOPES) assert.ok(anchorsOf(pages.get('/docs/scopes.md') ?? '').includes(scope))
     })
 
     it('shows each operation with its parameters, and nested members below their own', async () => {

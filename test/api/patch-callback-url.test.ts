@@ -17,7 +17,7 @@ function isSendable(typed: unknown): boolean {
 
 const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
 
-describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
+describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   let resolution: Resolution
   let asked: string[]
   const resolve = async (name: string) => {
@@ -49,7 +49,15 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal((await patch(body, { headers: { 'if-match': '*' } })).status, 200)
   })
 
-  it('saves the normal form of a URL', async () => {
+  it('reads that no URL was ever saved', async () => {
+    const nothing = { callbackUrl: null, verified: false, updatedAt: null, updatedBy: null }
+    assert.deepEqual((await owner.request('GET', 'callback-url')).json, {
+      vendorId: owner.vendorId,
+      ...nothing,
+    })
+  })
+
+  it('saves the normal form of a URL, and reads it back', async () => {
     const answer = await save(' HTTPS://Bücher.example.com:443/a/../hook?lang=de ')
     assert.equal(answer.status, 200)
     assert.deepEqual(answer.json, {
@@ -60,6 +68,9 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       updatedBy: { userId: owner.userId, name: owner.name },
     })
     assert.deepEqual(asked, ['xn--bcher-kva.example.com'])
+    const read = await owner.request('GET', 'callback-url')
+    assert.deepEqual(read.json, answer.json)
+    assert.equal(read.headers.get('cache-control'), 'no-store')
   })
 
   it('keeps one URL per company: the later replaces the earlier', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import { resetPassword } from '#shared/accounts/people.ts'
-import { freshOwner, type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { freshOwner, type Person, readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
@@ -62,13 +62,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('goes through all pages without a double or a gap', async () => {
       for (let n = 0; n < 3; n += 1) await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
       await invite()
-      const seen: string[] = []
-      let cursor: string | null = null
-      do {
-        const { json } = await call('GET', `?limit=2${cursor ? `&cursor=${cursor}` : ''}`)
-        seen.push(...json.people.map(({ userId }: { userId: string }) => userId))
-        cursor = json.nextCursor
-      } while (cursor)
+      const people = await readPages<Person>((search) => call('GET', search), 'people', 'limit=2')
+      const seen = people.map(({ userId }) => userId)
       assert.equal(seen.length, 6)
       assert.equal(new Set(seen).size, 6)
     })

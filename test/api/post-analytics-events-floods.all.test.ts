@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApi, type TestApi } from '../support/api.ts'
-import { createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { createSender, eventsOf, type Sender } from '../support/event-sender.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -22,11 +22,9 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
   let api: TestApi
   let child: ServiceChild
   let url: string
-  let { click } = {} as Events
   before(async () => {
     api = await startApi()
     api.clock.set(Date.now())
-    ;({ click } = eventsOf(api))
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
     child = startServiceChild('apps/api/main.ts', {
@@ -62,6 +60,7 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
   }
 
   it('survives a flood of many companies, a mebibyte a call, in little memory', async () => {
+    const { click } = eventsOf(api)
     const events = Array.from({ length: 10 }, () => click({ occurredAt: new Date().toISOString() }))
     const body = JSON.stringify({ events }).padEnd(MEBIBYTE)
     const senders = await Promise.all(Array.from({ length: COMPANIES }, () => createSender(api)))

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiResponse, sharedApi, startApi, type TestApi } from '../support/api.ts'
-import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -15,74 +15,68 @@ const ANSWERED_MS = 500
 /** Before a silent body is given up. */
 const FILLED_MS = 2_000
 
-for (const store of ['with Redis', 'without Redis']) {
-  describe(`the limit of events at POST /v1/analytics/{vendor_id}/events, ${store}`, () => {
-    const api = sharedApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
-    let company: Sender
-    let { click }: Events = {} as Events
-    before(async () => {
-      if (store === 'without Redis') await api.redis.stop('SIGKILL')
-      ;({ click } = eventsOf(api))
-    })
-    beforeEach(async () => {
-      company = await createSender(api)
-    })
-
-    const clicks = (length: number) => Array.from({ length }, () => click())
-
-    it('counts events, not calls, and reports what is left', async () => {
-      const response = await company.send(...clicks(900))
-      assertStored(response, 900)
-      assert.match(
-        response.headers.get('ratelimit-policy') ?? '',
-        /"api-client";q=6000;w=60, "api-events";q=1500;w=60/,
-      )
-      assert.match(
-        response.headers.get('ratelimit') ?? '',
-        /"api-client";r=5999;t=\d+, "api-events";r=600;t=\d+/,
-      )
-      assertStored(await company.send(...clicks(600)), 600)
-    })
-
-    it('refuses a call with more events than are left, whole; those that are left are still taken', async () => {
-      assertStored(await company.send(...clicks(1_000)), 1_000)
-      const tooMany = await company.send(...clicks(501))
-      assertProblem(tooMany, 'rate_limited')
-      assert.match(tooMany.headers.get('ratelimit') ?? '', /^"api-events";r=500;t=\d+$/)
-      assertStored(await company.send(...clicks(500)), 500)
-      for (const events of [clicks(501), [click()]]) {
-        const response = await company.send(...events)
-        assertProblem(response, 'rate_limited')
-        assert.match(response.headers.get('ratelimit') ?? '', /^"api-events";r=0;t=\d+$/)
-        const wait_s = Number(response.headers.get('retry-after'))
-        assert.ok(wait_s >= 1 && wait_s <= 60, `Retry-After ${wait_s}`)
-      }
-      assert.equal((await company.read()).json.totals.clicks, 1_500)
-    })
-
-    it('counts the events of a call that is refused for what is in them', async () => {
-      for (const status of [422, 429, 429]) {
-        const response = await company.send(...clicks(800).map((event) => ({ ...event, type: 'view' })))
-        assert.equal(response.status, status)
-      }
-    })
-
-    it('refuses a client that has none left before its body is read', async () => {
-      assertStored(await company.send(...clicks(750)), 750)
-      assertStored(await company.send(...clicks(750)), 750)
-      const { request, answered } = await begin(company, api)
-      assert.equal((await answered).statusCode, 429)
-      request.destroy()
-    })
-
-    it('limits each client separately', async () => {
-      assertStored(await company.send(...clicks(1_000)), 1_000)
-      assertProblem(await company.send(...clicks(501)), 'rate_limited')
-      const neighbour = await createSender(api)
-      assertStored(await neighbour.send(click()), 1)
-    })
+describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
+  const api = sharedApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
+  const { click } = eventsOf(api)
+  let company: Sender
+  beforeEach(async () => {
+    company = await createSender(api)
   })
-}
+
+  const clicks = (length: number) => Array.from({ length }, () => click())
+
+  it('counts events, not calls, and reports what is left', async () => {
+    const response = await company.send(...clicks(900))
+    assertStored(response, 900)
+    assert.match(
+      response.headers.get('ratelimit-policy') ?? '',
+      /"api-client";q=6000;w=60, "api-events";q=1500;w=60/,
+    )
+    assert.match(
+      response.headers.get('ratelimit') ?? '',
+      /"api-client";r=5999;t=\d+, "api-events";r=600;t=\d+/,
+    )
+    assertStored(await company.send(...clicks(600)), 600)
+  })
+
+  it('refuses a call with more events than are left, whole; those that are left are still taken', async () => {
+    assertStored(await company.send(...clicks(1_000)), 1_000)
+    const tooMany = await company.send(...clicks(501))
+    assertProblem(tooMany, 'rate_limited')
+    assert.match(tooMany.headers.get('ratelimit') ?? '', /^"api-events";r=500;t=\d+$/)
+    assertStored(await company.send(...clicks(500)), 500)
+    for (const events of [clicks(501), [click()]]) {
+      const response = await company.send(...events)
+      assertProblem(response, 'rate_limited')
+      assert.match(response.headers.get('ratelimit') ?? '', /^"api-events";r=0;t=\d+$/)
+      const wait_s = Number(response.headers.get('retry-after'))
+      assert.ok(wait_s >= 1 && wait_s <= 60, `Retry-After ${wait_s}`)
+    }
+    assert.equal((await company.read()).json.totals.clicks, 1_500)
+  })
+
+  it('counts the events of a call that is refused for what is in them', async () => {
+    for (const status of [422, 429, 429]) {
+      const response = await company.send(...clicks(800).map((event) => ({ ...event, type: 'view' })))
+      assert.equal(response.status, status)
+    }
+  })
+
+  it('refuses a client that has none left before its body is read', async () => {
+    assertStored(await company.send(...clicks(750)), 750)
+    assertStored(await company.send(...clicks(750)), 750)
+    const { request, answered } = await begin(company, api)
+    assert.equal((await answered).statusCode, 429)
+    request.destroy()
+  })
+
+  it('limits each client separately', async () => {
+    assertStored(await company.send(...clicks(1_000)), 1_000)
+    assertProblem(await company.send(...clicks(501)), 'rate_limited')
+    const neighbour = await createSender(api)
+    assertStored(await neighbour.send(click()), 1)
+  })
+})
 
 /** Begins a call and sends its header section only. */
 async function begin(sender: Sender, api: TestApi) {
@@ -102,10 +96,7 @@ async function begin(sender: Sender, api: TestApi) {
 
 describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
   const api = sharedApi()
-  let { click }: Events = {} as Events
-  before(() => {
-    ;({ click } = eventsOf(api))
-  })
+  const { click } = eventsOf(api)
 
   it('delays only calls of the slow sender’s company, and not for long', async () => {
     const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])

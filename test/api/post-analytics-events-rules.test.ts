@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { storedDays } from '../support/analytics.ts'
-import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
-import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { type ApiResponse, sharedApi } from '../support/api.ts'
+import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 const MINUTE_MS = 60_000
@@ -9,16 +9,9 @@ const HOUR_MS = 3_600_000
 const MAX = Number.MAX_SAFE_INTEGER
 
 describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
-  let api: TestApi
+  const api = sharedApi()
+  const { at, click, order } = eventsOf(api)
   let company: Sender
-  let { at, click, order }: Events = {} as Events
-  before(async () => {
-    api = await startApi()
-    ;({ at, click, order } = eventsOf(api))
-  })
-  after(async () => {
-    await api.stop()
-  })
   beforeEach(async () => {
     api.clock.set('2026-11-20T17:04:00Z')
     company = await createSender(api)

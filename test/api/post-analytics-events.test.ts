@@ -2,28 +2,23 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { recount, storedDays } from '../support/analytics.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { sharedApi, startApi, type TestApi } from '../support/api.ts'
+import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('POST /v1/analytics/{vendor_id}/events', () => {
-  let api: TestApi
+  const api = sharedApi()
+  const { at, click, order } = eventsOf(api)
   /** Another process of the API. */
   let other: TestApi
   let company: Sender
-  let { at, click, order }: Events = {} as Events
   before(async () => {
-    api = await startApi()
     other = await startApi({ beside: api })
-    ;({ at, click, order } = eventsOf(api))
   })
-  after(async () => {
-    await other.stop()
-    await api.stop()
-  })
+  after(() => other.stop())
   beforeEach(async () => {
     api.clock.set('2026-11-20T17:04:00Z')
     company = await createSender(api)
@@ -73,21 +68,6 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       assertStored(await company.send(event, order({ eventId: event.eventId })), 0, 2)
       const { totals } = (await company.read()).json
       assert.deepEqual([totals.clicks, totals.orders], [4, 0])
-    })
-
-    it('counts an id once over concurrent calls to two processes', async () => {
-      const batch = Array.from({ length: 100 }, () => click())
-      const answers = await Promise.all(
-        Array.from({ length: 16 }, (_, n) =>
-          company.post({ events: n % 3 ? batch : batch.toReversed() }, { to: n % 2 ? api : other }),
-        ),
-      )
-      for (const answer of answers) assert.equal(answer.status, 200, answer.text)
-      assert.equal(
-        answers.reduce((sum, { json }) => sum + json.accepted, 0),
-        100,
-      )
-      assert.equal((await company.read()).json.totals.clicks, 100)
     })
 
     it('stores one event, or a thousand', async () => {

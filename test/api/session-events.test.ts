@@ -8,8 +8,7 @@ describe('the log of sessions', () => {
   const api = sharedApi()
   let person: Person
   beforeEach(async () => {
-    const { vendorId } = await api.createCompany()
-    person = await api.createPerson({ vendorId, role: 'owner' })
+    person = await api.createOwner()
     api.logLines.length = 0
   })
 
@@ -65,17 +64,9 @@ describe('the log of sessions', () => {
   })
 
   it('logs an accepted invitation', async () => {
-    const { vendorId } = await api
-      .db('memberships')
-      .where({ user_id: person.userId })
-      .first('vendor_id as vendorId')
-    const invited = await api.request('POST', `/v1/vendor/${vendorId}/people`, {
-      token: person.sessionToken,
-      body: { name: 'Ina', email: `ina-${person.userId}@acme.example`, role: 'member' },
-    })
-    const accepted = await api.request('POST', '/v1/invitation', {
-      body: { token: invited.json.invitationUrl.split('#')[1], password: 'a password of Ina' },
-    })
+    const token = await person.invite(`ina-${person.userId}@acme.example`)
+    const body = { token, password: 'a password of Ina' }
+    const accepted = await api.request('POST', '/v1/invitation', { body })
     const { sessionToken, user } = accepted.json
     assert.deepEqual(
       events().map(({ event, how, userId, sessionId }) => ({ event, how, userId, sessionId })),
@@ -106,10 +97,6 @@ describe('the log of sessions', () => {
   })
 
   describe('when someone else ends the session', () => {
-    let vendorId: string
-    beforeEach(async () => {
-      ;({ vendorId } = await api.createCompany())
-    })
     const assertEnded = (who: Person, reason: string, session: string) =>
       assert.deepEqual(
         endedSessions(api).map(({ userId, sessionId, why, clientAddress }) => ({
@@ -123,33 +110,22 @@ describe('the log of sessions', () => {
 
     it('logs the sessions of an account whose address someone else claims', async () => {
       const sessionId = await idOf(person.sessionToken)
-      const { sessionToken: token } = await api.createPerson({ vendorId })
-      const claim = async () => {
-        const invited = await api.request('POST', `/v1/vendor/${vendorId}/people`, {
-          token,
-          body: { name: 'Claimant', email: person.email, role: 'member' },
-        })
-        const [, invitation] = invited.json.invitationUrl.split('#')
-        const body = { token: invitation, password: 'a password of the claimant' }
-        return api.request('POST', '/v1/invitation', { body })
-      }
-      assert.equal((await claim()).status, 201)
+      const token = await (await api.createOwner()).invite(person.email)
+      const body = { token, password: 'a password of the claimant' }
+      assert.equal((await api.request('POST', '/v1/invitation', { body })).status, 201)
       assertEnded(person, 'address_claimed', sessionId)
     })
 
     it('logs the sessions that end with the last membership, and none before', async () => {
-      const { sessionToken: token } = await api.createPerson({ vendorId })
-      const leaving = await api.createPerson({ vendorId, role: 'member' })
-      const { vendorId: another } = await api.createCompany()
-      const also = { vendorId: another, userId: leaving.userId, role: 'member', status: 'active' } as const
-      await saveMembership(api.db, also)
+      const [owner, other] = [await api.createOwner(), await api.createOwner()]
+      const leaving = await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
+      const { userId } = leaving
+      await saveMembership(api.db, { vendorId: other.vendorId, userId, role: 'member', status: 'active' })
       const sessionId = await idOf(leaving.sessionToken)
-      const { sessionToken: other } = await api.createPerson({ vendorId: another })
-      const remove = (from: string, by: string) =>
-        api.request('DELETE', `/v1/vendor/${from}/people/${leaving.userId}`, { token: by })
-      assert.equal((await remove(vendorId, token)).status, 204)
+      const remove = (from: Person) => from.request('DELETE', `people/${userId}`)
+      assert.equal((await remove(owner)).status, 204)
       assert.deepEqual(endedSessions(api), [])
-      assert.equal((await remove(another, other)).status, 204)
+      assert.equal((await remove(other)).status, 204)
       assertEnded(leaving, 'person_removed', sessionId)
     })
   })

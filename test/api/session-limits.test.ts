@@ -269,10 +269,9 @@ describe('the limits of sessions', () => {
 
   it('counts a request for a long page as several', async () => {
     api = await startApi({ env: { RATE_API_PER_SESSION: '9/60' } })
-    const { vendorId } = await api.createCompany()
-    const { sessionToken: token } = await api.createPerson({ vendorId })
+    const owner = await api.createOwner()
     const left = async (search: string) => {
-      const { headers } = await api.request('GET', `/v1/vendor/${vendorId}/refusals${search}`, { token })
+      const { headers } = await owner.request('GET', `refusals${search}`)
       return Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1])
     }
     assert.equal(await left('?limit=200'), 5)
@@ -280,19 +279,18 @@ describe('the limits of sessions', () => {
     assert.equal(await left('?limit=50'), 2)
     assert.equal(await left('?limit=1000000000'), 1)
     assert.equal(await left('?limit=200&limit=200'), 0)
-    assertProblem(await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token }), 'rate_limited')
+    assertProblem(await owner.request('GET', 'activity'), 'rate_limited')
   })
 
   it('limits the requests of one session, on every route', async () => {
     api = await startApi({ env: { RATE_API_PER_SESSION: '2/60' } })
-    const { vendorId } = await api.createCompany()
-    const { sessionToken: token, userId } = await api.createPerson({ vendorId })
+    const owner = await api.createOwner()
+    const { sessionToken: token, userId } = owner
     const first = await api.request('GET', '/v1/session', { token })
     assert.match(first.headers.get('ratelimit') ?? '', /^"api-session";r=1;t=\d+$/)
-    assert.equal((await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token })).status, 200)
-    for (const path of ['/v1/session', `/v1/vendor/${vendorId}/oauth-clients`]) {
-      assertProblem(await api.request('GET', path, { token }), 'rate_limited')
-    }
+    assert.equal((await owner.request('GET', 'activity')).status, 200)
+    assertProblem(await api.request('GET', '/v1/session', { token }), 'rate_limited')
+    assertProblem(await owner.request('GET', 'oauth-clients'), 'rate_limited')
     const other = await api.createSession(userId)
     assert.equal((await api.request('GET', '/v1/session', { token: other })).status, 200)
   })

@@ -58,6 +58,8 @@ export interface Person extends User {
   vendorId: string
   /** Sends a request below the company's path: `owner.request('GET', 'people')`. */
   request(method: string, path: string, request?: ApiRequest & { at?: TestApi }): Promise<ApiResponse>
+  /** Invites someone to the company. Returns the token of the invitation. */
+  invite(email: string, more?: { name?: string; role?: string }): Promise<string>
   /** An Active client of the company, made without the API. */
   createClient(client?: Partial<NewClient>): Promise<NewClient & { secret: string }>
 }
@@ -206,6 +208,23 @@ export function freshOwner(api: TestApi, company?: Partial<Company>): Person {
   return owner
 }
 
+/** Returns the entries of all pages of a list, in their order. `read` reads the page of a query. */
+export async function readPages<Entry>(
+  read: (search: string) => Promise<ApiResponse>,
+  list: string,
+  query: string,
+): Promise<Entry[]> {
+  const entries: Entry[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const { status, text, json } = await read(`?${query}${cursor && `&cursor=${cursor}`}`)
+    if (status !== 200 || entries.length > 1_000) throw new Error(text)
+    entries.push(...json[list])
+    cursor = json.nextCursor
+  }
+  return entries
+}
+
 /** Made once from the first API's document; every answer that a test gets is checked against it. */
 let checkAnswer: CheckAnswer | undefined
 
@@ -305,6 +324,12 @@ function people(url: string, db: Knex, clock: TestClock): People {
         request(method, path, { at, ...request } = {}) {
           const to = `/v1/vendor/${this.vendorId}/${path}`
           return send(at?.url ?? url, to, method, { token: this.sessionToken, ...request })
+        },
+        async invite(email, more) {
+          const body = { name: 'Kim R.', email, role: 'admin', ...more }
+          const { status, json, text } = await this.request('POST', 'people', { body })
+          if (status !== 201) throw new Error(text)
+          return json.invitationUrl.split('#')[1]
         },
         createClient(client) {
           return createClient({ vendorId: this.vendorId, ...client })

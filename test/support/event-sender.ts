@@ -36,12 +36,10 @@ export async function createSender(api: TestApi, company: { timezone?: string } 
   }
 }
 
-export type Events = ReturnType<typeof eventsOf>
-
-export function eventsOf({ clock }: Pick<TestApi, 'clock'>) {
+export function eventsOf(api: Pick<TestApi, 'clock'>) {
   let ids = 0
   /** RFC 3339, so many milliseconds from the clock's now. */
-  const at = (offset_ms = 0) => new Date(clock.now() + offset_ms).toISOString()
+  const at = (offset_ms = 0) => new Date(api.clock.now() + offset_ms).toISOString()
   /** A click that happens now, with an id of its own. */
   const click = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({
     eventId: `event-${++ids}`,

@@ -24,6 +24,8 @@ export interface Receiver {
   /** What was received after the TLS handshake, decoded as UTF-8. */
   received: string
   stop(): Promise<void>
+  /** Stops it: `await using` ends it with its test, however that ends. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 async function listening(server: Server, name: string, host: string, port = 0): Promise<Receiver> {
@@ -39,6 +41,9 @@ async function listening(server: Server, name: string, host: string, port = 0): 
       server.close()
       for (const socket of open) socket.destroy()
       await closed
+    },
+    [Symbol.asyncDispose]() {
+      return this.stop()
     },
   }
   server.on('connection', (socket: Socket) => {

@@ -19,16 +19,12 @@ async function answerOf(
   talk: TlsReceiverOptions['talk'],
   tls: TlsReceiverOptions['tls'] = {},
 ): Promise<TestResult> {
-  const receiver = await startTlsReceiver({ talk, tls })
-  try {
-    const result = await sendTo(receiver.url)
-    assert.equal(receiver.connections, 1)
-    const none = () => receiver.open.size === 0
-    await eventually(none, { otherwise: () => 'its connection is still open' })
-    return result
-  } finally {
-    await receiver.stop()
-  }
+  await using receiver = await startTlsReceiver({ talk, tls })
+  const result = await sendTo(receiver.url)
+  assert.equal(receiver.connections, 1)
+  const none = () => receiver.open.size === 0
+  await eventually(none, { otherwise: () => 'its connection is still open' })
+  return result
 }
 
 function assertDelivered(result: TestResult, status: number, outcome: TestResult['outcome']): void {
@@ -140,13 +136,12 @@ describe('a test send that is answered', () => {
 
   for (const status of [301, 302, 303, 307, 308]) {
     it(`does not follow a ${status} to an internal address`, async () => {
-      const trap = await startTlsReceiver({ talk: answering(http('200 OK')), host: '127.0.0.2' })
-      const receiver = await startTlsReceiver({
+      await using trap = await startTlsReceiver({ talk: answering(http('200 OK')), host: '127.0.0.2' })
+      await using receiver = await startTlsReceiver({
         talk: answering(http(`${status} Any`, `Location: https://127.0.0.2:${trap.port}/`)),
       })
       const { resolve, asked } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
       const result = await sendTo(receiver.url, { resolve, judgeAddress: ruleWith('127.0.0.1') })
-      await Promise.all([trap.stop(), receiver.stop()])
       assertDelivered(result, status, 'receiver_failure')
       assert.equal(trap.connections, 0)
       assert.equal(receiver.connections, 1)

@@ -27,14 +27,10 @@ function assertUnconfirmed(result: TestResult, advice: RegExp): void {
 
 describe('a test send over TLS', () => {
   async function resultWith(tls: TlsOptions, options: SendingOptions = {}): Promise<TestResult> {
-    const receiver = await startTlsReceiver({ tls, talk: answering(OK) })
-    try {
-      const result = await sendTo(receiver.url, options)
-      assert.doesNotMatch(receiver.received, /test_event/)
-      return result
-    } finally {
-      await receiver.stop()
-    }
+    await using receiver = await startTlsReceiver({ tls, talk: answering(OK) })
+    const result = await sendTo(receiver.url, options)
+    assert.doesNotMatch(receiver.received, /test_event/)
+    return result
   }
   const certified = (given: Partial<Parameters<typeof createCertificate>[0]>): TlsOptions => {
     const certificate = createCertificate({
@@ -120,9 +116,8 @@ describe('a test send over TLS', () => {
   })
 
   it('trusts public authorities when given no others', async () => {
-    const receiver = await startTlsReceiver({ talk: answering(OK) })
+    await using receiver = await startTlsReceiver({ talk: answering(OK) })
     const result = await sendTo(receiver.url, { certificateAuthority: undefined })
-    await receiver.stop()
     assertUnconfirmed(result, /unknown issuer/)
   })
 
@@ -186,9 +181,8 @@ describe('a test send over TLS', () => {
   }
 
   it('reports a connection that is closed during the handshake', async () => {
-    const receiver = await startTcpReceiver((socket) => void socket.once('data', () => socket.end()))
+    await using receiver = await startTcpReceiver((socket) => void socket.once('data', () => socket.end()))
     const result = await sendTo(receiver.url)
-    await receiver.stop()
     assertUnconfirmed(result, /closed the connection/)
     assert.notEqual(result.timings.connectMs, null)
     assert.equal(result.timings.tlsMs, null)
@@ -303,7 +297,7 @@ describe('a test send that takes too long', () => {
 
 describe('the timings of a test send', () => {
   it('measures a test send phase by phase', async () => {
-    const receiver = await startTcpReceiver((socket) => {
+    await using receiver = await startTcpReceiver((socket) => {
       setTimeout(() => {
         const secure = new TLSSocket(socket, { isServer: true, ...goodTls })
         secure.on('error', () => {})
@@ -312,7 +306,6 @@ describe('the timings of a test send', () => {
     })
     const resolve = () => new Promise<Resolution>((resolve) => setTimeout(resolve, 200, found('127.0.0.1')))
     const result = await sendTo(receiver.url, { resolve })
-    await receiver.stop()
     const { dnsMs, connectMs, tlsMs, firstByteMs } = result.timings
     const phases = [dnsMs, connectMs, tlsMs, firstByteMs].map(Number)
     for (const [at, least_ms] of [200, 0, 300, 400].entries())
@@ -323,13 +316,12 @@ describe('the timings of a test send', () => {
   })
 
   it('reports no DNS phase for an IP literal, and asks no DNS', async () => {
-    const receiver = await startTlsReceiver({ talk: answering(OK) })
+    await using receiver = await startTlsReceiver({ talk: answering(OK) })
     const { resolve, asked } = resolverOf(found('127.0.0.1'))
     const result = await sendTo(`https://127.0.0.1:${receiver.port}/`, {
       resolve,
       judgeAddress: ruleWith('127.0.0.1'),
     })
-    await receiver.stop()
     assertUnconfirmed(result, /is for hooks\.acme-receiver\.com, not for 127\.0\.0\.1/)
     assert.equal(result.timings.dnsMs, null)
     assert.notEqual(result.timings.connectMs, null)

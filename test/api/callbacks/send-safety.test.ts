@@ -97,16 +97,12 @@ describe('a test send connects to addresses that were judged public, and to no o
 
   it('tries six addresses of a name, and no more', async () => {
     const addresses = Array.from({ length: 7 }, (_, i) => `127.0.0.${10 + i}`)
-    const last = await startTlsReceiver({ talk: answering(OK), host: addresses.at(-1) as string })
+    await using last = await startTlsReceiver({ talk: answering(OK), host: addresses.at(-1) as string })
     const delivered = async (to: string[]) => {
       const { resolve } = resolverOf(found(...to))
       return (await sendTo(last.url, { resolve, judgeAddress: ruleWith(...to) })).delivered
     }
-    try {
-      assert.deepEqual([await delivered(addresses), await delivered(addresses.slice(1))], [false, true])
-    } finally {
-      await last.stop()
-    }
+    assert.deepEqual([await delivered(addresses), await delivered(addresses.slice(1))], [false, true])
   })
 
   it('ends a connection whose peer is no longer allowed', async () => {
@@ -274,7 +270,7 @@ describe('a test send that is stopped', () => {
   const silentReceiver = () => startTlsReceiver({ talk: () => {} })
 
   it('ends at once when its caller stops it, and leaves no connection', async () => {
-    const receiver = await silentReceiver()
+    await using receiver = await silentReceiver()
     const caller = new AbortController()
     const sending = senderFor().send({
       url: receiver.url,
@@ -286,11 +282,10 @@ describe('a test send that is stopped', () => {
     // The receiver's silence would have been a result.
     assert.equal((await sending).result, null)
     await eventually(() => receiver.open.size === 0)
-    await receiver.stop()
   })
 
   it('does not connect when stopped during the DNS lookup', async () => {
-    const receiver = await silentReceiver()
+    await using receiver = await silentReceiver()
     const caller = new AbortController()
     const resolve = () => new Promise<never>(() => {})
     const sending = senderFor({ resolve }).send({
@@ -301,11 +296,10 @@ describe('a test send that is stopped', () => {
     caller.abort()
     assert.equal((await sending).result, null)
     assert.equal(receiver.connections, 0)
-    await receiver.stop()
   })
 
   it('ends when the sender closes, and starts no later sends', async () => {
-    const receiver = await silentReceiver()
+    await using receiver = await silentReceiver()
     const sender = senderFor()
     const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal }
     const sending = [sender.send(event), sender.send(event)]
@@ -317,7 +311,6 @@ describe('a test send that is stopped', () => {
     )
     assert.equal((await sender.send(event)).result, null)
     assert.equal(receiver.connections, 2)
-    await receiver.stop()
   })
 
   it('stops one send without disturbing another', async () => {
@@ -337,14 +330,13 @@ describe('a test send that is stopped', () => {
 describe('the name in SNI and Host', () => {
   it('puts the saved name into SNI and Host, though it connects to an address', async () => {
     let servername: string | false | null = null
-    const receiver = await startTlsReceiver({
+    await using receiver = await startTlsReceiver({
       talk: (socket) => {
         servername = socket.servername
         answering(OK)(socket)
       },
     })
     await sendTo(receiver.url)
-    await receiver.stop()
     assert.equal(servername, RECEIVER_NAME)
     assert.match(receiver.received, new RegExp(`^host: ${RECEIVER_NAME}:${receiver.port}`, 'im'))
   })
