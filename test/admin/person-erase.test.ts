@@ -12,14 +12,12 @@ const PASSWORD = 'the first long password of a person'
 
 describe('admin person', () => {
   const api = sharedApi()
-  let vendorId: string
   let owner: Person
   let kimId: string
   let kimToken: string
 
   before(async () => {
-    vendorId = (await api.createCompany()).vendorId
-    owner = await api.createPerson({ vendorId, role: 'owner' })
+    owner = await api.createOwner()
     await leaveTraces()
   })
 
@@ -27,37 +25,27 @@ describe('admin person', () => {
     runAdmin(args, { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') } })
   const everywhere = async (text: string) => holding(await everything(api.db, api.redis), text)
 
-  async function invite(by: Person, company: string): Promise<{ userId: string; token: string }> {
-    const body = { name: `Kim ${NAME}`, email: ADDRESS, role: 'member' }
-    const { status, json } = await api.request('POST', `/v1/vendor/${company}/people`, {
-      token: by.sessionToken,
-      body,
-    })
-    assert.equal(status, 201)
-    return { userId: json.userId, token: json.invitationUrl.split('#')[1] }
-  }
+  const invite = (by: Person) => by.invite(ADDRESS, { name: `Kim ${NAME}`, role: 'member' })
   async function join(token: string, password: string): Promise<{ userId: string; sessionToken: string }> {
     const { status, json } = await api.request('POST', '/v1/invitation', { body: { token, password } })
     assert.equal(status, 201, JSON.stringify(json))
-    return { userId: json.user?.userId ?? json.userId, sessionToken: json.sessionToken ?? json.token }
+    return { userId: json.user.userId, sessionToken: json.sessionToken }
   }
 
   /** By the API, as a person does: in the tables of people, sessions, clients, callbacks and the activity. */
   async function leaveTraces(): Promise<void> {
-    const invited = await invite(owner, vendorId)
-    kimId = invited.userId
-    kimToken = (await join(invited.token, PASSWORD)).sessionToken
-    const people = `/v1/vendor/${vendorId}/people/${kimId}`
-    const raised = await api.request('PATCH', people, { token: owner.sessionToken, body: { role: 'admin' } })
+    const kim = await join(await invite(owner), PASSWORD)
+    ;({ userId: kimId, sessionToken: kimToken } = kim)
+    const raised = await owner.request('PATCH', `people/${kimId}`, { body: { role: 'admin' } })
     assert.equal(raised.status, 200)
-    const created = await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+    const created = await owner.request('POST', 'oauth-clients', {
       token: kimToken,
       body: { name: 'A shop', scopes: ['analytics:read'] },
       headers: { 'Idempotency-Key': 'a-key-of-kim' },
     })
     assert.equal(created.status, 201)
     await api.db('callback_destinations').insert({
-      vendor_id: vendorId,
+      vendor_id: owner.vendorId,
       callback_url: 'https://receiver.example/',
       verified: true,
       updated_at: new Date(),
@@ -68,15 +56,11 @@ describe('admin person', () => {
       await api.request('POST', '/v1/session', { body: { email: ADDRESS, password } })
 
     // Another company's account of the address, which has ended, and an invitation that is still out.
-    const other = (await api.createCompany()).vendorId
-    const otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })
-    const { userId } = await join((await invite(otherOwner, other)).token, TEST_PASSWORD)
+    const other = await api.createOwner()
+    const { userId } = await join(await invite(other), TEST_PASSWORD)
     await api.db('openid_identities').where({ user_id: userId }).delete()
-    const left = await api.request('DELETE', `/v1/vendor/${other}/people/${userId}`, {
-      token: otherOwner.sessionToken,
-    })
-    assert.equal(left.status, 204)
-    await invite(otherOwner, other)
+    assert.equal((await other.request('DELETE', `people/${userId}`)).status, 204)
+    await invite(other)
   }
 
   describe('export', () => {
@@ -120,7 +104,7 @@ describe('admin person', () => {
     it('says what it will do, and does nothing without a yes', async () => {
       await refused(
         admin('person', 'erase', kimId),
-        `${kimId}, known to ${vendorId}, will be erased permanently. All access ends at once.\nNothing was changed. Confirm it at a terminal, or add --yes.\n`,
+        `${kimId}, known to ${owner.vendorId}, will be erased permanently. All access ends at once.\nNothing was changed. Confirm it at a terminal, or add --yes.\n`,
       )
       assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 200)
     })
@@ -129,7 +113,7 @@ describe('admin person', () => {
       const before = await everything(api.db, api.redis)
       await refused(
         admin('person', 'erase', owner.email, '--yes'),
-        new RegExp(`^This person owns ${vendorId}\\. First hand over \\(member set-role`),
+        new RegExp(`^This person owns ${owner.vendorId}\\. First hand over \\(member set-role`),
       )
       const rows = (things: typeof before) =>
         things.filter(({ where }) => !where.includes(':')).map(({ text }) => text)
@@ -137,7 +121,11 @@ describe('admin person', () => {
     })
 
     it('refuses an address about which nothing is stored', async () => {
-      for (const given of ['nobody@people.example', 'usr_nobody', `${vendorId}:nobody@people.example`]) {
+      for (const given of [
+        'nobody@people.example',
+        'usr_nobody',
+        `${owner.vendorId}:nobody@people.example`,
+      ]) {
         const { code, stderr } = await admin('person', 'erase', given, '--yes')
         assert.deepEqual([code, stderr], [1, `Nothing is stored about ${given}.\n`])
       }
@@ -168,16 +156,14 @@ describe('admin person', () => {
     })
 
     it('keeps what happened, the company’s clients and the fact of the erasure', async () => {
-      const entries = await api.db('activity').where({ vendor_id: vendorId }).orderBy('entry_id')
+      const entries = await api.db('activity').where({ vendor_id: owner.vendorId }).orderBy('entry_id')
       const kinds = entries.filter(({ subject }) => subject === kimId).map(({ action }) => action)
       assert.deepEqual(kinds.slice(0, 3), ['person.invited', 'person.joined', 'person.changed'])
       assert.equal(kinds.at(-1), 'person.erased')
-      const shown = await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: owner.sessionToken })
+      const shown = await owner.request('GET', 'activity')
       const created = shown.json.entries.find(({ action }: { action: string }) => action === 'client.created')
       assert.equal(created.by.name, 'Erased person')
-      const clients = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, {
-        token: owner.sessionToken,
-      })
+      const clients = await owner.request('GET', 'oauth-clients')
       assert.equal(clients.json.clients[0].status, 'Active')
     })
 
@@ -188,13 +174,12 @@ describe('admin person', () => {
     })
 
     it('frees the address for a new account', async () => {
-      const invited = await invite(owner, vendorId)
-      const { sessionToken } = await join(invited.token, 'the second long password of a person')
+      const { sessionToken } = await join(await invite(owner), 'the second long password of a person')
       assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
     })
 
     it('takes an address that begins like the id of a company for an address', async () => {
-      const { userId } = await api.createPerson({ vendorId, role: 'member' })
+      const { userId } = await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
       const email = 'ven_kim@people.example'
       await api.db('users').where({ user_id: userId }).update({ email })
       const { stdout } = await succeeded(admin('person', 'erase', email, '--yes'))
@@ -202,19 +187,17 @@ describe('admin person', () => {
     })
 
     it('erases in one company alone what is named with its id', async () => {
-      const other = (await api.createCompany()).vendorId
-      const otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })
-      const { sessionToken } = await join((await invite(otherOwner, other)).token, TEST_PASSWORD)
-      await succeeded(admin('person', 'erase', `${vendorId}:${ADDRESS}`, '--yes'))
+      const { sessionToken } = await join(await invite(await api.createOwner()), TEST_PASSWORD)
+      await succeeded(admin('person', 'erase', `${owner.vendorId}:${ADDRESS}`, '--yes'))
       assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
-      const members = await api.request('GET', `/v1/vendor/${vendorId}/people`, { token: owner.sessionToken })
+      const members = await owner.request('GET', 'people')
       assert.ok(!members.text.includes(ADDRESS))
     })
   })
 
   describe('the database', () => {
     it('lets an operator erase no one without an entry that says so', async () => {
-      const { userId } = await api.createPerson({ vendorId, role: 'member' })
+      const { userId } = await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
       const role = knex({ client: 'pg', connection: api.database.operatorUrl, pool: { min: 0, max: 1 } })
       try {
         await assert.rejects(async () => role.raw('select erase_person(?, ?)', [userId, '$argon2id$']), {

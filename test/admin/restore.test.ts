@@ -276,12 +276,8 @@ describe('admin restore', () => {
     let invitation: string
 
     before(async () => {
-      const other = await api.createCompany()
-      admitted = await api.createPerson({ vendorId: other.vendorId, role: 'owner' })
-      const body = { name: 'Kim', email: 'kim@people.example', role: 'member' }
-      const path = `/v1/vendor/${other.vendorId}/people`
-      const invited = await api.request('POST', path, { token: admitted.sessionToken, body })
-      invitation = invited.json.invitationUrl.split('#')[1]
+      admitted = await api.createOwner()
+      invitation = await admitted.invite('kim@people.example')
       await api.db.raw('revoke insert (reason) on restore_fences from integration_api')
       await api.db.raw(`update revocation_trust set place = '7/1/1/00000001'`)
     })
