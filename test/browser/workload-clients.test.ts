@@ -175,7 +175,10 @@ describe('workspace: clients that trust a platform', () => {
   it('takes pasted keys for a private cluster, and refuses a private one', async () => {
     const page = await open('In a cluster')
     const dialog = dialogOf(page)
+    await dialog.getByLabel('Platform', { exact: true }).selectOption('Other')
+    await dialog.getByLabel('Public keys').fill(keySet('of another'))
     await dialog.getByLabel('Platform', { exact: true }).selectOption('Kubernetes')
+    assert.equal(await dialog.getByLabel('Public keys').inputValue(), '')
     await dialog.getByLabel('Issuer').fill(CLUSTER)
     await dialog.getByLabel('Service account').fill('prod:report')
     const keys = dialog.getByLabel('Public keys')

@@ -47,7 +47,7 @@ describe('workspace: the workload that a person describes', () => {
   for (const [id, typed, claims] of DRAFTS)
     it(`compares ${Object.keys(claims)} of ${PLATFORMS[id].title}, and recognizes it again`, () => {
       const issuer = ISSUERS[id] ?? ''
-      const workload = workloadOf({ platform: id, issuer: ` ${issuer}`, claims: typed })
+      const workload = workloadOf({ platform: id, issuer: ` ${issuer}`, claims: typed, keys: '' })
       assert.deepEqual(workload, { issuer: PLATFORMS[id].issuer ?? issuer, claims })
       assert.equal(platformOf(workload), id)
     })
@@ -57,14 +57,17 @@ describe('workspace: the workload that a person describes', () => {
       platform: 'google',
       issuer: 'https://a.example',
       claims: { environment: 'a', sub: '1' },
+      keys: '',
     } as const
     assert.deepEqual(workloadOf(draft), { issuer: 'https://accounts.google.com', claims: { sub: '1' } })
   })
 
   it('names the field that is missing', () => {
-    assert.equal(missingField({ platform: 'github', issuer: '', claims: {} }), 'Repository id')
-    assert.equal(missingField({ platform: 'github', issuer: '', claims: { repository_id: '1' } }), undefined)
-    assert.equal(missingField({ platform: 'other', issuer: 'a', claims: { sub: ' ' } }), 'Subject')
+    const missing = (platform: PlatformId, claims: Record<string, string>) =>
+      missingField({ platform, issuer: '', claims, keys: '' })
+    assert.equal(missing('github', {}), 'Repository id')
+    assert.equal(missing('github', { repository_id: '1' }), undefined)
+    assert.equal(missing('other', { sub: ' ' }), 'Subject')
   })
 })
 

@@ -23,7 +23,9 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
             {...control}
             className="input"
             value={draft.platform}
-            onChange={({ target: { value } }) => onChange({ ...draft, platform: value as PlatformId })}
+            onChange={({ target: { value } }) =>
+              onChange({ ...draft, platform: value as PlatformId, keys: '' })
+            }
           >
             {Object.entries(PLATFORMS).map(([id, { title }]) => (
               <option key={id} value={id}>
@@ -69,6 +71,8 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
           name="workload/keys"
           rows={3}
           placeholder='{"keys":[…]}'
+          value={draft.keys}
+          onChange={({ target: { value } }) => onChange({ ...draft, keys: value })}
         />
       )}
       <p className="font-semibold">Its tokens must have, character by character</p>

@@ -58,7 +58,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
   const [draft, setDraft] = useState<Draft>({
     scopes: [...(scopes ?? replaces?.scopes ?? [])],
     auth: AUTH_BEFORE[replaces?.authMethod ?? 'client_secret'],
-    workload: { platform: 'github', issuer: '', claims: {} },
+    workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
     expiry: { lifetime: replaces ? lifetimeOf(replaces) : 'never', date: '' },
   })
   const request = useRequest()
@@ -72,21 +72,15 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
 
   const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
     submission: useSubmission(ERRORS),
-    check: ({ name, publicKey, 'workload/keys': keys = '' }) => ({
+    check: ({ name, publicKey }) => ({
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
       publicKey: draft.auth === 'own key' && publicKeyError(publicKey),
-      ...(draft.auth === 'workload' && !replaces?.workload && workloadErrors(draft.workload, keys)),
+      ...(draft.auth === 'workload' && !replaces?.workload && workloadErrors(draft.workload)),
       expiresAt: draft.expiry.lifetime === 'date' && draft.expiry.date === '' && 'Choose the day.',
     }),
-    async send({ name, publicKey, 'workload/keys': keys = '' }) {
-      const { body, idempotencyKey, credential } = await request({
-        ...draft,
-        name,
-        publicKey,
-        keys,
-        replaces,
-      })
+    async send({ name, publicKey }) {
+      const { body, idempotencyKey, credential } = await request({ ...draft, name, publicKey, replaces })
       const { clientSecret, ...client } = await createClient(vendorId, body, idempotencyKey).catch(
         (error) => {
           setTaken(error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer === '/replaces'))
@@ -117,16 +111,14 @@ function publicKeyError(text: string): string | undefined {
   return text === '' ? 'Paste the public key.' : undefined
 }
 
-const workloadErrors = (draft: WorkloadDraft, keys: string): FieldErrors<WorkloadField> => ({
+const workloadErrors = (draft: WorkloadDraft): FieldErrors<WorkloadField> => ({
   'workload/claims': missingField(draft) && `Fill in: ${missingField(draft)}.`,
-  'workload/keys': isPrivateKey(keys) && 'There is a private key in it. Paste public keys only.',
+  'workload/keys': isPrivateKey(draft.keys) && 'There is a private key in it. Paste public keys only.',
 })
 
 interface Input extends Draft {
   name: string
   publicKey: string
-  /** A key set as JSON; empty if it is to be fetched. */
-  keys: string
   replaces: OAuthClient | undefined
 }
 
@@ -165,7 +157,7 @@ async function requestOf(input: Input): Promise<CreationRequest> {
   }
   if (auth === 'workload') {
     const workload = replaces?.workload ?? workloadOf(input.workload)
-    const keys = input.keys && { keys: jsonIn<KeySet>(input.keys) }
+    const keys = input.workload.keys.trim() && { keys: jsonIn<KeySet>(input.workload.keys) }
     return { body: { ...body, workload: { ...workload, ...keys } }, idempotencyKey, credential: { workload } }
   }
   const credential = { algorithm: algorithmOf(input.publicKey) }

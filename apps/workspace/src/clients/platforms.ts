@@ -79,6 +79,8 @@ export interface WorkloadDraft {
   platform: PlatformId
   issuer: string
   claims: Record<string, string>
+  /** A key set as JSON; empty if it is to be fetched. */
+  keys: string
 }
 
 export function workloadOf({ platform, issuer, claims }: WorkloadDraft): Workload {

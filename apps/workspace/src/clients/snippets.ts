@@ -72,14 +72,8 @@ ${'secret' in credential ? `INTEGRATION_CLIENT_SECRET=${credential.secret}` : `I
 INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 `
 
-interface Job {
-  workload: Workload
-  /** Whom the tokens are for. */
-  audience: string
-}
-
-/** Returns the commands that put the platform's token into ASSERTION. */
-function assertionInShell({ workload, audience }: Job): string {
+/** Returns the commands that put a token of the platform for this audience into ASSERTION. */
+function assertionInShell(workload: Workload, audience: string): string {
   const commands: Record<PlatformId, string> = {
     github: `ASSERTION=$(curl -sS -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
   "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${audience}" |
@@ -104,7 +98,7 @@ function proofOf({ credential, ...access }: Access): { commands: string; fields:
   const fields = (assertion: string) =>
     `-d client_assertion_type=${ASSERTION_TYPE} \\\n  -d client_assertion=${assertion}`
   if ('workload' in credential) {
-    const commands = assertionInShell({ ...credential, audience: access.baseUrl })
+    const commands = assertionInShell(credential.workload, access.baseUrl)
     return { commands: `${commands}\n\n`, fields: fields('"$ASSERTION"') }
   }
   return { commands: `${inShell(credential, access)}\n`, fields: fields('$SIGNED.$SIGNATURE') }
@@ -180,14 +174,14 @@ ${indented(script, 6)}
 `,
       }
     case 'kubernetes':
-      return { name: 'report.yaml', text: podFile({ workload, audience }, script) }
+      return { name: 'report.yaml', text: podFile(workload, audience, script) }
     default:
       return { name: 'curl', text: script }
   }
 }
 
-function podFile({ workload, audience }: Job, script: string): string {
-  const [, , namespace, account] = workload.claims.sub?.split(':') ?? []
+function podFile({ claims }: Workload, audience: string, script: string): string {
+  const [, , namespace, account] = claims.sub?.split(':') ?? []
   return `apiVersion: v1
 kind: Pod
 metadata:
