@@ -245,7 +245,7 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     issuer({ keys: `(select jsonb_agg('{"kty":"EC"}'::jsonb) from generate_series(1, 21))` }),
     CHECK,
   ],
-  ['a failure in a stranger’s words', issuer({ failure: `'It did not answer.'` }), CHECK],
+  ['a failure of 201 characters', issuer({ failure: `repeat('x', 201)` }), CHECK],
   [
     'a client that expires later',
     `update oauth_clients set expires_at = now() + interval '1 day' where client_id = '${KEYED}'`,
