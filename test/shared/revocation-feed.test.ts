@@ -145,6 +145,7 @@ describe('the revocation feed', () => {
 
   it('counts the time for which a page was held back, though nothing says so, and each page is newer', async () => {
     await feed.start()
+    pages.answer = unavailable
     const made: string[] = []
     for (let second = 0; second < 12; second += 1) {
       pass(1_000)
