@@ -27,11 +27,8 @@ const { values: options, positionals: paths } = parseArgs({
   allowPositionals: true,
 })
 const withScreens = !options['no-browser']
-/**
- * Most files of the first part wait, for the protocol's real times or for processes. Under `--all` some of those times
- * have limits, and what starts beside them takes both cores.
- */
-const FILES_AT_ONCE = options.all && withScreens ? 3 : 6
+/** Most files of the first part wait, for the protocol's real times or for processes. More of those of `--all` compute. */
+const FILES_AT_ONCE = options.all && withScreens ? 5 : 8
 /** A part that hangs. Each takes up to 10 minutes by itself, and 20 beside another run on two cores. */
 const DEADLINE_MS = 60 * 60_000
 

@@ -4,21 +4,24 @@ import { join, relative } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const SCREEN_PARTS = 2
 
-/** The longest files and folders of the stores' part: started first, they end among the others. */
+/** The longest files and folders of the stores' part, the longest first; what is named nowhere takes a moment. */
 const FIRST = [
   'process/largest-company',
   'deploy/release',
   'faults/',
-  'revocation/model',
-  'revocation/faults',
   'admin/company-erase',
+  'docs/verify-examples',
   'auth/processes',
-  'hostile-input/',
-  'revocation/',
+  'admin/revoke',
+  'api/client-rotation',
   'process/',
-  'admin/trail',
+  'local/',
+  'revocation/',
+  'admin/',
   'auth/',
   'api/',
+  'shared/',
+  'hostile-input/',
 ]
 
 /** They share a stack. A worker of the stores' part would end it with the first of them. */
