@@ -65,21 +65,13 @@ export interface VisitOptions {
   alone?: boolean
 }
 
-/** A tab in a browser that nobody else uses meanwhile, with nothing in its storage. */
-export interface Visit {
-  page: Page
-  context: BrowserContext
-  baseUrl: string
-  /** What no screen may cause: script errors, violations of the Content-Security-Policy, requests elsewhere. */
-  troubles: string[]
-  /** Closes the tab. @throws AssertionError when there was trouble. */
-  leave(): Promise<void>
-}
+export type Visit = Awaited<ReturnType<typeof visit>>
 
 /** Left, and as good as new but for its process, which has compiled the scripts: the next visit takes half the time. */
 let spare: Page | undefined
 
-export async function visit(options: VisitOptions = {}): Promise<Visit> {
+/** A tab in a browser that nobody else uses meanwhile, with nothing in its storage. */
+export async function visit(options: VisitOptions = {}) {
   const { stack } = await testWorkspace()
   const { as, path = '/', theme = 'light', width = 1280, height = 900, baseUrl = stack.baseUrl } = options
   const kept = options.alone ? undefined : spare
@@ -97,7 +89,9 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
     page,
     context,
     baseUrl,
+    /** What no screen may cause: script errors, violations of the Content-Security-Policy, requests elsewhere. */
     troubles,
+    /** Closes the tab. @throws AssertionError when there was trouble. */
     async leave() {
       if (left) return
       left = true

@@ -26,20 +26,10 @@ export interface ServerOptions {
   env: (url: string) => Record<string, string>
 }
 
-/** The servers that were started, and a folder for files. */
-export interface Servers {
-  directory: string
-  start(options: ServerOptions): Promise<Server>
-  /** Of floors/. */
-  startFloor(name: string, env?: Record<string, string>): Promise<Server>
-  /** Empties the file that all servers log to. */
-  forgetLogs(): Promise<void>
-  stop(): Promise<void>
-  /** Removes the folder. */
-  remove(): Promise<void>
-}
+export type Servers = Awaited<ReturnType<typeof createServers>>
 
-export async function createServers(): Promise<Servers> {
+/** The servers that were started, and a folder for files. */
+export async function createServers() {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-bench-'))
   const logFile = join(directory, 'servers.log')
   const running = new Set<Server>()
@@ -87,11 +77,15 @@ export async function createServers(): Promise<Servers> {
   return {
     directory,
     start,
-    startFloor: (name, env = {}) => start({ program: `test/trials/bench/floors/${name}.ts`, env: () => env }),
+    /** Starts a server of floors/. */
+    startFloor: (name: string, env: Record<string, string> = {}) =>
+      start({ program: `test/trials/bench/floors/${name}.ts`, env: () => env }),
+    /** Empties the file that all servers log to. */
     forgetLogs: () => truncate(logFile).catch(() => {}),
     async stop() {
       await Promise.all([...running].map((server) => server.stop()))
     },
+    /** Removes the folder. */
     remove: () => rm(directory, { recursive: true, force: true }),
   }
 }

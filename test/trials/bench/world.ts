@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import knex, { type Knex } from 'knex'
+import knex from 'knex'
 import { migrate } from '../../../infra/database/migrate.ts'
 import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
 import { type LocalRedis, startRedis } from '../../../infra/local/redis.ts'
@@ -15,24 +15,10 @@ const TRUST_MS = 9_000
 
 export type ServiceName = 'auth' | 'api'
 
-/** Postgres, Redis and both services, as they run in production. */
-export interface World {
-  directory: string
-  /** As owner of everything. */
-  db: Knex
-  auth: Server
-  api: Server
-  /** What tokens are issued by and for. */
-  issuer: string
-  /** For floors that ask the stores, as users that may do anything. */
-  stores: { BENCH_DATABASE_URL: string; BENCH_REDIS_URL: string }
-  /** One more process, or cluster, of a service. */
-  startService(name: ServiceName): Promise<Server>
-  stop(): Promise<void>
-}
+export type World = Awaited<ReturnType<typeof createWorld>>
 
 /** The stores as the local stack runs them, durability on, in a new folder on free ports, and a service each. */
-export async function createWorld(servers: Servers): Promise<World> {
+export async function createWorld(servers: Servers) {
   const { directory } = servers
   const stores = await startStores(directory)
   const { postgres, redis } = stores
@@ -48,14 +34,17 @@ export async function createWorld(servers: Servers): Promise<World> {
       startService(servers, stores, name, name === 'api' ? auth.url : undefined)
     const api = await start('api')
     await sleep(TRUST_MS)
-    const floorStores = { BENCH_DATABASE_URL: postgres.url('postgres'), BENCH_REDIS_URL: redis.url('admin') }
     return {
       directory,
+      /** As owner of everything. */
       db,
       auth,
       api,
+      /** What tokens are issued by and for. */
       issuer: auth.url,
-      stores: floorStores,
+      /** For floors that ask the stores, as users that may do anything. */
+      stores: { BENCH_DATABASE_URL: postgres.url('postgres'), BENCH_REDIS_URL: redis.url('admin') },
+      /** Starts one more process of a service. */
       startService: start,
       stop,
     }
