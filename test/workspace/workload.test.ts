@@ -11,6 +11,7 @@ import {
 const GITHUB = 'https://token.actions.githubusercontent.com'
 
 describe('workspace: the workload that a person describes', () => {
+  const EMPTY = { issuer: 'https://a.example', keys: '' }
   const DRAFTS: [PlatformId, typed: Record<string, string>, claims: Record<string, string>][] = [
     [
       'github',
@@ -53,18 +54,13 @@ describe('workspace: the workload that a person describes', () => {
     })
 
   it('leaves out what was typed for another platform', () => {
-    const draft = {
-      platform: 'google',
-      issuer: 'https://a.example',
-      claims: { environment: 'a', sub: '1' },
-      keys: '',
-    } as const
-    assert.deepEqual(workloadOf(draft), { issuer: 'https://accounts.google.com', claims: { sub: '1' } })
+    const workload = workloadOf({ ...EMPTY, platform: 'google', claims: { environment: 'a', sub: '1' } })
+    assert.deepEqual(workload, { issuer: 'https://accounts.google.com', claims: { sub: '1' } })
   })
 
   it('names the field that is missing', () => {
     const missing = (platform: PlatformId, claims: Record<string, string>) =>
-      missingField({ platform, issuer: '', claims, keys: '' })
+      missingField({ ...EMPTY, platform, claims })
     assert.equal(missing('github', {}), 'Repository id')
     assert.equal(missing('github', { repository_id: '1' }), undefined)
     assert.equal(missing('other', { sub: ' ' }), 'Subject')
