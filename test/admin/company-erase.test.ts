@@ -7,6 +7,7 @@ import { anotherUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { everything, holding } from '../support/everything.ts'
 import { staysAfterCompany } from '../support/kept.ts'
+import { assertStatuses } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
 
 const VENDOR = 'ven_unforgettable'
@@ -136,10 +137,7 @@ describe('admin company erase', () => {
     const [first] = clients
     assert.ok(first)
     const requests = [await auth.token(first, { scope: 'boost:write' }), await auth.token(first)]
-    assert.deepEqual(
-      requests.map(({ status }) => status),
-      [400, 200],
-    )
+    assertStatuses(requests, 400, 200)
     requestIds = requests.map(({ headers }) => headers.get('x-request-id') ?? '')
     await eventually(async () => {
       const kept = [...(await whereVendor()), ...(await whereRequests())]

@@ -13,7 +13,7 @@ import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/a
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestKey } from '../support/issuer.ts'
-import { assertProblem } from '../support/problem.ts'
+import { assertProblem, assertStatuses } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -305,10 +305,7 @@ describe('admin restore', () => {
         await api.request('POST', '/v1/invitation/preview', { body: { token: invitation } }),
         await api.request('POST', '/v1/invitation', { body: accepting }),
       ]
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [503, 503],
-      )
+      assertStatuses(answers, 503, 503)
     })
 
     it('is not ready, and "restore status" says why', async () => {

@@ -145,9 +145,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
 
   it('refuses an unsigned token: alg none', async () => {
     const [, payload] = (await signed()).split('.')
-    const header = Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'none', kid: 'key-1' })).toString(
-      'base64url',
-    )
+    const header = encoded({ typ: 'at+jwt', alg: 'none', kid: 'key-1' })
     assertInvalidToken(await read(`${header}.${payload}.`), /algorithm/)
   })
 
@@ -156,7 +154,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     const [, payload] = (await signed()).split('.')
     const pem = await exportSPKI((await importJWK(publicJwk, 'ES256')) as CryptoKey)
     for (const secret of [pem, JSON.stringify(publicJwk)]) {
-      const header = Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'HS256', kid })).toString('base64url')
+      const header = encoded({ typ: 'at+jwt', alg: 'HS256', kid })
       const mac = createHmac('sha256', secret).update(`${header}.${payload}`).digest('base64url')
       assertInvalidToken(await read(`${header}.${payload}.${mac}`), /algorithm/)
     }
@@ -190,14 +188,14 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   it('refuses a token with an unknown critical header (RFC 7515 §4.1.11)', async () => {
     const [, payload, signature] = (await signed()).split('.')
     const header = { typ: 'at+jwt', alg: 'ES256', kid: 'key-1', crit: ['x'], x: 1 }
-    const token = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`
+    const token = `${encoded(header)}.${payload}.${signature}`
     assertProblem(await read(token), 'invalid_token')
   })
 
   it('refuses a token with one byte changed', async () => {
     const [header, payload = '', signature] = (await signed()).split('.')
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    const forged = Buffer.from(JSON.stringify({ ...claims, vendor_id: 'ven_globex' })).toString('base64url')
+    const forged = encoded({ ...claims, vendor_id: 'ven_globex' })
     assertInvalidToken(await read(`${header}.${forged}.${signature}`), /signature/)
   })
 
@@ -362,6 +360,8 @@ async function revokeToken(
   redis.disconnect()
   await db.destroy()
 }
+
+const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 /** Sends header lines as they are and returns the whole answer. */
 async function rawRequest(url: string, lines: string[]): Promise<string> {

@@ -13,8 +13,9 @@ describe('a daily read, which asks for the revision before the token is allowed'
   })
 
   async function reader() {
-    const { vendorId } = await api.createCompany()
-    const { clientId } = await api.createClient({ vendorId })
+    const owner = await api.createOwner()
+    const { vendorId } = owner
+    const { clientId } = await owner.createClient()
     const addDay = (date: string) =>
       api.db.raw('insert into analytics_daily (vendor_id, date, last_event_at) values (?, ?, now())', [
         vendorId,
@@ -25,9 +26,7 @@ describe('a daily read, which asks for the revision before the token is allowed'
         token: await api.issuer.token({ clientId, vendorId, scope }),
       })
     async function revoke(): Promise<void> {
-      const { sessionToken } = await api.createPerson({ vendorId })
-      const path = `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`
-      assert.equal((await api.request('POST', path, { token: sessionToken })).status, 200)
+      assert.equal((await owner.request('POST', `oauth-clients/${clientId}/revoke`)).status, 200)
     }
     return { vendorId, addDay, read, revoke }
   }

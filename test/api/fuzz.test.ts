@@ -21,9 +21,9 @@ describe('any input', () => {
   let owner: Person
   let accessToken: string
   before(async () => {
-    ;({ vendorId } = await api.createCompany())
-    owner = await api.createPerson({ vendorId })
-    const { clientId } = await api.createClient({ vendorId })
+    owner = await api.createOwner()
+    vendorId = owner.vendorId
+    const { clientId } = await owner.createClient()
     accessToken = await api.issuer.token({ clientId, vendorId })
   })
 

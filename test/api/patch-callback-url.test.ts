@@ -3,7 +3,7 @@ import type { CallbackUrlProblemCode } from '#shared/problems/callback-url-probl
 import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type ApiRequest, freshOwner, sharedApi } from '../support/api.ts'
 import { requestLines } from '../support/log.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { untilBlocked } from '../support/stores.ts'
 import { REFUSED } from './callbacks/refused-urls.ts'
 
@@ -202,10 +202,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   it('keeps one of two saves that come at once, whole, and both entries', async () => {
     const urls = ['https://one.acme.com/', 'https://two.acme.com/']
     const answers = await Promise.all(urls.map(save))
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200],
-    )
+    assertStatuses(answers, 200, 200)
     assert.ok(urls.includes(await saved()))
     assert.equal((await activity()).length, 2)
   })

@@ -8,7 +8,7 @@ import { sourceOf } from '../../apps/api/found-secrets/source.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 const PATH = '/v1/found-secrets'
@@ -72,10 +72,7 @@ describe('POST /v1/found-secrets', () => {
     const first = await read(clientId)
     const again = [{ token: secret, url: 'https://second.example/' }]
     const answers = await Promise.all([1, 2, 3].map(() => report(again)))
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [202, 202, 202],
-    )
+    assertStatuses(answers, 202, 202, 202)
     assert.deepEqual(await read(clientId), first)
     assert.equal(first.secretFoundSource, 'first.example/')
     assert.equal((await entries()).length, 1)
@@ -88,10 +85,7 @@ describe('POST /v1/found-secrets', () => {
     const answers = await Promise.all(
       [secrets, secrets.toReversed(), secrets, secrets.toReversed()].map((each) => report({ secrets: each })),
     )
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [202, 202, 202, 202],
-    )
+    assertStatuses(answers, 202, 202, 202, 202)
     assert.equal((await entries()).length, 4)
   })
 
@@ -255,10 +249,7 @@ describe('POST /v1/found-secrets', () => {
     await fetch(limited.url + PATH, { method: 'POST', body, headers: chunked, duplex: 'half' } as RequestInit)
     answers.push(await send(1))
     await limited.stop()
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [202, 202, 202, 429, 429],
-    )
+    assertStatuses(answers, 202, 202, 202, 429, 429)
     assertProblem(await report([{ token: 'noise', url: 'x'.repeat(65_536) }]), 'payload_too_large')
   })
 

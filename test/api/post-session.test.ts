@@ -3,7 +3,7 @@ import { createHook } from 'node:async_hooks'
 import { hashPassword, unusableHash } from '#shared/accounts/passwords.ts'
 import { resetPassword } from '#shared/accounts/people.ts'
 import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 
 describe('POST /v1/session', () => {
   const api = sharedApi()
@@ -143,10 +143,7 @@ describe('the limits of signing in', () => {
       ] as const) {
         answers.push(await api.request('POST', '/v1/session', { body: { email: spelling, password } }))
       }
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [401, 401, 429],
-      )
+      assertStatuses(answers, 401, 401, 429)
       assertProblem(answers[2] as (typeof answers)[0], 'rate_limited')
       assert.match(answers[2]?.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
       assert.equal(answers[2]?.headers.get('ratelimit-policy'), '"sign-in-account";q=2;w=60')

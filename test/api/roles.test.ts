@@ -21,7 +21,7 @@ const BODIES: Record<string, object> = {
   'PATCH people/{userId}': { role: 'member' },
 }
 
-const withoutIds = (path: string) =>
+const pathToNothing = (path: string) =>
   path.replace('{clientId}', `cli_${'a'.repeat(22)}`).replaceAll(/\{\w+\}/g, 'nothing')
 
 describe('who may act for a company', () => {
@@ -35,7 +35,11 @@ describe('who may act for a company', () => {
   for (const [method, path] of ROUTES) {
     const isForOwners = OWNERS_ALONE.includes(`${method} ${path}`)
     const call = (token: string | undefined, company = owner.vendorId) =>
-      api.request(method, `/v1/vendor/${company}/${withoutIds(path)}`, token === undefined ? {} : { token })
+      api.request(
+        method,
+        `/v1/vendor/${company}/${pathToNothing(path)}`,
+        token === undefined ? {} : { token },
+      )
     const allows = async ({ sessionToken }: Person) => {
       const { status } = await call(sessionToken)
       assert.ok([200, 403, 404, 409, 415].includes(status), String(status))

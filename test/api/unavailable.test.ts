@@ -1,39 +1,35 @@
 import assert from 'node:assert/strict'
-import { freshApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { freshApi, freshOwner, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 describe('when a store is gone', () => {
   const api = freshApi()
-  let vendorId: string
-  let sessionToken: string
+  const owner = freshOwner(api)
   let accessToken: string
   let clientId: string
   beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    ;({ sessionToken } = await api.createPerson({ vendorId }))
-    ;({ clientId } = await api.createClient({ vendorId }))
-    accessToken = await api.issuer.token({ clientId, vendorId })
+    ;({ clientId } = await owner.createClient())
+    accessToken = await api.issuer.token({ clientId, vendorId: owner.vendorId })
   })
 
-  const read = () => api.request('GET', `/v1/analytics/${vendorId}/daily`, { token: accessToken })
+  const read = (token = accessToken) => api.request('GET', `/v1/analytics/${owner.vendorId}/daily`, { token })
   const everything = () => {
-    const clients = `/v1/vendor/${vendorId}/oauth-clients`
-    const body = { name: 'x', scopes: ['boost:read'] }
+    const { sessionToken: token } = owner
     return Promise.all([
       read(),
       api.request('POST', '/v1/session', { body: { email: 'a@people.example', password: TEST_PASSWORD } }),
-      api.request('GET', '/v1/session', { token: sessionToken }),
-      api.request('DELETE', '/v1/session', { token: sessionToken }),
-      api.request('GET', clients, { token: sessionToken }),
-      api.request('POST', clients, { token: sessionToken, body }),
-      api.request('POST', `${clients}/cli_${'a'.repeat(22)}/revoke`, { token: sessionToken }),
-      api.request('GET', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken }),
-      api.request('PATCH', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken, body: {} }),
-      api.request('POST', `/v1/vendor/${vendorId}/callback-test`, { token: sessionToken }),
-      api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: sessionToken }),
-      api.request('GET', `/v1/vendor/${vendorId}/analytics/daily`, { token: sessionToken }),
+      api.request('GET', '/v1/session', { token }),
+      api.request('DELETE', '/v1/session', { token }),
+      owner.request('GET', 'oauth-clients'),
+      owner.request('POST', 'oauth-clients', { body: { name: 'x', scopes: ['boost:read'] } }),
+      owner.request('POST', `oauth-clients/cli_${'a'.repeat(22)}/revoke`),
+      owner.request('GET', 'callback-url'),
+      owner.request('PATCH', 'callback-url', { body: {} }),
+      owner.request('POST', 'callback-test'),
+      owner.request('GET', 'activity'),
+      owner.request('GET', 'analytics/daily'),
     ])
   }
 
@@ -91,8 +87,8 @@ describe('when a store is gone', () => {
     const restore = await cutOffDatabase(api.database)
     assertProblem(await read(), 'unavailable')
     // Refused for its scope only after the decision, so this 503 is not that of the data's query.
-    const token = await api.issuer.token({ clientId, vendorId, scope: 'boost:read' })
-    const undecided = await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+    const { vendorId } = owner
+    const undecided = await read(await api.issuer.token({ clientId, vendorId, scope: 'boost:read' }))
     assertProblem(undecided, 'unavailable')
     assert.match(undecided.json.detail, /revoked/)
     await restore()
@@ -101,7 +97,7 @@ describe('when a store is gone', () => {
   })
 
   it('logs once why a store is gone, and nothing of the request', async () => {
-    await api.request('GET', '/v1/session', { token: sessionToken })
+    await api.request('GET', '/v1/session', { token: owner.sessionToken })
     const restore = await cutOffDatabase(api.database)
     api.logLines.length = 0
     const password = 'a password that must not be logged'

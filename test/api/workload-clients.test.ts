@@ -31,8 +31,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     assert.equal(answer.status, 200, answer.text)
     return answer.json.issuers
   }
-  const put = (body: object, token = owner.sessionToken) =>
-    api.request('PUT', `/v1/vendor/${owner.vendorId}/workload-issuers`, { token, body })
+  const put = (body: object, person = owner) => person.request('PUT', 'workload-issuers', { body })
   const storedKeys = async (): Promise<JWK[]> =>
     (await api.db.raw('select keys from workload_issuers where vendor_id = ?', [owner.vendorId])).rows[0].keys
 
@@ -266,14 +265,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
 
     it('changes nothing of another company', async () => {
       await create({ issuer: ISSUER, claims: SUBJECT, keys: KEYS })
-      const other = await api.createCompany()
-      const stranger = await api.createPerson({ vendorId: other.vendorId })
-      assertProblem(await put({ issuer: ISSUER, keys: keySet(ed) }, stranger.sessionToken), 'forbidden')
-      const answer = await api.request('PUT', `/v1/vendor/${other.vendorId}/workload-issuers`, {
-        token: stranger.sessionToken,
-        body: { issuer: ISSUER, keys: keySet(ed) },
-      })
-      assertProblem(answer, 'not_found')
+      assertProblem(await put({ issuer: ISSUER, keys: keySet(ed) }, await api.createOwner()), 'not_found')
       assert.deepEqual(await storedKeys(), [{ ...rsa, kid: 'k1', alg: 'RS256' }])
     })
   })

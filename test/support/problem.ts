@@ -25,3 +25,9 @@ export function assertInvalid(response: ApiResponse, ...pointers: string[]): voi
   )
   for (const { detail } of response.json.errors) assert.match(detail, /^(must|is) /)
 }
+
+export const assertStatuses = (answers: { status: number }[], ...statuses: number[]): void =>
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    statuses,
+  )
