@@ -13,7 +13,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_140,
   shared: 6_960,
   infra: 7_580,
-  test: 55_350,
+  test: 55_320,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
