@@ -7,9 +7,13 @@ import { addPerson, freshAdmin, PASSWORD, succeeded } from '../support/admin.ts'
 const add = (id: number, action = 'x', at = 'at') =>
   `insert into activity (entry_id, operator, action, subject, at) overriding system value
    select ${id}, 'Eve', '${action}', subject, ${at} from activity where entry_id = 6;`
+const PATH = `grant usage on schema shadow to public;
+  do $$ begin execute format('alter database %I set search_path = shadow, pg_catalog, public', current_database()); end $$`
 const SHADOW = `create schema shadow; create table shadow.activity as table activity; delete from activity where entry_id = 6;
-  grant usage on schema shadow to public; grant select on shadow.activity to public;
-  do $$ begin execute format('alter database %I set search_path = shadow, public', current_database()); end $$`
+  grant select on shadow.activity to public; ${PATH}`
+const DATED = `create schema shadow; create function shadow.to_char(timestamp, text) returns text language sql
+  return pg_catalog.to_char($1 + case when $1 < '2021-01-01' then interval '10 years' else '0' end, $2);
+  update activity set at = at - interval '10 years' where entry_id = 6; ${PATH}`
 const BLANK = `update activity set detail = '{}' where entry_id = 6;`
 
 describe('admin audit compare', () => {
@@ -35,6 +39,7 @@ describe('admin audit compare', () => {
     ['removed', 'delete from activity where entry_id = 6', '6 is not in the database.'],
     ['removed, and shown to the operator elsewhere', SHADOW, '6 is not in the database.'],
     ['changed', `update activity set operator = 'Eve' where entry_id = 6`, '6 was changed.'],
+    ['dated otherwise, and shown to the operator as before', DATED, '6 was changed.'],
     ['emptied as if erased', `${BLANK} ${add(99, 'person.erased')}`, '6 was changed.'],
     ['doubled', `alter table activity drop constraint activity_pkey; ${add(6)}`, '6 was changed.'],
     ['added', add(9_007_199_254_740_991), '9007199254740991 is not in the log.'],

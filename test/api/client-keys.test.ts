@@ -225,7 +225,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         { ...rsa, n: base64url(Buffer.concat([bytesOf(rsa.n).subarray(0, 255), Buffer.of(2)])) },
         '/publicKey/n',
       ],
-      ['a modulus that 3 divides', { ...rsa, n: withFactor(3n) }, '/publicKey/n'],
       ['a modulus that 751 divides', { ...rsa, n: withFactor(751n) }, '/publicKey/n'],
       ['the exponent 65,539', { ...rsa, e: 'AQAD' }, '/publicKey/e'],
       ['the exponent 2^31 − 1', { ...rsa, e: base64url(Buffer.of(0x7f, 255, 255, 255)) }, '/publicKey/e'],
