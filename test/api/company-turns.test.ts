@@ -40,6 +40,9 @@ describe('the workspace of a company', () => {
       assert.deepEqual([status, json.code], [429, 'rate_limited'], change[1])
       assert.match(headers.get('retry-after') ?? '', /^\d+$/)
     }
+    const { sessionToken: token } = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
+    const byAdmin = { body: { callbackUrl: 'https://192.0.2.1/' }, at: busy, token }
+    assert.equal((await owner.request('PATCH', 'callback-url', byAdmin)).status, 429)
     for (const change of changes) assert.notEqual((await send(change, other)).status, 429)
     await busy.stop()
   })

@@ -160,10 +160,6 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ],
     ['the activity of a day', activity(old, { from: new Date('2025-01-20Z'), to: new Date('2025-01-21Z') })],
     [
-      'the activity of a day without any',
-      activity(old, { from: new Date('2024-02-01Z'), to: new Date('2024-02-02Z') }),
-    ],
-    [
       'the activity since a day',
       activity(busy, { ...callbacks, userId: null, from: new Date('2026-02-03Z') }),
       LOOKED_AT_MAX,

@@ -74,6 +74,9 @@ describe('record_usage', () => {
       const [{ longest_quiet_s }] = await owner('client_usage').where({ client_id: client.clientId })
       assert.equal(longest_quiet_s, index === 0 ? null : 3_600)
     }
+    await record([token({ clientId: other.clientId }), token({ clientId: other.clientId })])
+    const [{ longest_quiet_s }] = await owner('client_usage').where({ client_id: other.clientId })
+    assert.equal(longest_quiet_s, 0, 'of two in one batch')
   })
 
   it('skips unknown clients, those of an erased company, and scopes that a client does not have', async () => {
