@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
+import { listArmed } from '../../apps/api/clients/arming.ts'
 import { freshOwner, sharedApi, TEST_TIMINGS } from '../support/api.ts'
 import { notedUsage } from '../support/client-usage.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -308,6 +309,12 @@ describe('the rotation of a client', () => {
       assert.deepEqual(await revokeNow(), [])
       await api.db('restore_fences').delete()
       assert.deepEqual(await revokeNow(), [old])
+    })
+
+    it('is looked at no more once a person revoked the client', async () => {
+      await armedForAWeek()
+      await call('POST', `oauth-clients/${old}/revoke`)
+      assert.deepEqual(await listArmed(api.apiDb, 50), [])
     })
 
     it('is carried out once when several processes try', async () => {
