@@ -25,7 +25,7 @@ type KeyOwner = Pick<ClientCredentials, 'publicKey' | 'workload'> | undefined
  * which ids are in use, or how a client authenticates.
  */
 export async function judgeSignature(assertion: Signed, client: KeyOwner): Promise<Refusal | undefined> {
-  const alg = algorithmOf(assertion)
+  const alg = ASSERTION_ALGORITHMS.find((known) => known === assertion.header.alg)
   if (!alg) return invalidClient('assertion_malformed')
   const found = keyFor(alg, assertion, client)
   const isKey = typeof found === 'object'
@@ -38,18 +38,17 @@ export async function judgeSignature(assertion: Signed, client: KeyOwner): Promi
   return isKey ? forged : invalidClient(found)
 }
 
-/** Returns undefined for a header that no client's assertion may have. Keys named in it are ignored. */
-const algorithmOf = ({ header: { alg, typ, crit, b64 } }: Signed): string | undefined =>
-  TYPES.includes(typ) && crit === undefined && b64 === undefined
-    ? ASSERTION_ALGORITHMS.find((known) => known === alg)
-    : undefined
-
-/** Returns the key that the signature must be of, or the reason why there is none. Only an issuer's `kid` counts. */
+/**
+ * Returns the key that the signature must be of, or the reason why there is none. Keys named in the header are ignored,
+ * and only an issuer's `kid` counts.
+ */
 function keyFor(alg: string, { header }: Signed, client: KeyOwner): JWK | string {
+  const { typ, crit, b64 } = header
+  if (!TYPES.includes(typ) || crit !== undefined || b64 !== undefined) return 'assertion_malformed'
   if (!client) return 'unknown_client'
   const { publicKey, workload } = client
   if (!publicKey && !workload) return 'assertion_of_secret_client'
-  if (workload && header.typ === OWN_TYPE) return 'assertion_malformed'
+  if (workload && typ === OWN_TYPE) return 'assertion_malformed'
   const keys = publicKey ? [publicKey] : (workload?.keys.filter(({ kid }) => kid === header.kid) ?? [])
   if (keys.length === 0) return 'workload_unknown_key'
   return keys.find((key) => algorithmsOf(key).includes(alg)) ?? 'assertion_wrong_algorithm'

@@ -151,8 +151,8 @@ describe('the work of judging an assertion', () => {
     Object.assign(crypto.subtle, { verify })
   })
 
-  async function workOf(as: KeyClient, alg: 'ES256' | 'RS256', keys = newKeyPair()) {
-    const header = { alg }
+  async function workOf(as: KeyClient, alg: 'ES256' | 'RS256', keys = newKeyPair(), typ = 'JWT') {
+    const header = { alg, typ }
     const assertion = await signJwt(goodClaims(as, auth.clock.now()), keys.privateKey, header)
     Object.assign(work, { reads: 0, verifications: 0 })
     assert.equal((await send(auth, assertion)).status, 401)
@@ -166,6 +166,7 @@ describe('the work of judging an assertion', () => {
     for (const met of [false, true]) {
       assert.deepEqual(await workOf(client, 'ES256'), ONCE, `another key, ${met}`)
       assert.deepEqual(await workOf(client, 'RS256', rsa), ONCE, `another algorithm, ${met}`)
+      assert.deepEqual(await workOf(client, 'RS256', rsa, 'at+jwt'), ONCE, `another type, ${met}`)
       assert.deepEqual(await workOf(keyless, 'ES256'), ONCE, `a client with a secret, ${met}`)
       assert.deepEqual(await workOf(unknown(), 'ES256'), ONCE, `unknown, ${met}`)
       assert.deepEqual(await workOf(unknown(), 'RS256', rsa), ONCE, `unknown, another algorithm, ${met}`)
