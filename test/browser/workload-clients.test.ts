@@ -172,7 +172,7 @@ describe('workspace: clients that trust a platform', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  it('takes pasted keys for a private cluster, and refuses a private one', async () => {
+  it('takes pasted keys for a private cluster, refuses a private one, and replaces them', async () => {
     const page = await open('In a cluster')
     const dialog = dialogOf(page)
     await dialog.getByLabel('Platform', { exact: true }).selectOption('Other')
@@ -198,7 +198,15 @@ describe('workspace: clients that trust a platform', () => {
     await dialog.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'In a cluster' }).click()
     await page.getByText('system:serviceaccount:prod:report', { exact: true }).waitFor()
-    await page.getByText(/^Pasted .*: ?cluster-1$/).waitFor()
+    await page.getByText(/^Pasted .*: ?cluster-1/).waitFor()
+    await page.getByRole('button', { name: 'Replace the keys' }).click()
+    await dialog.getByLabel('Public keys').fill('{"keys":[]}')
+    await dialog.getByRole('button', { name: 'Replace the keys' }).click()
+    await dialog.getByText(/must have a key for signatures/).waitFor()
+    await dialog.getByLabel('Public keys').fill(keySet('cluster-2'))
+    await dialog.getByRole('button', { name: 'Replace the keys' }).click()
+    await page.getByText(/^Pasted .*: ?cluster-2/).waitFor()
+    await assertAccessible(page)
   })
 
   it('warns when the keys of the issuer cannot be fetched', async () => {

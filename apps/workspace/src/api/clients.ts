@@ -12,6 +12,7 @@ import type {
   OAuthClient,
   Refusal,
   WorkloadIssuer,
+  WorkloadIssuerKeys,
 } from './contract.ts'
 import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
 import { asMe } from './session.ts'
@@ -95,6 +96,13 @@ export const useRefusal = (requestId: string) =>
 /** The issuers that the company's Active clients trust, and how old their keys are. */
 export const useIssuers = () =>
   useRead<{ issuers: WorkloadIssuer[] }>(['workload-issuers'], { refresh_ms: 30_000 })
+
+/** Replaces keys that were pasted. */
+export async function replaceIssuerKeys(vendorId: string, body: WorkloadIssuerKeys): Promise<void> {
+  await asMe<WorkloadIssuer>(companyPath(vendorId, ['workload-issuers']), { method: 'PUT', body })
+  void reread(vendorId, 'activity')
+  await reread(vendorId, 'workload-issuers')
+}
 
 /** What was seen of a client and its replacement. */
 export const useRotation = (clientId: string, refresh_ms = 10_000) =>

@@ -25,6 +25,7 @@ import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, pairOf } from './pair.ts'
 import { PLATFORMS, platformOf, type Workload } from './platforms.ts'
+import { ReplaceKeys } from './ReplaceKeys.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
@@ -220,6 +221,7 @@ function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OA
 
 /** Whose tokens a client sends, what is compared in them, and how old the issuer's keys are. */
 function WorkloadFacts({ workload }: { workload: Workload }) {
+  const [replacing, setReplacing] = useState(false)
   // None once no Active client trusts it.
   const issuer = useIssuers().data?.issuers.find((each) => each.issuer === workload.issuer)
   return (
@@ -230,7 +232,11 @@ function WorkloadFacts({ workload }: { workload: Workload }) {
       {issuer && (
         <Fact name="Issuer’s keys">
           {issuer.keysFrom === 'pasted' ? 'Pasted' : 'Fetched'} <Ago at={issuer.keysAsOf} inSentence />:{' '}
-          <code>{issuer.keyIds.join(', ')}</code>
+          <code>{issuer.keyIds.join(', ')}</code>{' '}
+          {issuer.keysFrom === 'pasted' && (
+            <Button onClick={() => setReplacing(true)}>Replace the keys</Button>
+          )}
+          {replacing && <ReplaceKeys issuer={issuer.issuer} onClose={() => setReplacing(false)} />}
           {issuer.failing && (
             <p className="text-warn">
               {issuer.failing} A day after the last fetch, no token of this issuer is accepted.
