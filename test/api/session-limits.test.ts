@@ -155,16 +155,12 @@ describe('the limits of an IPv6 network', () => {
 })
 
 describe('the places to have a password checked', () => {
-  let api: TestApi | undefined
-  after(() => api?.stop())
-
   it('keeps a place for an address known to the account, however many strangers wait', async () => {
     const limits = { RATE_SIGN_IN_PER_ACCOUNT: '100000/60', RATE_SIGN_IN_PER_ADDRESS: '100000/60' }
-    const started = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
-    api = started
-    const { email } = await started.createPerson()
+    await using api = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
+    const { email } = await api.createPerson()
     const signIn = () =>
-      started.request('POST', '/v1/session', {
+      api.request('POST', '/v1/session', {
         body: { email, password: TEST_PASSWORD },
         headers: from('192.0.2.1'),
       })
@@ -176,9 +172,7 @@ describe('the places to have a password checked', () => {
     const flood = Array.from({ length: 100 }, async (_, index) => {
       for (; !over; await sleep(50)) {
         const body = { email: `${index}@flood.example`, password: 'x' }
-        answers.push(
-          await started.request('POST', '/v1/session', { body, headers: from(`198.51.100.${index}`) }),
-        )
+        answers.push(await api.request('POST', '/v1/session', { body, headers: from(`198.51.100.${index}`) }))
       }
     })
     try {

@@ -50,15 +50,11 @@ export function selectFiles(files: readonly string[], paths: readonly string[], 
   )
 }
 
-export interface TestParts {
-  /** Each file starts what it needs besides Postgres: several run at once. */
-  stores: string[]
-  /** Each list has a stack of its own, and a browser if it has screens. */
-  screens: string[][]
-}
-
-/** Returns each file in the part that runs it, in the order in which they start. */
-export function testParts(files: readonly string[]): TestParts {
+/**
+ * Returns each file in the part that runs it, in the order in which they start. A file of `stores` starts what it needs
+ * besides Postgres. Each list of `screens` has a stack of its own, and a browser if it has screens.
+ */
+export function testParts(files: readonly string[]) {
   const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))
   const onStack = WITH_STACK.flatMap(below)
   const stores = files.filter((file) => !onStack.includes(file))
@@ -69,8 +65,7 @@ export function testParts(files: readonly string[]): TestParts {
 
 /** The largest file first, each to the part that has the least so far: what a file takes grows with its size. */
 function evenly(onStack: readonly string[], count: number): string[][] {
-  const sizes = new Map(onStack.map((file) => [file, statSync(join(ROOT, file)).size]))
-  const sizeOf = (file: string) => sizes.get(file) as number
+  const sizeOf = (file: string) => statSync(join(ROOT, file)).size
   const parts = Array.from({ length: count }, () => ({ size: 0, files: [] as string[] }))
   for (const file of [...onStack].sort((a, b) => sizeOf(b) - sizeOf(a))) {
     const least = parts.reduce((a, b) => (b.size < a.size ? b : a))
