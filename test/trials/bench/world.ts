@@ -100,6 +100,7 @@ function startService(
         ? {
             KEY_ENCRYPTION_KEY: Buffer.alloc(32, password).toString('base64'),
             RATE_TOKEN_PER_CLIENT: ROOMY,
+            RATE_ASSERTIONS_PER_COMPANY: ROOMY,
             RATE_TOKEN_FAILURES_PER_ADDRESS: ROOMY,
             RATE_INTROSPECTIONS_PER_SERVICE: ROOMY,
           }
