@@ -62,11 +62,12 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
   /** Refuses what another process has taken. Returns the rate that forbids to fill Redis: only a company's is asked about. */
   async function use({ claims }: Assertion, { workload, vendorId }: ClientCredentials) {
     if (!isSingleUse(workload)) return undefined
-    const rate = await limit.consume(vendorId)
-    if (!rate.allowed) return rate
     const key = redisKeys.usedAssertion(idOf(claims))
-    const stored = await redis.set(key, '', 'PX', endOf_ms(claims) - clock.now(), 'NX').catch(() => 'OK')
-    return stored === 'OK' ? undefined : invalidClient('assertion_replayed')
+    const storing = redis.set(key, '', 'PX', endOf_ms(claims) - clock.now(), 'NX').catch(() => 'OK')
+    const [rate, stored] = await Promise.all([limit.consume(vendorId), storing])
+    if (stored !== 'OK') return invalidClient('assertion_replayed')
+    if (!rate.allowed) await redis.set(key, '', 'PX', 1).catch(() => {})
+    return rate.allowed ? undefined : rate
   }
   return { verify, use }
 }
