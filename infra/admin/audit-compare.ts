@@ -61,7 +61,16 @@ function isSame(row: ExportedEntry, line: LoggedEntry, erased: Set<string>): boo
 
 async function* linesOf(file: string): AsyncGenerator<LoggedEntry[]> {
   for await (const lines of readLines(createReadStream(file)))
-    yield lines.flatMap(({ text }) =>
-      text?.includes('"event":"activity"') ? [loggedEntry(JSON.parse(text))] : [],
-    )
+    yield lines.flatMap(({ number, text }) => {
+      if (text?.includes('"event":"activity"') === false) return []
+      try {
+        const entry = JSON.parse(text ?? '')
+        if (Number.isSafeInteger(entry.entryId)) return [loggedEntry(entry)]
+      } catch {
+        // The same as without an id.
+      }
+      throw new OperatorError(
+        `Line ${number} of ${file} cannot be read, so nothing is known about its entry.`,
+      )
+    })
 }
