@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { addPerson, freshAdmin, PASSWORD, succeeded } from '../support/admin.ts'
@@ -35,11 +35,12 @@ describe('admin audit compare', () => {
     assert.equal((await run('audit', 'compare', file)).stdout, 'The database has what the file says.\n')
   })
 
-  for (const line of ['"event":"activity"', '{"event":"activity"}', `${'x'.repeat(2_000_000)}`])
-    it(`refuses a file with the line ${line.slice(0, 20)}`, async () => {
-      await appendFile(file, line)
-      assert.match((await run('audit', 'compare', file)).stderr, /^Line 3 of .* cannot be read/)
-    })
+  it('refuses a file with a line that it cannot read', async () => {
+    for (const line of ['"event":"activity"', '{"event":"activity"}', 'x'.repeat(2_000_000)]) {
+      await writeFile(`${file}.cut`, line)
+      assert.match((await run('audit', 'compare', `${file}.cut`)).stderr, /^Line 1 of .* cannot be read/)
+    }
+  })
 
   for (const [what, sql, expected] of [
     ['removed', 'delete from activity where entry_id = 6', '6 is not in the database.'],
