@@ -210,12 +210,12 @@ describe('asking whether a subject is revoked', () => {
     const kid = newJti()
     await asAdmin(server, (redis) => redis.set(redisKeys.revoked('key', kid), '1', 'PX', 60_000))
     const asked = Array.from({ length: 5_000 }, (_, i) => ({ clientId: `cli_${i}`, jti: `jti-${i}`, kid }))
-    const standings = await Promise.all(asked.map((subject) => api.revocation.ask(subject)))
-    // Postgres would refuse the client, which does not exist.
-    const byPostgres = standings.filter(
-      (standing) => typeof standing !== 'object' || standing.revoked !== 'key',
-    )
-    assert.equal(byPostgres.length, 0)
+    // Not each time: on a busy machine a command may take longer than Redis is waited for.
+    await eventually(async () => {
+      const standings = await Promise.all(asked.map((subject) => api.revocation.ask(subject)))
+      // Postgres would refuse the client, which does not exist.
+      return standings.every((standing) => typeof standing === 'object' && standing.revoked === 'key')
+    })
   })
 
   it('asks Postgres when Redis does not answer, and after the first time does not wait for it', async () => {
