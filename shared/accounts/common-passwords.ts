@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Of each SHA-256. With 50,000 entries, one in 5 billion passwords is mistaken for one of them. */
+/** What is kept of each SHA-256. With 50,000 entries, one in 5 billion passwords is mistaken for one of them. */
 const ENTRY_BYTES = 6
 
 let entries: Buffer | undefined

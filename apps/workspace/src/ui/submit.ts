@@ -13,7 +13,7 @@ export const UNREACHABLE: Failure = {
   text: 'Check your connection, then try again.',
 }
 
-/** Of what may be sent again. */
+/** For a request that may be sent again. */
 export const NO_ANSWER: Failure = {
   title: 'No answer came',
   text: 'It may or may not be done. It is safe to try again.',
