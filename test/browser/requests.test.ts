@@ -66,7 +66,7 @@ describe('workspace: the requests of a client', () => {
     await again()
     await untilListed(clientId, 5)
     await section.getByRole('button', { name: 'Refresh' }).press('Enter')
-    await section.getByRole('radio', { name: 'Granted 2' }).waitFor({ state: 'attached' })
+    await section.getByRole('radio', { name: 'Granted 3' }).waitFor()
   })
 
   it('opens a refused request to its reason and advice, and a granted one to nothing', async () => {

@@ -135,7 +135,7 @@ describe('workspace: the rotation of a client', () => {
 
     tab = await visit({ as: ADMIN, path: `${CLIENTS}/${pair.old}/rotate` })
     await tab.page.getByRole('button', { name: 'Disarm' }).click()
-    await tab.page.getByRole('button', { name: 'Arm' }).waitFor()
+    await tab.page.getByRole('button', { name: 'Arm', exact: true }).waitFor()
     await tab.page.goto(`${tab.baseUrl}/ven_acme/activity?client=${pair.old}`)
     await tab.page.getByText('disarmed the revocation of the client Armed').waitFor()
     await tab.page.getByText('armed the revocation of the client Armed after 5 days without use').waitFor()
