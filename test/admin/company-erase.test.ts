@@ -139,18 +139,18 @@ describe('admin company erase', () => {
     const requests = [await auth.token(first, { scope: 'boost:write' }), await auth.token(first)]
     assertStatuses(requests, 400, 200)
     requestIds = requests.map(({ headers }) => headers.get('x-request-id') ?? '')
-    await eventually(async () => {
+    const kinds = ['refusals:record:', 'requests:of:', 'requests:logs:']
+    const isKept = async () => {
       const kept = [...(await whereVendor()), ...(await whereRequests())]
-      return ['refusals:record:', 'requests:of:', 'requests:logs:'].every((kind) =>
-        kept.some((where) => where.startsWith(kind)),
-      )
-    })
+      return kinds.every((kind) => kept.some((where) => where.startsWith(kind)))
+    }
+    await eventually(isKept, { every_ms: 500 })
   }
   /** As a request does that began before its client was revoked, and takes three seconds. */
   async function writeLate(): Promise<void> {
     const active = api.db('oauth_clients').where({ vendor_id: VENDOR, status: 'Active' })
     // Each of eleven takes six seconds while Redis is not trusted.
-    await eventually(async () => (await active).length === 0, { limit_ms: 180_000 })
+    await eventually(async () => (await active).length === 0, { limit_ms: 180_000, every_ms: 200 })
     await sleep(3_000)
     const key = {
       vendor_id: VENDOR,
