@@ -14,7 +14,8 @@ import { eraseAccount, eraseFromActivity } from './persons.ts'
 const IN_FLIGHT_MS = 15_000
 /** Blocks of a table without an index for a company's rows: about 10,000 rows. */
 const BLOCKS_A_STEP = 100
-const REVOKED_AT_ONCE = 10
+/** As many as an operator has connections to Postgres: one that waits for another's is refused after 2 seconds. */
+const REVOKED_AT_ONCE = 2
 const REDIS_WAIT_MS = 5_000
 
 /** The runbook's page on privacy says what stays. */
