@@ -40,10 +40,8 @@ async function configuration(folder: string, { port, target }: { port: number; t
 
 async function startPgBouncer(
   auth: TestAuth,
-  { folder, target }: { folder: string; target: number },
+  { program, folder, target }: { program: string; folder: string; target: number },
 ): Promise<{ port: number; stop(): Promise<void> }> {
-  const program = await firstExecutable(FOLDERS, ['pgbouncer'])
-  if (!program) throw new Error('pgbouncer is not installed: apt-get install pgbouncer')
   const port = await freePort()
   const users = [auth.database.authUrl, auth.database.apiUrl].map((url) => new URL(url))
   await writeFile(
@@ -76,11 +74,13 @@ async function outageOf(network: TcpProxy, readyz: string): Promise<number> {
 }
 
 export async function pooled(): Promise<Check[]> {
+  const program = await firstExecutable(FOLDERS, ['pgbouncer'])
+  if (!program) throw new Error('pgbouncer is not installed: apt-get install pgbouncer')
   const auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '1000000/60' } })
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-pooler-'))
   await chmod(folder, 0o755)
   const network = await createTcpProxy(Number(new URL(auth.database.ownerUrl).port))
-  const bouncer = await startPgBouncer(auth, { folder, target: network.port })
+  const bouncer = await startPgBouncer(auth, { program, folder, target: network.port })
   const [authPort, apiPort] = [await freePort(), await freePort()]
   const pooler = { DATABASE_POOLER: 'transaction' }
   const authEnv = {
