@@ -14,8 +14,8 @@ import { eraseAccount, eraseFromActivity } from './persons.ts'
 const IN_FLIGHT_MS = 15_000
 /** Blocks of a table without an index for a company's rows: about 10,000 rows. */
 const BLOCKS_A_STEP = 100
-/** As many as an operator has connections to Postgres: one that waits for another's is refused after 2 seconds. */
-const REVOKED_AT_ONCE = 2
+/** A busy Postgres may take longer than a revocation may. To repeat one is safe. */
+const REVOCATION_TRIES = 5
 const REDIS_WAIT_MS = 5_000
 
 /** The runbook's page on privacy says what stays. */
@@ -84,11 +84,8 @@ async function eraseCompany(
   })
   progress('No one is a member any more.')
   const { all, active } = await clientsOf(db, vendorId)
-  for (let first = 0; first < active.length; first += REVOKED_AT_ONCE) {
-    const clientIds = active.slice(first, first + REVOKED_AT_ONCE)
-    const revoke = (clientId: string) => revokeClient(revocation, { vendorId, clientId, revokedBy: by })
-    await Promise.all(clientIds.map(revoke))
-  }
+  for (const clientId of active)
+    await tried(() => revokeClient(revocation, { vendorId, clientId, revokedBy: by }))
   progress(
     `${active.length} clients were Active, and are revoked everywhere. Waiting for requests under way.`,
   )
@@ -104,6 +101,9 @@ async function eraseCompany(
   }
   return { clients: active.length, people: erased.length, rows: total }
 }
+
+const tried = (act: () => Promise<unknown>, left = REVOCATION_TRIES): Promise<unknown> =>
+  act().catch((error) => (left > 1 ? tried(act, left - 1) : Promise.reject(error)))
 
 /** Its members, and those who left and still have a name. */
 async function peopleOf(db: Queryable, vendorId: string): Promise<string[]> {
