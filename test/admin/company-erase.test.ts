@@ -89,12 +89,13 @@ describe('admin company erase', () => {
     ).length
 
   async function leaveTraces(): Promise<void> {
-    const client = clients[0]?.clientId
+    const [first] = clients
+    assert.ok(first)
     const invited = { name: 'Invited Inimitable', email: 'someone@inimitable.example', role: 'member' }
     assert.equal((await asOwner('POST', '/people', invited)).status, 201)
     assert.equal((await asOwner('DELETE', `/people/${leaver.userId}`)).status, 204)
     const named = { name: 'Client Inimitable' }
-    assert.equal((await asOwner('PATCH', `/oauth-clients/${client}`, named)).status, 200)
+    assert.equal((await asOwner('PATCH', `/oauth-clients/${first.clientId}`, named)).status, 200)
     for (const vendor of [VENDOR, neighbour]) {
       const person = vendor === VENDOR ? owner : shared
       await api.db('callback_destinations').insert({
@@ -130,11 +131,9 @@ describe('admin company erase', () => {
       await api.db.raw(`insert into ${table} ${columns} from oauth_clients`)
     await api
       .db('oauth_clients')
-      .where({ client_id: client })
+      .where({ client_id: first.clientId })
       .update({ secret_found_at: new Date(), secret_found_source: 'https://git.inimitable.example' })
     // A refused request and a token, which reach Redis within about a second.
-    const [first] = clients
-    assert.ok(first)
     const requests = [await auth.token(first, { scope: 'boost:write' }), await auth.token(first)]
     assertStatuses(requests, 400, 200)
     requestIds = requests.map(({ headers }) => headers.get('x-request-id') ?? '')
