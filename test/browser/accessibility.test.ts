@@ -317,7 +317,7 @@ const STATES: State[] = [
     reach: async (page) => {
       await page.getByText('This client replaces another').waitFor()
       await page.getByText(/1 token issued/).waitFor()
-      await page.getByRole('region', { name: 'Requests', exact: true }).getByText('401').waitFor()
+      await page.getByRole('button', { name: /^401 invalid_client/ }).waitFor()
     },
   },
   {
