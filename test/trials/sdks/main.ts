@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { onPath } from '../../../infra/local/child.ts'
 import { ACME } from '../../../infra/local/seed/companies.ts'
 import { startTestStack, type TestStack } from '../../support/stack.ts'
-import { type OpenapiDocument, SDKS, type Sdk } from './sdks.ts'
+import { SDKS, type Sdk } from './sdks.ts'
 
 /*
- * Generates clients from the published OpenAPI documents. It does with some of them, unmodified, what an integration
- * does, and compiles the others. The generators must be on the PATH, and the packages that generated code needs are
- * fetched: so this is a command of its own and not part of `npm test`. `npm run sdks -- Java` tries only the clients with
- * one of the words in their name.
+ * Generates clients from the published OpenAPI documents by openapi-generator. It does with that for Python, unmodified,
+ * what an integration does, and compiles the others. The programs must be on the PATH, and the packages that generated
+ * code needs are fetched: so this is a command of its own and not part of `npm test`. `npm run sdks -- Java` tries only
+ * the clients with one of the words in their name.
  */
 const STEPS = ['generate', 'build', 'sign in', 'list', 'create', 'token', 'report', 'read', 'revoke'] as const
 const COMMAND_DEADLINE_MS = 400_000
@@ -23,15 +23,9 @@ const run = promisify(execFile)
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort())
 
-/** Where each document is published. */
-const PATHS: Record<OpenapiDocument, string> = {
-  'openapi.json': '/openapi.json',
-  'integrations.json': '/openapi/integrations.json',
-}
-
-/** Returns the programs of the commands that are not installed. A path names what an earlier command made. */
-async function missingOf({ generate, build }: Sdk): Promise<string[]> {
-  const programs = new Set([...generate, ...build].map(([program = '']) => program))
+/** Returns the programs that are not installed. A path names what an earlier command made. */
+async function missingOf({ build }: Sdk): Promise<string[]> {
+  const programs = new Set(['openapi-generator-cli', ...build.map(([program = '']) => program)])
   const missing = [...programs].map(async (program) =>
     program.includes('/') || (await onPath(program)) ? [] : [program],
   )
@@ -39,12 +33,12 @@ async function missingOf({ generate, build }: Sdk): Promise<string[]> {
 }
 
 /** Returns the steps that worked, in their order, and what the command that failed has printed. */
-async function trySdk(sdk: Sdk, folder: string, stack: TestStack) {
+async function trySdk(sdk: Sdk, path: string, stack: TestStack) {
   const done: string[] = []
-  await mkdir(join(folder, 'client'), { recursive: true })
-  const document = await fetch(stack.baseUrl + PATHS[sdk.document])
-  await writeFile(join(folder, sdk.document), await document.text())
-  if (sdk.program) await copyFile(join(import.meta.dirname, sdk.program), join(folder, sdk.program))
+  const folder = await mkdtemp(join(parent, 'sdk-'))
+  const document = await fetch(stack.baseUrl + path)
+  await writeFile(join(folder, 'openapi.json'), await document.text())
+  if (sdk.file) await copyFile(join(import.meta.dirname, sdk.file), join(folder, sdk.file))
   const env = {
     ...process.env,
     BASE_URL: stack.baseUrl,
@@ -56,7 +50,8 @@ async function trySdk(sdk: Sdk, folder: string, stack: TestStack) {
   const runHere = ([command = '', ...args]: string[]) =>
     run(command, args, { ...options, maxBuffer: Number.POSITIVE_INFINITY })
   try {
-    for (const command of sdk.generate) await runHere(command)
+    const files = ['-i', 'openapi.json', '-o', 'generated']
+    await runHere(['openapi-generator-cli', 'generate', '-g', sdk.generator, ...files])
     done.push('generate')
     for (const command of sdk.build) await runHere(command)
     done.push('build')
@@ -75,25 +70,26 @@ const linesOf = (text: string): string[] => text.split('\n').filter(Boolean)
 
 const words = process.argv.slice(2)
 const sdks = SDKS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
-const folder = await mkdtemp(join(tmpdir(), 'integration-access-sdks-'))
+const parent = await mkdtemp(join(tmpdir(), 'integration-access-sdks-'))
 const stack = await startTestStack()
 let succeeded = 0
 try {
-  for (const [index, sdk] of sdks.entries()) {
+  for (const [sdk, path] of sdks.flatMap((sdk) => sdk.documents.map((path) => [sdk, path] as const))) {
     if (interrupted.signal.aborted) break
+    const name = `${sdk.name}, ${path}`
     const missing = await missingOf(sdk)
     if (missing.length > 0) {
-      process.stdout.write(`${sdk.name}: not installed: ${missing.join(', ')}\n`)
+      process.stdout.write(`${name}: not installed: ${missing.join(', ')}\n`)
       continue
     }
-    const { done, failure } = await trySdk(sdk, join(folder, String(index)), stack)
-    process.stdout.write(`${sdk.name}: ${done.join(', ')}${failure && `; FAILED: ${failure}`}\n`)
+    const { done, failure } = await trySdk(sdk, path, stack)
+    process.stdout.write(`${name}: ${done.join(', ')}${failure && `; FAILED: ${failure}`}\n`)
     if (failure) process.exitCode = 1
     else succeeded += 1
   }
 } finally {
   await stack.remove()
-  await rm(folder, { recursive: true, force: true })
+  await rm(parent, { recursive: true, force: true })
 }
 if (succeeded === 0) process.exitCode = 1
 if (interrupted.signal.aborted) process.exitCode = EXIT_INTERRUPTED
