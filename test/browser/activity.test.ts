@@ -21,27 +21,22 @@ describe('workspace: Activity', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('says who created and revoked a client, and links to it', async () => {
+  it('says who created and revoked a client, with a link to it, and from where the callback URL was changed', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'Told of' })
     await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const entries = tab.page.getByRole('listitem').filter({ hasText: 'Told of' })
-    await entries.filter({ hasText: 'created the client' }).waitFor()
-    await entries.filter({ hasText: 'revoked the client' }).getByRole('link').click()
-    await tab.page.getByText('This client is revoked').waitFor()
-  })
-
-  it('says what a webhook destination was before it changed', async () => {
-    const token = await sessionToken(OWNER)
-    const save = (callbackUrl: string) =>
-      api('/v1/vendor/ven_acme/callback-url', { token, method: 'PATCH', body: { callbackUrl } })
-    await save('https://first.acme-receiver.com/')
-    await save('https://second.acme-receiver.com/')
+    for (const name of ['first', 'second']) {
+      const body = { callbackUrl: `https://${name}.acme-receiver.com/` }
+      await api('/v1/vendor/ven_acme/callback-url', { token, method: 'PATCH', body })
+    }
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     await tab.page
       .getByText('changed the callback URL from first.acme-receiver.com to second.acme-receiver.com')
       .waitFor()
+    const entries = tab.page.getByRole('listitem').filter({ hasText: 'Told of' })
+    await entries.filter({ hasText: 'created the client' }).waitFor()
+    await entries.filter({ hasText: 'revoked the client' }).getByRole('link').click()
+    await tab.page.getByText('This client is revoked').waitFor()
   })
 
   it("shows every time on the company's clock, and its zone and the browser's own on hover, the zone on focus too", async () => {

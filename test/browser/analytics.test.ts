@@ -47,8 +47,8 @@ describe('workspace: Analytics', () => {
     await rowCount(page, 1)
   })
 
-  it('reads the figures of each day out by keyboard', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics' })
+  it('reads the figures of each day out by keyboard, and by pointer wherever on its column', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
     const slider = tab.page.getByRole('slider', { name: 'Impressions, day by day' })
     await slider.focus()
     const last = await slider.getAttribute('aria-valuetext')
@@ -57,7 +57,17 @@ describe('workspace: Analytics', () => {
     await eventually(async () => (await valueText()) !== last)
     const before = await valueText()
     assert.match(before ?? '', /^\w{3} \d+ \w{3} \d{4}: .+/)
-    await eventually(async () => (await tab.page.locator('.chart-readout').innerText()) === before)
+    const readout = tab.page.locator('.chart-readout')
+    await eventually(async () => (await readout.innerText()) === before)
+    const days = tab.page.locator('.chart ol')
+    const { width } = (await days.boundingBox()) as { width: number }
+    const read = new Set<string>()
+    // Three places on each bar.
+    for (let x = width / 42; x < width; x += width / 21) {
+      await days.hover({ position: { x, y: 80 } })
+      read.add(await readout.innerText())
+    }
+    assert.equal(read.size, 7)
   })
 
   it('draws bars that differ for final, provisional and missing days', async () => {
@@ -110,20 +120,6 @@ describe('workspace: Analytics', () => {
     await page.waitForURL('**/analytics?days=7&compare=')
     await page.getByRole('radio', { name: '30 days' }).check({ force: true })
     await page.waitForURL('**/analytics?compare=')
-  })
-
-  it('reads out the day that the pointer is over, wherever on its column', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
-    const days = tab.page.locator('.chart ol')
-    await days.waitFor()
-    const { width } = (await days.boundingBox()) as { width: number }
-    const read = new Set<string>()
-    // Three places on each bar.
-    for (let x = width / 42; x < width; x += width / 21) {
-      await days.hover({ position: { x, y: 80 } })
-      read.add(await tab.page.locator('.chart-readout').innerText())
-    }
-    assert.equal(read.size, 7)
   })
 
   it('downloads the daily figures as CSV', async () => {

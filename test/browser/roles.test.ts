@@ -16,22 +16,33 @@ describe('workspace: whoever may not', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  for (const [email, title, sentence] of [
-    [MEMBER, 'You have no access yet', /Ask Olivia Brandt, who owns the company, to make you an admin\./],
-    [SUSPENDED, 'You are suspended', /Ask Olivia Brandt, who owns the company, to lift the suspension\./],
+  for (const [email, screens, title, sentence] of [
+    [
+      MEMBER,
+      SCREENS,
+      'You have no access yet',
+      /Ask Olivia Brandt, who owns the company, to make you an admin\./,
+    ],
+    [
+      SUSPENDED,
+      ['people'],
+      'You are suspended',
+      /Ask Olivia Brandt, who owns the company, to lift the suspension\./,
+    ],
   ] as const) {
-    it(`shows ${email} whom to ask in place of every screen, and requests nothing from the API`, async () => {
+    it(`shows ${email} whom to ask in place of a screen, and requests nothing from the API`, async () => {
       tab = await visit({ as: email })
       const { page } = tab
       const asked: string[] = []
       page.on('request', (request) => {
         if (request.url().includes('/v1/vendor/')) asked.push(request.url())
       })
-      for (const path of SCREENS) {
+      for (const path of screens) {
         await page.goto(`${tab.baseUrl}/ven_acme/${path}`)
         await page.getByRole('heading', { name: title, level: 1 }).waitFor()
         assert.match(await page.getByRole('main').innerText(), sentence)
-        assert.equal(await page.getByRole('navigation').count(), 0)
+        for (const part of ['navigation', 'alert'] as const)
+          assert.equal(await page.getByRole(part).count(), 0)
       }
       await untilReported(page)
       assert.deepEqual(asked, [])

@@ -96,7 +96,6 @@ describe('workspace: Integrations, Webhooks', () => {
     await tab.page.getByText('Not saved', { exact: true }).waitFor()
     await button('Discard changes').click()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    await looksRight()
   })
 
   it('says on saving what is wrong with a callback URL, and no longer once it is changed', async () => {
@@ -121,12 +120,6 @@ describe('workspace: Integrations, Webhooks', () => {
     assert.equal(await saved().getByText(`https://${RECEIVER_NAME}/first`).isVisible(), true)
     await save('')
     await tab.page.getByText('Enter a URL. A callback can be replaced, but not removed').waitFor()
-  })
-
-  it('says that a destination’s name could not be looked up', async () => {
-    resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
-    await save('https://not-yet.acme.com/')
-    await saved().getByText('Its name did not resolve when it was saved.').waitFor()
   })
 
   it('no longer says that a name did not resolve once a test event has reached it', async () => {
@@ -201,7 +194,6 @@ describe('workspace: Integrations, Webhooks', () => {
     const result = tab.page.getByRole('region', { name: 'Last test' })
     await result.getByText('No: nothing was sent').waitFor()
     assert.equal(await tab.page.getByText(/may not have arrived|^Sent$/).count(), 0)
-    await looksRight()
   })
 
   it('shows the result of a test event where a phone shows the button', async () => {

@@ -252,17 +252,19 @@ describe('workspace: clients that trust a platform', () => {
     assert.deepEqual((await newest('Replaced 2')).workload.claims, { sub: 'a', actor: 'b' })
   })
 
-  for (const width of [1440, 390])
-    for (const theme of ['light', 'dark'] as const)
-      it(`has accessible forms for each platform at ${width} pixels, ${theme}`, async () => {
-        const page = await open('Looked at', { width, theme })
-        const select = dialogOf(page).getByLabel('Platform', { exact: true })
-        for (const platform of await select.locator('option').allInnerTexts()) {
-          await select.selectOption(platform)
-          await assertFits(page)
-        }
-        await dialogOf(page).getByText('Compare a token').click()
-        await assertAccessible(page)
-        await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
-      })
+  for (const [width, theme] of [
+    [1440, 'light'],
+    [390, 'dark'],
+  ] as const)
+    it(`has accessible forms for each platform at ${width} pixels, ${theme}`, async () => {
+      const page = await open('Looked at', { width, theme })
+      const select = dialogOf(page).getByLabel('Platform', { exact: true })
+      for (const platform of await select.locator('option').allInnerTexts()) {
+        await select.selectOption(platform)
+        await assertFits(page)
+      }
+      await dialogOf(page).getByText('Compare a token').click()
+      await assertAccessible(page)
+      await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
+    })
 })
