@@ -11,7 +11,14 @@ import axios from 'axios'
 import { clientCredentials } from 'axios-oauth-client'
 import express from 'express'
 import { auth as bearer } from 'express-oauth2-jwt-bearer'
-import { createRemoteJWKSet, decodeProtectedHeader, importSPKI, jwtVerify } from 'jose'
+import {
+  createRemoteJWKSet,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  importSPKI,
+  jwtVerify,
+} from 'jose'
 import { JwksClient } from 'jwks-rsa'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
@@ -40,6 +47,11 @@ describe('OAuth client libraries', () => {
 
   const tokenUrl = () => `${auth.url}/v1/oauth/token`
   const revocationUrl = () => `${auth.url}/v1/oauth/revoke`
+  const endpoints = () => ({
+    issuer: TEST_ISSUER,
+    token_endpoint: tokenUrl(),
+    revocation_endpoint: revocationUrl(),
+  })
   const revokedTokens = async () => (await auth.db('revoked_tokens').select('jti')).length
 
   /** Passes if exactly one more token is revoked. */
@@ -49,38 +61,39 @@ describe('OAuth client libraries', () => {
     assert.equal(await revokedTokens(), before + 1)
   }
 
-  it('openid-client gets and revokes a token', async () => {
-    const server = {
-      issuer: TEST_ISSUER,
-      token_endpoint: tokenUrl(),
-      revocation_endpoint: revocationUrl(),
-    }
-    const configuration = new openid.Configuration(server, client.clientId, client.clientSecret)
-    openid.allowInsecureRequests(configuration)
-    const { access_token } = await openid.clientCredentialsGrant(configuration, { scope: SCOPE })
-    await assertRevokes(() => openid.tokenRevocation(configuration, access_token))
-  })
-
-  for (const [way, authenticate] of [
-    ['in the body', oauth.ClientSecretPost],
-    ['by HTTP Basic', oauth.ClientSecretBasic],
-  ] as const) {
-    it(`oauth4webapi gets and revokes a token with the secret ${way}`, async () => {
-      const server = {
-        issuer: TEST_ISSUER,
-        token_endpoint: tokenUrl(),
-        revocation_endpoint: revocationUrl(),
-      }
-      const self = { client_id: client.clientId }
-      const secret = authenticate(client.clientSecret)
+  const byKey = (alg: string) => async () => {
+    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+    const { clientId } = await auth.createClient({ publicKey: await exportJWK(publicKey) })
+    return { clientId, by: oauth.PrivateKeyJwt(privateKey) }
+  }
+  const WAYS: Record<string, () => Promise<{ clientId: string; by: oauth.ClientAuth }>> = {
+    'the secret in the body': async () => ({ ...client, by: oauth.ClientSecretPost(client.clientSecret) }),
+    'HTTP Basic': async () => ({ ...client, by: oauth.ClientSecretBasic(client.clientSecret) }),
+    'an assertion by ES256': byKey('ES256'),
+    'an assertion by Ed25519': byKey('Ed25519'),
+    'an assertion by PS256': byKey('PS256'),
+    'an assertion by RS256': byKey('RS256'),
+  }
+  for (const [way, authenticate] of Object.entries(WAYS)) {
+    it(`oauth4webapi gets and revokes a token with ${way}`, async () => {
+      const { clientId, by } = await authenticate()
+      const self = { client_id: clientId }
       const options = { [oauth.allowInsecureRequests]: true }
       const parameters = new URLSearchParams({ scope: SCOPE })
-      const response = await oauth.clientCredentialsGrantRequest(server, self, secret, parameters, options)
-      const { access_token } = await oauth.processClientCredentialsResponse(server, self, response)
+      const response = await oauth.clientCredentialsGrantRequest(endpoints(), self, by, parameters, options)
+      const { access_token } = await oauth.processClientCredentialsResponse(endpoints(), self, response)
       await assertRevokes(async () => {
-        const revoked = await oauth.revocationRequest(server, self, secret, access_token, options)
+        const revoked = await oauth.revocationRequest(endpoints(), self, by, access_token, options)
         await oauth.processRevocationResponse(revoked)
       })
+    })
+
+    it(`openid-client gets and revokes a token with ${way}`, async () => {
+      const { clientId, by } = await authenticate()
+      const configuration = new openid.Configuration(endpoints(), clientId, undefined, by)
+      openid.allowInsecureRequests(configuration)
+      const { access_token } = await openid.clientCredentialsGrant(configuration, { scope: SCOPE })
+      await assertRevokes(() => openid.tokenRevocation(configuration, access_token))
     })
   }
 

@@ -64,47 +64,6 @@ describe('oidc-provider, as it is used', () => {
     }
   })
 
-  const refusals: [string, Scope[], Partial<GrantRequest>, string][] = [
-    ['a scope that the client lacks', ['analytics:read'], { scope: 'boost:read' }, 'invalid_scope'],
-    ['a scope that does not exist', ['analytics:read'], { scope: 'openid' }, 'invalid_scope'],
-    [
-      'one that exists and one that does not',
-      ['analytics:read'],
-      { scope: 'analytics:read x' },
-      'invalid_scope',
-    ],
-    ['no scope', ['analytics:read'], { scope: '' }, 'invalid_scope'],
-    ['a scope twice', ['analytics:read'], { scope: 'analytics:read analytics:read' }, 'invalid_scope'],
-    [
-      'two spaces',
-      ['analytics:read', 'boost:read'],
-      { scope: 'analytics:read  boost:read' },
-      'invalid_scope',
-    ],
-    ['anything to a client without scopes', [], {}, 'invalid_scope'],
-    ['another grant', ['analytics:read'], { grantType: 'implicit' }, 'unsupported_grant_type'],
-    ['a refresh token', ['analytics:read'], { grantType: 'refresh_token' }, 'unsupported_grant_type'],
-    ['another resource', ['analytics:read'], { resource: 'https://x.test' }, 'invalid_target'],
-    ['a resource that is no URL', ['analytics:read'], { resource: 'x' }, 'invalid_target'],
-  ]
-  for (const [what, scopes, changes, error] of refusals) {
-    it(`refuses ${what}`, async () => {
-      const verdict = await judge(requestOf(scopes, changes))
-      assert.ok(verdict instanceof Refusal)
-      assert.equal(verdict.parts.error, error)
-    })
-  }
-
-  it('keeps requests that run at the same time apart', async () => {
-    const scopes: Scope[] = ['analytics:read', 'boost:read']
-    const requests = Array.from({ length: 300 }, (_, i) =>
-      requestOf([scopes[i % 2] as Scope], { scope: scopes[i % 3 === 0 ? 0 : 1] as Scope }),
-    )
-    const verdicts = await Promise.all(requests.map(judge))
-    for (const [i, { assigned, scope }] of requests.entries())
-      assert.equal(!(verdicts[i] instanceof Refusal), (assigned as readonly string[]).includes(scope))
-  })
-
   it('signs nothing in a judgement', async () => {
     const key = createTestKey()
     const grant = createGrants(SERVER)(key)

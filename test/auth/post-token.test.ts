@@ -12,247 +12,227 @@ import {
 
 const PATH = '/v1/oauth/token'
 
-for (const trusted of [true, false]) {
-  describe(`POST /v1/oauth/token, ${trusted ? 'decided by Redis' : 'decided by Postgres'}`, () => {
-    const auth = sharedAuth({ trusted })
-    let client: TestClient
+describe('POST /v1/oauth/token', () => {
+  const auth = sharedAuth({ trusted: true })
+  let client: TestClient
 
-    before(async () => {
-      client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
-    })
+  before(async () => {
+    client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
+  })
 
-    function assertError(response: AuthResponse, status: number, error: string): void {
-      assert.equal(response.status, status, response.text)
-      assert.equal(response.json.error, error)
-      assert.equal(response.headers.get('content-type'), 'application/json')
-      assert.equal(response.headers.get('cache-control'), 'no-store')
-      assert.match(response.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/)
-    }
+  const post = (changes: Record<string, string | undefined> = {}, headers?: Record<string, string>) =>
+    auth.post(PATH, { ...tokenFields(client), ...changes }, headers)
 
-    const fieldsOf = () => tokenFields(client)
-    const post = (changes: Record<string, string | undefined> = {}, headers?: Record<string, string>) =>
-      auth.post(PATH, { ...fieldsOf(), ...changes }, headers)
+  it('answers a Bearer token, its life and its scope, and nothing else', async () => {
+    const response = await auth.token(client)
+    assert.equal(response.status, 200, response.text)
+    const { access_token, ...rest } = response.json
+    assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 900, scope: 'analytics:read boost:read' })
+    assert.equal(typeof access_token, 'string')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.equal(response.headers.get('content-type'), 'application/json')
+  })
 
-    it('answers a Bearer token, its life and its scope, and nothing else', async () => {
-      const response = await auth.token(client)
-      assert.equal(response.status, 200, response.text)
-      const { access_token, ...rest } = response.json
-      assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 900, scope: 'analytics:read boost:read' })
-      assert.equal(typeof access_token, 'string')
-      assert.equal(response.headers.get('cache-control'), 'no-store')
-      assert.equal(response.headers.get('content-type'), 'application/json')
-    })
+  for (const trusted of [true, false])
+    describe(`401 invalid_client, decided by ${trusted ? 'Redis' : 'Postgres'}`, () => {
+      const server = sharedAuth({ trusted })
 
-    describe('401 invalid_client', () => {
       it('refuses a client that was revoked so long ago that only its record says so', async () => {
-        const revoked = await auth.createClient()
-        await auth.db.raw(
+        const revoked = await server.createClient()
+        await server.db.raw(
           `update oauth_clients set status = 'Revoked', revoked_at = now() - interval '2 hours' where client_id = ?`,
           [revoked.clientId],
         )
-        assertError(await auth.token(revoked), 401, 'invalid_client')
+        assertError(await server.token(revoked), 401, 'invalid_client')
       })
+
       it('refuses a client that was revoked after its record was read', async () => {
-        const revoked = await auth.createClient()
-        assert.equal((await auth.token(revoked)).status, 200)
-        await auth.revoke(revoked)
-        assertError(await auth.token(revoked), 401, 'invalid_client')
+        const revoked = await server.createClient()
+        assert.equal((await server.token(revoked)).status, 200)
+        await server.revoke(revoked)
+        assertError(await server.token(revoked), 401, 'invalid_client')
       })
     })
 
-    // Refusals of a form never ask whether anything is revoked, and neither do verdicts on a grant.
-    if (!trusted) return
-
-    describe('200', () => {
-      it('signs a JWT of RFC 9068 that names the client and its company', async () => {
-        const { json } = await auth.token(client, { scope: 'boost:read' })
-        const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
-        const { payload, protectedHeader } = await jwtVerify(json.access_token, jwks, {
-          issuer: TEST_ISSUER,
-          audience: TEST_RESOURCE,
-          typ: 'at+jwt',
-          algorithms: ['ES256'],
-          currentDate: new Date(auth.clock.now()),
-        })
-        const { kid, ...header } = protectedHeader
-        assert.deepEqual(header, { typ: 'at+jwt', alg: 'ES256' })
-        assert.equal(typeof kid, 'string')
-        const { jti, ...claims } = payload
-        const iat = Math.floor(auth.clock.now() / 1_000)
-        assert.deepEqual(claims, {
-          iss: TEST_ISSUER,
-          aud: TEST_RESOURCE,
-          sub: client.clientId,
-          client_id: client.clientId,
-          vendor_id: client.vendorId,
-          scope: 'boost:read',
-          iat,
-          exp: iat + 900,
-        })
-        assert.match(jti ?? '', /^[\w-]{43}$/)
+  describe('200', () => {
+    it('signs a JWT of RFC 9068 that names the client and its company', async () => {
+      const { json } = await auth.token(client, { scope: 'boost:read' })
+      const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
+      const { payload, protectedHeader } = await jwtVerify(json.access_token, jwks, {
+        issuer: TEST_ISSUER,
+        audience: TEST_RESOURCE,
+        typ: 'at+jwt',
+        algorithms: ['ES256'],
+        currentDate: new Date(auth.clock.now()),
       })
-
-      it('gives each token its own id', async () => {
-        const [one, two] = await Promise.all([auth.token(client), auth.token(client)])
-        assert.notEqual(one.json.access_token, two.json.access_token)
+      const { kid, ...header } = protectedHeader
+      assert.deepEqual(header, { typ: 'at+jwt', alg: 'ES256' })
+      assert.equal(typeof kid, 'string')
+      const { jti, ...claims } = payload
+      const iat = Math.floor(auth.clock.now() / 1_000)
+      assert.deepEqual(claims, {
+        iss: TEST_ISSUER,
+        aud: TEST_RESOURCE,
+        sub: client.clientId,
+        client_id: client.clientId,
+        vendor_id: client.vendorId,
+        scope: 'boost:read',
+        iat,
+        exp: iat + 900,
       })
-
-      for (const scope of ['boost:read', 'boost:read analytics:read', 'analytics:read boost:read']) {
-        it(`gives a subset in any order, echoed as sent: ${scope}`, async () => {
-          const { status, json } = await auth.token(client, { scope })
-          assert.equal(status, 200)
-          assert.equal(json.scope, scope)
-        })
-      }
-
-      it('gives all five scopes to a client that has them', async () => {
-        const all = await auth.createClient({ scopes: [...SCOPES] })
-        assert.equal((await auth.token(all)).json.scope, SCOPES.join(' '))
-      })
-
-      it('takes the identifier of the API as resource, with scheme and host in any case', async () => {
-        for (const end of ['', '/', ':443', ':443/']) {
-          const resource = TEST_RESOURCE.toUpperCase() + end
-          const { status, json } = await post({ resource })
-          assert.equal(status, 200, resource)
-          assert.equal(decodeJwt(json.access_token).aud, TEST_RESOURCE)
-        }
-      })
-
-      it('says nothing of CORS, and never answers HTML', async () => {
-        const headers = { origin: 'https://evil.test', accept: 'text/html' }
-        for (const changes of [
-          {},
-          { scope: 'catalog:write' },
-          { client_secret: 'x' },
-          { scope: undefined },
-        ]) {
-          const response = await post(changes, headers)
-          assert.equal(response.headers.get('content-type'), 'application/json')
-          for (const name of response.headers.keys()) assert.ok(!name.startsWith('access-control-'), name)
-          assert.equal(response.headers.get('vary'), null)
-          assert.equal(response.headers.get('set-cookie'), null)
-        }
-      })
+      assert.match(jti ?? '', /^[\w-]{43}$/)
     })
 
-    describe('400 unsupported_grant_type', () => {
-      const grants = [
-        'authorization_code',
-        'refresh_token',
-        'implicit',
-        'password',
-        'urn:ietf:params:oauth:grant-type:device_code',
-        'CLIENT_CREDENTIALS',
-        'client_credentials ',
-        '__proto__',
-        'constructor',
-        'undefined',
-      ]
-      for (const grant_type of grants) {
-        it(`refuses the grant type ${grant_type}`, async () => {
-          assertError(await post({ grant_type }), 400, 'unsupported_grant_type')
-        })
+    it('gives each token its own id', async () => {
+      const [one, two] = await Promise.all([auth.token(client), auth.token(client)])
+      assert.notEqual(one.json.access_token, two.json.access_token)
+    })
+
+    for (const scope of ['boost:read', 'boost:read analytics:read', 'analytics:read boost:read']) {
+      it(`gives a subset in any order, echoed as sent: ${scope}`, async () => {
+        const { status, json } = await auth.token(client, { scope })
+        assert.equal(status, 200)
+        assert.equal(json.scope, scope)
+      })
+    }
+
+    it('gives all five scopes to a client that has them', async () => {
+      const all = await auth.createClient({ scopes: [...SCOPES] })
+      assert.equal((await auth.token(all)).json.scope, SCOPES.join(' '))
+    })
+
+    it('takes the identifier of the API as resource, with scheme and host in any case', async () => {
+      for (const end of ['', '/', ':443', ':443/']) {
+        const resource = TEST_RESOURCE.toUpperCase() + end
+        const { status, json } = await post({ resource })
+        assert.equal(status, 200, resource)
+        assert.equal(decodeJwt(json.access_token).aud, TEST_RESOURCE)
       }
     })
 
-    describe('400 invalid_scope', () => {
-      const scopes = {
-        'not assigned': 'catalog:write',
-        'assigned and not assigned': 'analytics:read catalog:write',
-        unknown: 'analytics:delete',
-        openid: 'openid',
-        'assigned and openid': 'analytics:read openid',
-        offline_access: 'analytics:read offline_access',
-        repeated: 'analytics:read analytics:read',
-        'two spaces': 'analytics:read  boost:read',
-        'a leading space': ' analytics:read',
-        'a trailing space': 'analytics:read ',
-        'only a space': ' ',
-        'a tab': 'analytics:read\tboost:read',
-        'a line break': 'analytics:read\nboost:read',
-        'another case': 'Analytics:Read',
-        'a comma': 'analytics:read,boost:read',
-        'a quote': '"analytics:read"',
-        missing: undefined,
-        empty: '',
-        'a NUL': 'analytics:read\0',
-        'a non-ASCII character': 'analytics:reäd',
-        'a no-break space': 'analytics:read\u00a0boost:read',
-        'a name of Object.prototype': 'constructor',
-        'another name of Object.prototype': '__proto__',
-      }
-      for (const [name, scope] of Object.entries(scopes)) {
-        it(`refuses ${name}`, async () => {
-          assertError(await post({ scope }), 400, 'invalid_scope')
-        })
-      }
-      it('gives nothing to a client without scopes', async () => {
-        const bare = await auth.createClient({ scopes: [] })
-        for (const scope of [...SCOPES, 'openid', 'x']) {
-          assertError(await auth.token(bare, { scope }), 400, 'invalid_scope')
-        }
-      })
-    })
-
-    describe('400 invalid_target', () => {
-      for (const resource of [
-        'https://other.test',
-        `${TEST_RESOURCE}//`,
-        `${TEST_RESOURCE}/x`,
-        'api',
-        `${TEST_RESOURCE}#x`,
-        `${TEST_RESOURCE}?`,
-        TEST_RESOURCE.replace('//', '//user@'),
-        `${TEST_RESOURCE}:444`,
-        TEST_RESOURCE.replace('https', 'http'),
-        TEST_ISSUER,
-      ]) {
-        it(`refuses the resource ${resource}`, async () => {
-          assertError(await post({ resource }), 400, 'invalid_target')
-        })
-      }
-    })
-
-    describe('the order of checks', () => {
-      const wrong = { client_secret: 'wrong' }
-      const rows: [string, Record<string, string | undefined>, number, string][] = [
-        ['a missing field before a wrong secret', { ...wrong, grant_type: '' }, 400, 'invalid_request'],
-        ['a wrong secret before the grant type', { ...wrong, grant_type: 'password' }, 401, 'invalid_client'],
-        ['a wrong secret before a missing scope', { ...wrong, scope: undefined }, 401, 'invalid_client'],
-        ['a wrong secret before the scope', { ...wrong, scope: 'nope' }, 401, 'invalid_client'],
-        ['a wrong secret before the resource', { ...wrong, resource: 'nope' }, 401, 'invalid_client'],
-        [
-          'the grant type before the scope',
-          { grant_type: 'x', scope: 'nope' },
-          400,
-          'unsupported_grant_type',
-        ],
-        [
-          'the grant type before a missing scope',
-          { grant_type: 'x', scope: undefined },
-          400,
-          'unsupported_grant_type',
-        ],
-        ['the grant type before bad syntax', { grant_type: 'x', scope: ' ' }, 400, 'unsupported_grant_type'],
-        [
-          'the grant type before the resource',
-          { grant_type: 'x', resource: 'https://x.test' },
-          400,
-          'unsupported_grant_type',
-        ],
-        [
-          'the resource before a scope that the client lacks',
-          { scope: 'nope', resource: 'https://x.test' },
-          400,
-          'invalid_target',
-        ],
-      ]
-      for (const [name, changes, status, error] of rows) {
-        it(`reports ${name}`, async () => {
-          assertError(await post(changes), status, error)
-        })
+    it('says nothing of CORS, and never answers HTML', async () => {
+      const headers = { origin: 'https://evil.test', accept: 'text/html' }
+      for (const changes of [{}, { scope: 'catalog:write' }, { client_secret: 'x' }, { scope: undefined }]) {
+        const response = await post(changes, headers)
+        assert.equal(response.headers.get('content-type'), 'application/json')
+        for (const name of response.headers.keys()) assert.ok(!name.startsWith('access-control-'), name)
+        assert.equal(response.headers.get('vary'), null)
+        assert.equal(response.headers.get('set-cookie'), null)
       }
     })
   })
+
+  describe('400 unsupported_grant_type', () => {
+    const grants = [
+      'authorization_code',
+      'refresh_token',
+      'implicit',
+      'password',
+      'urn:ietf:params:oauth:grant-type:device_code',
+      'CLIENT_CREDENTIALS',
+      'client_credentials ',
+      '__proto__',
+      'constructor',
+      'undefined',
+    ]
+    for (const grant_type of grants) {
+      it(`refuses the grant type ${grant_type}`, async () => {
+        assertError(await post({ grant_type }), 400, 'unsupported_grant_type')
+      })
+    }
+  })
+
+  describe('400 invalid_scope', () => {
+    const scopes = {
+      'not assigned': 'catalog:write',
+      'assigned and not assigned': 'analytics:read catalog:write',
+      unknown: 'analytics:delete',
+      openid: 'openid',
+      'assigned and openid': 'analytics:read openid',
+      offline_access: 'analytics:read offline_access',
+      repeated: 'analytics:read analytics:read',
+      'two spaces': 'analytics:read  boost:read',
+      'a leading space': ' analytics:read',
+      'a trailing space': 'analytics:read ',
+      'only a space': ' ',
+      'a tab': 'analytics:read\tboost:read',
+      'a line break': 'analytics:read\nboost:read',
+      'another case': 'Analytics:Read',
+      'a comma': 'analytics:read,boost:read',
+      'a quote': '"analytics:read"',
+      missing: undefined,
+      empty: '',
+      'a NUL': 'analytics:read\0',
+      'a non-ASCII character': 'analytics:reäd',
+      'a no-break space': 'analytics:read\u00a0boost:read',
+      'a name of Object.prototype': 'constructor',
+      'another name of Object.prototype': '__proto__',
+    }
+    for (const [name, scope] of Object.entries(scopes)) {
+      it(`refuses ${name}`, async () => {
+        assertError(await post({ scope }), 400, 'invalid_scope')
+      })
+    }
+    it('gives nothing to a client without scopes', async () => {
+      const bare = await auth.createClient({ scopes: [] })
+      for (const scope of [...SCOPES, 'openid', 'x']) {
+        assertError(await auth.token(bare, { scope }), 400, 'invalid_scope')
+      }
+    })
+  })
+
+  describe('400 invalid_target', () => {
+    for (const resource of [
+      'https://other.test',
+      `${TEST_RESOURCE}//`,
+      `${TEST_RESOURCE}/x`,
+      'api',
+      `${TEST_RESOURCE}#x`,
+      `${TEST_RESOURCE}?`,
+      TEST_RESOURCE.replace('//', '//user@'),
+      `${TEST_RESOURCE}:444`,
+      TEST_RESOURCE.replace('https', 'http'),
+      TEST_ISSUER,
+    ]) {
+      it(`refuses the resource ${resource}`, async () => {
+        assertError(await post({ resource }), 400, 'invalid_target')
+      })
+    }
+  })
+
+  describe('the order of checks', () => {
+    const wrong = { client_secret: 'wrong' }
+    const rows: [string, Record<string, string | undefined>, number, string][] = [
+      ['a missing field before a wrong secret', { ...wrong, grant_type: '' }, 400, 'invalid_request'],
+      ['a wrong secret before the grant type', { ...wrong, grant_type: 'password' }, 401, 'invalid_client'],
+      ['a wrong secret before a missing scope', { ...wrong, scope: undefined }, 401, 'invalid_client'],
+      ['a wrong secret before the scope', { ...wrong, scope: 'nope' }, 401, 'invalid_client'],
+      ['a wrong secret before the resource', { ...wrong, resource: 'nope' }, 401, 'invalid_client'],
+      [
+        'the grant type before the scope and the resource',
+        { grant_type: 'x', scope: ' ', resource: 'https://x.test' },
+        400,
+        'unsupported_grant_type',
+      ],
+      [
+        'the resource before a scope that the client lacks',
+        { scope: 'nope', resource: 'https://x.test' },
+        400,
+        'invalid_target',
+      ],
+    ]
+    for (const [name, changes, status, error] of rows) {
+      it(`reports ${name}`, async () => {
+        assertError(await post(changes), status, error)
+      })
+    }
+  })
+})
+
+function assertError(response: AuthResponse, status: number, error: string): void {
+  assert.equal(response.status, status, response.text)
+  assert.equal(response.json.error, error)
+  assert.equal(response.headers.get('content-type'), 'application/json')
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+  assert.match(response.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/)
 }
