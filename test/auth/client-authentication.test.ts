@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
-import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
+import { newClientId, newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
+import { createService, revokeService } from '../../infra/admin/services.ts'
 import {
   type AuthResponse,
   basic,
@@ -11,6 +12,7 @@ import {
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
+import { testOperator } from '../support/operator.ts'
 
 const INVALID_CLIENT = JSON.stringify({
   error: 'invalid_client',
@@ -18,20 +20,33 @@ const INVALID_CLIENT = JSON.stringify({
   error_uri: `${TEST_ISSUER}/docs/errors#oauth-invalid_client`,
 })
 
-for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
+for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']) {
   describe(`POST ${path}: client authentication`, () => {
     const auth = sharedAuth()
     let client: TestClient
     let revoked: TestClient
-    let cachedThenRevoked: TestClient
+    let metThenRevoked: TestClient
+
+    const ofServices = path.endsWith('introspect')
+    const newId = ofServices ? newServiceId : newClientId
+    async function create(): Promise<TestClient> {
+      const one = await auth.createClient()
+      if (!ofServices) return one
+      const { serviceId, serviceSecret } = await createService(auth.db, { name: 'S', by: testOperator() })
+      return { ...one, clientId: serviceId, clientSecret: serviceSecret }
+    }
+    const revoke = (one: TestClient) =>
+      ofServices
+        ? revokeService(auth.db, { serviceId: one.clientId, by: testOperator() })
+        : auth.markRevoked(one)
 
     before(async () => {
-      client = await auth.createClient()
-      revoked = await auth.createClient()
-      await auth.markRevoked(revoked)
-      cachedThenRevoked = await auth.createClient()
-      assert.equal((await auth.token(cachedThenRevoked)).status, 200)
-      await auth.markRevoked(cachedThenRevoked)
+      client = await create()
+      revoked = await create()
+      await revoke(revoked)
+      metThenRevoked = await create()
+      assert.equal((await attempt(metThenRevoked)).status, 200)
+      await revoke(metThenRevoked)
     })
 
     const attempt = (as: TestClient, changes: Record<string, string | undefined> = {}) =>
@@ -44,7 +59,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       )
 
     const failures: Record<string, () => Promise<AuthResponse>> = {
-      'an unknown client': () => attempt({ ...client, clientId: newClientId() }),
+      'an unknown client': () => attempt({ ...client, clientId: newId() }),
       'a client id that cannot exist': () => attempt({ ...client, clientId: 'nobody' }),
       'a client id with a NUL': () => attempt({ ...client, clientId: `${client.clientId.slice(0, -1)}\0` }),
       'a client id of 4,000 characters': () => attempt({ ...client, clientId: 'c'.repeat(4_000) }),
@@ -60,7 +75,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       'no field at all': () => auth.post(path, {}),
       'a revoked client': () => attempt(revoked),
       'a revoked client with a wrong secret': () => attempt(revoked, { client_secret: 'x' }),
-      'a client revoked since its record was read': () => attempt(cachedThenRevoked),
+      'a client revoked since its record was read': () => attempt(metThenRevoked),
     }
     for (const [name, send] of Object.entries(failures)) {
       it(`answers ${name} with the same bytes`, async () => {

@@ -3,9 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
-import { sharedAuth, startAuth } from '../support/auth.ts'
+import { createService } from '../../infra/admin/services.ts'
+import { sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
+import { testOperator } from '../support/operator.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -116,23 +118,23 @@ describe('a wrong clock of the authorization server', () => {
     }
   })
 
-  it('issues nothing by a wrong clock and is not ready, but revokes tokens; the log says why', async () => {
+  it('issues, introspects and publishes nothing by a wrong clock and is not ready, but revokes tokens', async () => {
     const client = await auth.createClient()
-    const { json } = await auth.token(client)
-    const wrong = await startAuth({
-      beside: auth,
-      stores: {
-        postgres: async () => auth.clock.now() - 17 * MINUTE_MS,
-        redis: async () => auth.clock.now() - 17 * MINUTE_MS,
-      },
-    })
+    const service = await createService(auth.db, { name: 'Boost', by: testOperator() })
+    const { access_token: token } = (await auth.token(client)).json
+    const behind = async () => auth.clock.now() - 17 * MINUTE_MS
+    const wrong = await startAuth({ beside: auth, stores: { postgres: behind, redis: behind } })
     try {
-      const refused = await wrong.token(client)
-      assert.deepEqual([refused.status, refused.json.error], [503, 'temporarily_unavailable'])
+      const asService = { client_id: service.serviceId, client_secret: service.serviceSecret, token }
+      for (const refused of [
+        await wrong.token(client),
+        await wrong.post('/v1/oauth/introspect', asService),
+        await wrong.request('GET', '/v1/oauth/revocations'),
+      ])
+        assert.deepEqual([refused.status, refused.json.error], [503, 'temporarily_unavailable'])
       assert.equal((await wrong.request('GET', '/readyz')).status, 503)
-      const form = { client_id: client.clientId, client_secret: client.clientSecret }
-      const revoked = await wrong.post('/v1/oauth/revoke', { ...form, token: json.access_token })
-      assert.equal(revoked.status, 200)
+      const { client_id = '', client_secret = '' } = tokenFields(client)
+      assert.equal((await wrong.post('/v1/oauth/revoke', { client_id, client_secret, token })).status, 200)
       assert.ok(wrong.logLines.some((line) => line.includes('"event":"clock.wrong"')))
     } finally {
       await wrong.stop()

