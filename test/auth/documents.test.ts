@@ -108,38 +108,19 @@ describe('what answers on the authorization server', () => {
       const { status, headers, json } = await auth.request('GET', METADATA)
       assert.equal(status, 200)
       assert.equal(headers.get('cache-control'), 'public, max-age=300')
+      const secrets = ['client_secret_basic', 'client_secret_post']
+      const methods = [...secrets, 'private_key_jwt']
+      const algorithms = ['ES256', 'ES384', 'Ed25519', 'EdDSA', 'PS256', 'RS256']
       assert.deepEqual(json, {
         issuer: TEST_ISSUER,
         token_endpoint: `${TEST_ISSUER}/v1/oauth/token`,
-        token_endpoint_auth_methods_supported: [
-          'client_secret_basic',
-          'client_secret_post',
-          'private_key_jwt',
-        ],
-        token_endpoint_auth_signing_alg_values_supported: [
-          'ES256',
-          'ES384',
-          'Ed25519',
-          'EdDSA',
-          'PS256',
-          'RS256',
-        ],
+        token_endpoint_auth_methods_supported: methods,
+        token_endpoint_auth_signing_alg_values_supported: algorithms,
         revocation_endpoint: `${TEST_ISSUER}/v1/oauth/revoke`,
-        revocation_endpoint_auth_methods_supported: [
-          'client_secret_basic',
-          'client_secret_post',
-          'private_key_jwt',
-        ],
-        revocation_endpoint_auth_signing_alg_values_supported: [
-          'ES256',
-          'ES384',
-          'Ed25519',
-          'EdDSA',
-          'PS256',
-          'RS256',
-        ],
+        revocation_endpoint_auth_methods_supported: methods,
+        revocation_endpoint_auth_signing_alg_values_supported: algorithms,
         introspection_endpoint: `${TEST_ISSUER}/v1/oauth/introspect`,
-        introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        introspection_endpoint_auth_methods_supported: secrets,
         revocations_uri: `${TEST_ISSUER}/v1/oauth/revocations`,
         jwks_uri: `${TEST_ISSUER}/v1/oauth/jwks`,
         grant_types_supported: ['client_credentials'],
@@ -165,18 +146,7 @@ describe('what answers on the authorization server', () => {
   })
 
   describe('methods', () => {
-    const METHODS = [
-      'GET',
-      'HEAD',
-      'POST',
-      'PUT',
-      'PATCH',
-      'DELETE',
-      'OPTIONS',
-      'TRACE',
-      'PROPFIND',
-      'SEARCH',
-    ]
+    const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']
     for (const path of [...GET_ROUTES, ...POST_ROUTES]) {
       const allowed = POST_ROUTES.includes(path) ? ['POST'] : ['GET', 'HEAD']
       for (const method of METHODS.filter((name) => !allowed.includes(name))) {
@@ -212,32 +182,18 @@ describe('what answers on the authorization server', () => {
         `/${path}`,
         `${path}%20`,
       ]),
-      '/v1/OAuth/token',
       '/v1/oauth/../oauth/token',
-      '/v1/oauth/./token',
       '/v1/oauth/%74oken',
       '/v1/oauth/token;x=1',
       '/v1/oauth/token#x',
       '*',
       'http://issuer.test/v1/oauth/token',
       '/',
-      '/auth',
-      '/auth/x',
+      // As oidc-provider names its own.
       '/token',
-      '/jwks',
-      '/me',
       '/session/end',
-      '/session/end/confirm',
       '/interaction/x',
-      '/request',
-      '/reg',
-      '/device',
-      '/token/introspection',
-      '/token/revocation',
-      '/.well-known/oauth-protected-resource',
-      '/v1/session',
       '/__proto__',
-      '/constructor',
     ]
     for (const path of others) {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
