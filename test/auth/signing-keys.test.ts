@@ -4,7 +4,6 @@ import { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
-  ensureSigningKeys,
   KEEP_RETIRED_MS,
   listSigningKeys,
   newSigningKey,
@@ -21,7 +20,6 @@ import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
 import { measureKeys } from '../../apps/auth/metrics.ts'
 import { markSigningKeyRevoked, rotateSigningKey, STANDBY_MIN_MS } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
-import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
@@ -38,12 +36,16 @@ const kidOf = ({ json }: AuthResponse): string => decodeProtectedHeader(json.acc
 describe('signing keys', () => {
   let auth: TestAuth
   let client: TestClient
+  let beside: TestAuth[]
 
   beforeEach(async () => {
+    beside = []
     auth = await startAuth()
     client = await auth.createClient()
   })
-  afterEach(() => auth.stop())
+  afterEach(async () => {
+    for (const server of [...beside, auth]) await server.stop()
+  })
 
   const options = (alg: SigningAlg = 'ES256') => ({
     alg,
@@ -61,14 +63,17 @@ describe('signing keys', () => {
   }
 
   /** A process that starts now: what a running one knows after its next look at the table. */
-  const another = (env: Record<string, string> = {}) => startAuth({ beside: auth, env })
+  async function another(env: Record<string, string> = {}): Promise<TestAuth> {
+    const server = await startAuth({ beside: auth, env })
+    beside.push(server)
+    return server
+  }
 
   it('makes one active and one standby key when several processes start at once on an empty table', async () => {
     await auth.db.raw('truncate signing_keys cascade')
     const started = await Promise.all([another(), another(), another()])
     const kids = await Promise.all(started.map((server) => published(server)))
     assert.equal(new Set(kids.flat()).size, 2)
-    for (const server of started) await server.stop()
   })
 
   it('stores no readable key, nor a key under another kid', async () => {
@@ -93,8 +98,6 @@ describe('signing keys', () => {
       another({ KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64') }),
       /KEY_ENCRYPTION_KEY/,
     )
-    const wrong = { ...options(), encryptionKey: [randomBytes(32)] }
-    await assert.rejects(rotateSigningKey(auth.db, wrong), /cannot be decrypted/)
     assert.equal((await listSigningKeys(auth.db)).length, 2)
   })
 
@@ -121,7 +124,6 @@ describe('signing keys', () => {
     assert.deepEqual(await published(later), genuine)
     await assertVerifies(await later.token(client), later)
     assert.ok(later.logLines.some((line) => line.includes('signing_key.unreadable')))
-    await later.stop()
   })
 
   it('derives the published half from the private one, not from the table', async () => {
@@ -130,7 +132,6 @@ describe('signing keys', () => {
     await auth.db.raw('update signing_keys set public_jwk = ?', [JSON.stringify(other.publicJwk)])
     const later = await another()
     assert.deepEqual((await later.request('GET', '/v1/oauth/jwks')).json, before)
-    await later.stop()
   })
 
   it('rotates without a refused token: the standby key signs, the old one is kept, then gone', async () => {
@@ -151,7 +152,6 @@ describe('signing keys', () => {
       await assertVerifies(response, server)
       assert.equal(kidOf(response), next, `after ${after_ms} ms`)
       assert.deepEqual(await published(server), publishes, `after ${after_ms} ms`)
-      await server.stop()
     }
   })
 
@@ -202,7 +202,6 @@ describe('signing keys', () => {
     const response = await server.token(client)
     assert.equal(decodeProtectedHeader(response.json.access_token).alg, 'RS256')
     await assertVerifies(response, server)
-    await server.stop()
   })
 
   it('makes RS256 keys from the start where configured', async () => {
@@ -211,22 +210,14 @@ describe('signing keys', () => {
     const response = await server.token(client)
     assert.equal(decodeProtectedHeader(response.json.access_token).alg, 'RS256')
     await assertVerifies(response, server)
-    await server.stop()
+    const { json } = await server.request('GET', '/.well-known/openid-configuration')
+    // go-oidc accepts only RS256 unless this member names another.
+    assert.deepEqual(json.id_token_signing_alg_values_supported, ['RS256'])
   })
 
   describe('when the active one is revoked', () => {
     const revoke = (kid: string) =>
       auth.db.transaction((transaction) => markSigningKeyRevoked(transaction, kid, auth.clock.now()))
-
-    it('signs with the standby key at once when the active one is revoked, in a running process', async () => {
-      const [old, next] = (await published()) as [string, string]
-      assert.equal(kidOf(await auth.token(client)), old)
-      assert.equal(await revoke(old), true)
-      const response = await auth.token(client)
-      assert.equal(kidOf(response), next)
-      await assertVerifies(response)
-      assert.ok(!(await published()).includes(old))
-    })
 
     it('keeps each token its own client’s in a flood, and signs none begun later with the revoked key', async () => {
       const clients = await Promise.all(
@@ -277,7 +268,6 @@ describe('signing keys', () => {
         assert.ok(!left.includes(kid), kid)
         assert.equal(left.length, 2)
       }
-      await server.stop()
     })
 
     it('answers the key set when neither store can say whether it has a revoked key', async () => {
@@ -287,19 +277,6 @@ describe('signing keys', () => {
       } finally {
         await restore()
       }
-    })
-
-    it('switches all processes to the same key, and publishes the same new standby key', async () => {
-      const second = await another()
-      const [old] = (await published()) as [string]
-      await revoke(old)
-      const responses = await Promise.all([auth.token(client), second.token(client), auth.token(client)])
-      assert.equal(new Set(responses.map(kidOf)).size, 1)
-      const third = await another()
-      const kids = await published(third)
-      assert.equal(kids.length, 2)
-      assert.ok(!kids.includes(old))
-      for (const server of [second, third]) await server.stop()
     })
 
     it('signs with the standby key at once even while Postgres is gone', async () => {
@@ -319,19 +296,6 @@ describe('signing keys', () => {
         await restore()
         await server.stop()
       }
-    })
-
-    it('does not bring a retired key back', async () => {
-      const [first, second] = (await published()) as [string, string]
-      auth.clock.advance(STANDBY_MIN_MS)
-      const { standby } = await rotateSigningKey(auth.db, options())
-      auth.clock.advance(MINUTE_MS)
-      const server = await another()
-      assert.equal(kidOf(await server.token(client)), second)
-      await revoke(second)
-      assert.equal(kidOf(await server.token(client)), standby.kid)
-      assert.ok((await published(server)).includes(first))
-      await server.stop()
     })
 
     it('waits for a new key when active and standby key are revoked', async () => {
@@ -355,18 +319,8 @@ describe('signing keys', () => {
       const token: string = (await server.token(client)).json.access_token
       const { clientId: client_id, clientSecret: client_secret } = client
       const { status } = await auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
-      await server.stop()
       assert.equal(status, 200)
       assert.equal((await auth.db('revoked_tokens').where({ jti: decodeJwt(token).jti })).length, 1)
-    })
-
-    it('makes a new key when active and standby key are revoked', async () => {
-      const [active, next] = (await published()) as [string, string]
-      await revoke(next)
-      await revoke(active)
-      const response = await auth.token(client)
-      assert.equal(response.status, 200)
-      assert.ok(![active, next].includes(kidOf(response)))
     })
   })
 
@@ -427,32 +381,22 @@ describe('signing keys', () => {
       await rotateSigningKey(auth.db, options())
       await eventually(() => keys.signer()?.kid === next)
       assert.ok((await kidsOf(keys)).includes(old))
+      assert.equal(typeof keys.find(old), 'object')
       const restore = await cutOffDatabase(auth.database)
       try {
         auth.clock.advance(KEEP_RETIRED_MS)
         await eventually(async () => !(await kidsOf(keys)).includes(old))
+        assert.equal(keys.find(old), undefined, 'its private half is still there')
       } finally {
         await restore()
       }
-    })
-
-    it('forgets a key with its private half once it is gone', async () => {
-      const keys = await start({ poll_ms: 20, pollUnable_ms: 20 })
-      const [old = ''] = keys.live().map(({ key }) => key.kid)
-      assert.equal(typeof keys.find(old), 'object')
-      auth.clock.advance(STANDBY_MIN_MS)
-      await rotateSigningKey(auth.db, options())
-      await eventually(() => keys.signer()?.kid !== old)
-      auth.clock.advance(KEEP_RETIRED_MS)
-      await eventually(async () => !(await kidsOf(keys)).includes(old))
-      assert.equal(keys.find(old), undefined)
     })
 
     it('calls a key unknown while its last read is fresh, and knows one that another process stores', async () => {
       const keys = await start({ poll_ms: 20, pollUnable_ms: 20, fresh_ms: 1_000 })
       assert.equal(keys.find('other'), undefined)
       await auth.db.raw('truncate signing_keys cascade')
-      await (await another()).stop()
+      await another()
       const [stored] = (await listSigningKeys(auth.db)) as [StoredSigningKey]
       await eventually(() => keys.find(stored.kid) !== undefined)
       assert.equal(keys.find('other'), undefined)
@@ -525,13 +469,6 @@ describe('signing keys', () => {
       await eventually(() => keys.signer() !== undefined)
     })
   })
-
-  it('says whether there was such a key to revoke', async () => {
-    assert.equal(await markSigningKeyRevoked(auth.db, 'no such key', auth.clock.now()), false)
-    const [kid] = (await published()) as [string]
-    assert.equal(await markSigningKeyRevoked(auth.db, kid, auth.clock.now()), true)
-    assert.equal(await markSigningKeyRevoked(auth.db, kid, auth.clock.now()), true)
-  })
 })
 
 describe('the state of a signing key', () => {
@@ -594,16 +531,4 @@ describe('the state of a signing key', () => {
       )
     })
   }
-})
-
-describe('ensureSigningKeys', () => {
-  it('leaves a table with an active and a standby key alone', async () => {
-    const auth = await startAuth()
-    const before = await listSigningKeys(auth.db)
-    assert.equal(before.length, 2)
-    const clock = createTestClock()
-    await ensureSigningKeys(auth.db, { alg: 'ES256', encryptionKey: [auth.encryptionKey], clock })
-    assert.deepEqual(await listSigningKeys(auth.db), before)
-    await auth.stop()
-  })
 })
