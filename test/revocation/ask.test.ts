@@ -85,12 +85,6 @@ describe('asking whether a subject is revoked', () => {
     throw new Error('Redis was never trusted')
   }
 
-  it('asks Postgres as long as no server is marked', async () => {
-    const clientId = await subjects.newClient()
-    assert.equal(await auth.ask({ clientId }), 'live by postgres')
-    assert.equal(await api.ask({ clientId, jti: newJti(), kid: await subjects.newKey() }), 'live by postgres')
-  })
-
   it('has Postgres refuse each of client, token and key alone', async () => {
     const [revoked, live] = await Promise.all([subjects.newClient(), subjects.newClient()])
     const [jti, kid, otherKid] = [newJti(), await subjects.newKey(), await subjects.newKey()]
@@ -109,18 +103,6 @@ describe('asking whether a subject is revoked', () => {
     assert.equal(await api.ask({ clientId: newClientId() }), 'client revoked by postgres')
   })
 
-  it('gives many who ask Postgres at once each their own answer', async () => {
-    const clients: string[] = []
-    while (clients.length < 40) clients.push(await subjects.newClient())
-    const revoked = new Set(clients.filter((_, i) => i % 3 === 0))
-    for (const clientId of revoked)
-      await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
-    const asked = Array.from({ length: 1_200 }, (_, i) => clients[i % clients.length] as string)
-    const standings = await Promise.all(asked.map((clientId) => api.revocation.ask({ clientId })))
-    const wrong = asked.filter((clientId, i) => (typeof standings[i] === 'object') !== revoked.has(clientId))
-    assert.equal(wrong.length, 0)
-  })
-
   it('refuses an id that Postgres cannot hold, without harm to those who ask beside it', async () => {
     const clientId = await subjects.newClient()
     const standings = await Promise.all(
@@ -129,14 +111,6 @@ describe('asking whether a subject is revoked', () => {
       ),
     )
     assert.deepEqual(standings, [{ revoked: 'client' }, 'live', { revoked: 'token' }, 'live'])
-  })
-
-  it('lets Redis decide once it is marked, in both services', async () => {
-    const clientId = await subjects.newClient()
-    const stop = await trusted()
-    assert.equal(await auth.ask({ clientId }), 'live by redis')
-    assert.equal(await api.ask({ clientId, jti: newJti(), kid: 'k' }), 'live by redis')
-    await stop()
   })
 
   it('needs one Redis command to decide, and no Postgres', async () => {
@@ -148,14 +122,6 @@ describe('asking whether a subject is revoked', () => {
     assert.equal(await api.ask({ clientId, jti: newJti(), kid: 'k' }), 'live by redis')
     assert.equal(calls(await asAdmin(server, (redis) => redis.info('commandstats'))) - before, 1)
     await stop()
-  })
-
-  it('stops believing a marker when nobody renews it and Redis lets it expire', async () => {
-    const clientId = await subjects.newClient()
-    const stop = await trusted()
-    await stop()
-    await asAdmin(server, (redis) => redis.pexpire(redisKeys.revocationMarker, 1))
-    await eventually(async () => (await api.ask({ clientId })) === 'live by postgres')
   })
 
   it('stops believing a marker that Redis keeps too long, as when its clock is set back', async () => {
@@ -174,17 +140,6 @@ describe('asking whether a subject is revoked', () => {
     } finally {
       await Promise.all(asking.map((process) => process.close()))
     }
-  })
-
-  it('does not believe the marker of another server', async () => {
-    const clientId = await subjects.newClient()
-    const stop = await trusted()
-    await stop()
-    await asAdmin(server, async (redis) => {
-      const [, count] = ((await redis.get(redisKeys.revocationMarker)) ?? '').split(' ')
-      await redis.set(redisKeys.revocationMarker, `${'0'.repeat(40)} ${count}`, 'PX', 60_000)
-    })
-    assert.equal(await api.ask({ clientId }), 'live by postgres')
   })
 
   it('believes an entry in Redis even without a marker and without Postgres', async () => {
@@ -328,27 +283,6 @@ describe('asking whether a subject is revoked', () => {
     const taken = await waiting()
     await lock.rollback()
     assert.deepEqual([taken, ...(await Promise.all(asked))], [2, 'live', 'live', 'live', 'live'])
-  })
-
-  it('counts who decided', async () => {
-    const clientId = await subjects.newClient()
-    const stop = await trusted()
-    const before = api.revocation.counts()
-    await api.ask({ clientId })
-    await stop()
-    await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
-    await api.ask({ clientId })
-    toPostgres.cut()
-    await api.ask({ clientId })
-    const after = api.revocation.counts()
-    assert.deepEqual(
-      {
-        redis: after.redis - before.redis,
-        postgres: after.postgres - before.postgres,
-        neither: after.neither,
-      },
-      { redis: 1, postgres: 1, neither: before.neither + 1 },
-    )
   })
 
   for (const [why, begin, end] of FENCES)

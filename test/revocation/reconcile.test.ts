@@ -13,7 +13,6 @@ import {
   dump,
   FAST,
   newJti,
-  restartEmpty,
   restartFrom,
   revokeClient,
   type Subjects,
@@ -22,6 +21,12 @@ import {
 } from '../support/revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 import { untilBlocked } from '../support/stores.ts'
+
+/** What is looked at of a row that a round reads. */
+interface ReadRow {
+  tokens?: string[]
+  database?: Record<'place' | 'confirmedPlace', string>
+}
 
 describe('a round of the reconciler', () => {
   let database: TestDatabase
@@ -64,6 +69,26 @@ describe('a round of the reconciler', () => {
     await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
     return clientId
   }
+
+  /** The database of the process, with what happens between a statement and its answer. */
+  const watched = (seen: (rows: ReadRow[], sql: string) => Promise<void> | void) =>
+    ({
+      async raw(sql: string, bindings: never) {
+        const answer = await api.db.raw(sql, bindings)
+        await seen(answer.rows, sql)
+        return answer
+      },
+    }) as unknown as Database
+  /** Has the server evict an entry, and end as if it never had. */
+  const evict = () =>
+    asAdmin(server, async (redis) => {
+      // So that only the entry goes, and nothing but the count of evictions tells.
+      for (const nonce of await redis.keys(redisKeys.revocationNonce('*'))) await redis.persist(nonce)
+      await redis.config('SET', 'maxmemory-policy', 'volatile-random')
+      await redis.config('SET', 'maxmemory', '1')
+      await redis.set('one', 'more').catch(() => {})
+      await redis.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+    })
 
   /** A process whose time goes on only as it is told, and to which no round of another is a moment ago. */
   function counting() {
@@ -148,14 +173,6 @@ describe('a round of the reconciler', () => {
       assert.equal(await late.round(), 'marked')
     })
 
-    it('waits again when the server was named anew', async () => {
-      const { round, wait, trusts } = counting()
-      await trusts()
-      await owner.raw('update revocation_trust set since = clock_timestamp()')
-      wait(FAST.settle_ms)
-      assert.equal(await round(), 'waiting')
-    })
-
     it('waits from when the naming could be seen, however long its commit took', async () => {
       const { round, wait, trusts } = counting()
       await trusts()
@@ -184,13 +201,9 @@ describe('a round of the reconciler', () => {
       await api.untilTrusted()
       let now_ms = 0
       let reading_ms = 0
-      const slow = {
-        async raw(sql: string, bindings: never) {
-          const answer = await api.db.raw(sql, bindings)
-          now_ms += reading_ms
-          return answer
-        },
-      } as unknown as Database
+      const slow = watched(() => {
+        now_ms += reading_ms
+      })
       const { redis } = api
       const reconciler = createReconciler({ redis, db: slow, timings: FAST, monotonic: () => now_ms })
       const round = async (taking_ms: number) => {
@@ -203,15 +216,6 @@ describe('a round of the reconciler', () => {
       assert.equal(await round(1), 'waiting')
       await removeMarker()
       assert.equal(await round(0), 'marked')
-    })
-
-    it('replaces another server in Postgres and begins again', async () => {
-      const { round, wait, trusts } = counting()
-      await trusts()
-      await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
-      wait(FAST.settle_ms)
-      assert.equal(await round(), 'replaced')
-      assert.equal(await round(), 'waiting')
     })
   })
 
@@ -304,13 +308,9 @@ describe('a round of the reconciler', () => {
     it('reads only tokens that it has not read before, even one that was stamped long before it was committed', async () => {
       const clientId = await subjects.newClient()
       const read: string[][] = []
-      const reading = {
-        raw: async (sql: string, bindings: never) => {
-          const answer = await api.db.raw(sql, bindings)
-          if (answer.rows[0]?.tokens) read.push(answer.rows[0].tokens)
-          return answer
-        },
-      } as unknown as Database
+      const reading = watched(([row]) => {
+        if (row?.tokens) read.push(row.tokens)
+      })
       let now_ms = 0
       const monotonic = () => now_ms
       const reconciler = createReconciler({ redis: api.redis, db: reading, timings: FAST, monotonic })
@@ -342,18 +342,6 @@ describe('a round of the reconciler', () => {
       now_ms += FAST.refill_ms
       assert.deepEqual(await round(), { outcome: 'marked', entries: 2, added: 2 })
       assert.deepEqual(read.at(-1)?.toSorted(), [early, late].toSorted())
-    })
-
-    it('resends all entries now and then, so that a removed or shortened one comes back', async () => {
-      const clientId = await revokeInPostgres()
-      await marked()
-      await asAdmin(server, (redis) => redis.set(redisKeys.revoked('client', clientId), '1', 'PX', 1))
-      const deadline = performance.now() + FAST.refill_ms + 10 * FAST.round_ms
-      while ((await entry(redisKeys.revoked('client', clientId))) < 1_000 && performance.now() < deadline) {
-        await sleep(FAST.round_ms)
-        await api.reconciler.round()
-      }
-      assert.ok((await entry(redisKeys.revoked('client', clientId))) > FAST.entry_ms - 60_000)
     })
 
     it('resends all entries to a server restarted from a mid-round dump', async () => {
@@ -397,16 +385,6 @@ describe('a round of the reconciler', () => {
     it('resends all entries after a flush, a failed round, a fence, or an eviction', async () => {
       await revokeInPostgres()
       await marked()
-      const evict = async () => {
-        await asAdmin(server, async (redis) => {
-          // So that only the entry goes, and nothing but the count of evictions tells.
-          for (const nonce of await redis.keys(redisKeys.revocationNonce('*'))) await redis.persist(nonce)
-          await redis.config('SET', 'maxmemory-policy', 'volatile-random')
-          await redis.config('SET', 'maxmemory', '1')
-          await redis.set('one', 'more').catch(() => {})
-          await redis.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
-        })
-      }
       const flush = () => asAdmin(server, (redis) => redis.flushall())
       const failure = async () => {
         atStep = () => Promise.reject(new Error('lost'))
@@ -447,19 +425,6 @@ describe('a round of the reconciler', () => {
         assert.equal(await marker(), null)
       })
 
-      it(`does not mark a server that was restarted after "${step}"`, async () => {
-        await revokeInPostgres()
-        await marked()
-        atStep = async (now) => {
-          if (now !== step) return
-          await restartEmpty(server)
-          while (api.redis.status !== 'ready') await sleep(10)
-        }
-        await sleep(FAST.round_ms)
-        assert.equal((await api.reconciler.round()).outcome, 'failed')
-        assert.equal(await marker(), null)
-      })
-
       it(`does not mark a server whose eviction policy was changed after "${step}"`, async () => {
         await marked()
         await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
@@ -482,14 +447,8 @@ describe('a round of the reconciler', () => {
       await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
       atStep = async (now) => {
         if (now !== 'added') return
-        await asAdmin(server, async (redis) => {
-          for (const nonce of await redis.keys(redisKeys.revocationNonce('*'))) await redis.persist(nonce)
-          await redis.set('victim', '1', 'PX', 60_000)
-          await redis.config('SET', 'maxmemory-policy', 'volatile-random')
-          await redis.config('SET', 'maxmemory', '1')
-          await redis.set('one', 'more').catch(() => {})
-          await redis.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
-        })
+        await asAdmin(server, (redis) => redis.set('victim', '1', 'PX', 60_000))
+        await evict()
       }
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'keys were evicted' })
@@ -624,40 +583,29 @@ describe('a round of the reconciler', () => {
       await tokensInRedis()
       await promote()
       let restarted = false
-      const restarting = {
-        async raw(sql: string, bindings: never) {
-          const answer = await api.db.raw(sql, bindings)
-          if (sql.includes('unnest') && !restarted) {
-            restarted = true
-            await restartFrom(server, await dump(server))
-            await eventually(() => api.redis.status === 'ready')
-          }
-          return answer
-        },
-      } as unknown as Database
+      const restarting = watched(async (_, sql) => {
+        if (!sql.includes('unnest') || restarted) return
+        restarted = true
+        await restartFrom(server, await dump(server))
+        await eventually(() => api.redis.status === 'ready')
+      })
       const reconciler = createReconciler({ redis: api.redis, db: restarting, timings: FAST })
       assert.deepEqual(await reconciler.round(), { outcome: 'failed', reason: 'another server answers' })
       assert.equal(await isFollowed(), false)
     })
 
-    it('does not accept a standby if comparing takes too long', async () => {
-      const timings = { ...FAST, compare_ms: 0 }
-      const hurried = createReconciler({ redis: api.redis, db: api.db, timings })
-      await promote()
-      await sleep(FAST.round_ms)
-      assert.deepEqual(await hurried.round(), { outcome: 'failed', reason: 'comparing Redis took too long' })
-      assert.equal(await isFollowed(), false)
-    })
-
-    it('stops comparing when the process ends', async () => {
-      const { redis, db } = api
-      const stopping = AbortSignal.abort()
-      const ending = createReconciler({ redis, db, timings: FAST, stopping })
-      await promote()
-      await sleep(FAST.round_ms)
-      assert.deepEqual(await ending.round(), { outcome: 'failed', reason: 'the process ends' })
-      assert.equal(await isFollowed(), false)
-    })
+    for (const [when, options, reason] of [
+      ['comparing takes too long', { timings: { ...FAST, compare_ms: 0 } }, 'comparing Redis took too long'],
+      ['the process ends meanwhile', { timings: FAST, stopping: AbortSignal.abort() }, 'the process ends'],
+    ] as const)
+      it(`does not accept a standby if ${when}`, async () => {
+        const { redis, db } = api
+        const reconciler = createReconciler({ redis, db, ...options })
+        await promote()
+        await sleep(FAST.round_ms)
+        assert.deepEqual(await reconciler.round(), { outcome: 'failed', reason })
+        assert.equal(await isFollowed(), false)
+      })
 
     it('reads every token again, also in a process that another was ahead of: transaction ids went back', async () => {
       const clientId = await subjects.newClient()
@@ -665,16 +613,11 @@ describe('a round of the reconciler', () => {
       await insertRevokedToken(owner, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
       let promoted = false
       let read: string[] = []
-      const reading = {
-        async raw(sql: string, bindings: never) {
-          const answer = await api.db.raw(sql, bindings)
-          const [row] = answer.rows
-          if (row?.tokens) read = row.tokens
-          if (row?.database && !promoted)
-            row.database.place = row.database.confirmedPlace = older(row.database.place)
-          return answer
-        },
-      } as unknown as Database
+      const reading = watched(([row]) => {
+        if (row?.tokens) read = row.tokens
+        if (row?.database && !promoted)
+          row.database.place = row.database.confirmedPlace = older(row.database.place)
+      })
       const reconciler = createReconciler({ redis: api.redis, db: reading, timings: FAST })
       const readsOnlyWhatIsNew = async () =>
         (await reconciler.round()).outcome === 'marked' && read.length === 0
