@@ -1,13 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { newClientId } from '#shared/oauth/new-ids.ts'
-import { createMetrics } from '#shared/process/metrics.ts'
-import { rateLimits } from '#shared/stores/rate-limit.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createService } from '../../infra/admin/services.ts'
 import { assertionFields, assertionOf, createKeyClient, type KeyClient } from '../support/assertions.ts'
 import { type AuthResponse, sharedAuth, startAuth, type TestClient, tokenFields } from '../support/auth.ts'
-import { eventually } from '../support/eventually.ts'
 import { testOperator } from '../support/operator.ts'
 
 const LIMITS = {
@@ -67,20 +62,6 @@ for (const store of ['with Redis', 'without Redis']) {
     it('does not let a stranger who knows a client id use up its rate', async () => {
       for (const _ of [...SEVERAL, ...SEVERAL]) await wrong(`192.0.2.${address}`)
       assert.equal((await auth.token(client)).status, 200)
-    })
-
-    it('lets a client continue when its window is over', async () => {
-      const redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
-      if (store === 'with Redis') await redisReady(redis)
-      const limit = rateLimits(redis, createMetrics({ service: 'auth' }))('window', {
-        limit: 1,
-        window_s: 0.5,
-      })
-      const allowed = async () => (await limit.consume(client.clientId)).allowed
-      assert.equal(await allowed(), true)
-      for (const expected of [false, true, false])
-        await eventually(async () => (await allowed()) === expected)
-      redis.disconnect()
     })
 
     it('refuses an address over its failures, only while its secret is wrong', async () => {

@@ -76,33 +76,32 @@ const KUBERNETES = {
   sub: 'system:serviceaccount:prod:report',
 }
 
+const RS256 = {
+  kind: 'RSA',
+  alg: 'RS256',
+  header: { typ: 'JWT' },
+  key: { use: 'sig', alg: 'RS256' },
+} as const
 export const PLATFORMS: Record<string, Platform> = {
   'GitHub Actions': {
     issuer: 'https://token.actions.githubusercontent.com',
-    kind: 'RSA',
-    alg: 'RS256',
+    ...RS256,
     header: { typ: 'JWT', x5t: 'eBZ_cn3sXYAd0ch4THBKHIgOwOE' },
-    key: { use: 'sig', alg: 'RS256' },
     claims: { repository_id: '1296269', repository_owner_id: '9919', environment: 'production' },
     token: (iat) => ({ ...GITHUB, aud: TEST_ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
     once: true,
   },
   GitLab: {
     issuer: 'https://gitlab.com',
-    kind: 'RSA',
-    alg: 'RS256',
-    header: { typ: 'JWT' },
-    key: { use: 'sig', alg: 'RS256' },
+    ...RS256,
     claims: { project_id: '20', ref_protected: 'true' },
     token: (iat) => ({ ...GITLAB, aud: TEST_ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
     once: true,
   },
   Kubernetes: {
     issuer: 'https://kubernetes.default.svc.cluster.local',
-    kind: 'RSA',
-    alg: 'RS256',
+    ...RS256,
     header: {},
-    key: { use: 'sig', alg: 'RS256' },
     claims: { sub: KUBERNETES.sub },
     token: (iat) => ({
       ...KUBERNETES,
@@ -126,10 +125,7 @@ export const PLATFORMS: Record<string, Platform> = {
   },
   'Google Cloud': {
     issuer: 'https://accounts.google.com',
-    kind: 'RSA',
-    alg: 'RS256',
-    header: { typ: 'JWT' },
-    key: { use: 'sig', alg: 'RS256' },
+    ...RS256,
     claims: { sub: '107517467455664443766' },
     token: (iat) => ({
       aud: TEST_ISSUER,
