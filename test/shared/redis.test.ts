@@ -9,6 +9,7 @@ import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
+import { eventually } from '../support/eventually.ts'
 import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
@@ -179,6 +180,13 @@ describe('a rate limit', () => {
       it('opens a rate limit’s window for as many seconds as its policy says', async () => {
         const { reset_s } = await limitOf('seconds', 60).consume('x')
         assert.equal(reset_s, 60)
+      })
+
+      it('opens another window when one is over', async () => {
+        const limit = limitOf('window', 0.5)
+        const allowed = async () => (await limit.consume('x', 5)).allowed
+        for (const expected of [true, false, true, false])
+          await eventually(async () => (await allowed()) === expected)
       })
     })
   }
