@@ -56,6 +56,13 @@ describe('POST /v1/oauth/revoke', () => {
     assert.equal(rows[0].expires_at.getTime(), (decodeJwt(token).exp as number) * 1_000)
   })
 
+  it('ends a token that had expired by any clock', async () => {
+    auth.clock.advance(-3_600_000)
+    const token = await tokenOf(client).finally(() => auth.clock.advance(3_600_000))
+    assertDone(await revoke(client, token))
+    assert.deepEqual(await standing(token), { revoked: 'token' })
+  })
+
   for (const minutes of [-20, 120]) {
     it(`ends a token when its clock is ${minutes} minutes off: whether it expired is not looked at`, async () => {
       const token = await tokenOf(client)
