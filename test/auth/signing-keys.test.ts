@@ -498,8 +498,8 @@ describe('the state of a signing key', () => {
     ],
     [
       'is kept by the activation of its own successor, not of the newest',
-      [key('a', T - HOUR_MS), key('b', T - KEEP_RETIRED_MS + 1), key('c', T)],
-      ['retired', 'retired', 'active'],
+      [key('a', T - HOUR_MS), key('b', T - KEEP_RETIRED_MS), key('c', T)],
+      ['gone', 'retired', 'active'],
     ],
     ['is revoked whatever else', [key('a', T - HOUR_MS, T), key('b', T)], ['revoked', 'active']],
     [
