@@ -473,7 +473,10 @@ describe('signing keys', () => {
   it('says whether there was such a key to revoke, also when it is revoked again', async () => {
     const [kid] = (await published()) as [string]
     const revoked = (each: string) => markSigningKeyRevoked(auth.db, each, auth.clock.now())
-    assert.deepEqual([await revoked('no such key'), await revoked(kid), await revoked(kid)], [false, true, true])
+    assert.deepEqual(
+      [await revoked('no such key'), await revoked(kid), await revoked(kid)],
+      [false, true, true],
+    )
   })
 })
 
