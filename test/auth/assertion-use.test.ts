@@ -201,7 +201,8 @@ describe('the work of judging an assertion', () => {
         if ((await send(limited, assertion)).status === 429) over.push(assertion)
       }
       assert.equal(over.length, 3)
-      assert.equal((await stored()) - before, 2)
+      // What Redis has already taken of the others lasts for another millisecond.
+      await eventually(async () => (await stored()) - before === 2, { otherwise: () => 'more is stored' })
       assert.deepEqual(await statuses(...over.map((each) => send(limited, each))), [401, 401, 401])
       await limited.stop()
     })
