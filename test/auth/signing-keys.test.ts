@@ -434,7 +434,8 @@ describe('signing keys', () => {
     })
 
     it('does not publish a withdrawn key again when a read from before the revocation ends', async () => {
-      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20, rereadWait_ms: 0 })
+      // Its own first poll would be the read that is held, and this one would come after the revocation.
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: HOUR_MS, rereadWait_ms: 0 })
       const [revoked = '', next] = await kidsOf(keys)
       const release = await holdReads()
       const seen: unknown[] = []
