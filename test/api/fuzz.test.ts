@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { ANY_CHARACTER } from '../support/any-character.ts'
 import { type Person, sharedApi, type TestApi } from '../support/api.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
@@ -28,7 +29,7 @@ describe('any input', () => {
   })
 
   const anyText = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.string({ unit: ANY_CHARACTER, maxLength: 200 }),
     fc.string({ maxLength: 50 }),
     fc.constantFrom(
       '',

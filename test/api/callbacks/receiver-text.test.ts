@@ -3,6 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import fc from 'fast-check'
 import { plainText } from '../../../apps/api/callbacks/plain-text.ts'
 import { shownBody, shownText } from '../../../apps/api/callbacks/receiver-text.ts'
+import { ANY_CHARACTER } from '../../support/any-character.ts'
 
 /** Nothing that acts: no control, escape, format or bidi character, no tag; new lines are the only exception. */
 function assertHarmless(text: string): void {
@@ -50,7 +51,7 @@ describe('what a receiver sent, as plain text', () => {
 
   it('makes any receiver’s text harmless', () => {
     const piece = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: ANY_CHARACTER }),
       fc.constantFrom(
         '\u001b',
         '\u001b[',

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import type { AddressRule } from '../../../apps/api/outbound/address-verdict.ts'
+import { ANY_CHARACTER } from '../../support/any-character.ts'
 import { createCertificate } from '../../support/certificates.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
@@ -183,7 +184,13 @@ describe('a test send connects to addresses that were judged public, and to no o
       '127.2',
       '0x7f000002',
     )
-    const host = fc.oneof(inside, fc.ipV4Extended(), fc.ipV6(), fc.domain(), fc.string({ unit: 'binary' }))
+    const host = fc.oneof(
+      inside,
+      fc.ipV4Extended(),
+      fc.ipV6(),
+      fc.domain(),
+      fc.string({ unit: ANY_CHARACTER }),
+    )
     const trick = fc.constantFrom('', '', '', '@127.0.0.2', '#', '\\@', '%2f', '.')
     const url = fc
       .tuple(host, trick, fc.webPath())

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
 import { createAddressRule } from '../../../apps/api/outbound/address-verdict.ts'
 import { hostToLog, judgeCallbackUrl } from '../../../apps/api/outbound/url-verdict.ts'
+import { ANY_CHARACTER } from '../../support/any-character.ts'
 import { ACCEPTED } from './accepted-urls.ts'
 import { REFUSED } from './refused-urls.ts'
 
@@ -94,19 +95,19 @@ describe('the verdict on a callback URL', () => {
 
 const anyUrl = fc.oneof(
   fc.webUrl({ validSchemes: ['https'], withQueryParameters: true }),
-  fc.string({ unit: 'binary' }).map((text) => `https://${text}`),
+  fc.string({ unit: ANY_CHARACTER }).map((text) => `https://${text}`),
   fc.string({ unit: 'grapheme' }).map((text) => `https://${text}/`),
   fc.tuple(fc.ipV4Extended(), fc.webPath()).map(([host, path]) => `https://${host}${path}`),
   fc.tuple(fc.ipV6(), fc.webPath()).map(([host, path]) => `https://[${host}]${path}`),
   fc.mixedCase(fc.domain()).map((name) => `HTTPS://${name}`),
-  fc.tuple(fc.domain(), fc.string({ unit: 'binary' })).map(([name, text]) => `https://${name}/${text}`),
+  fc.tuple(fc.domain(), fc.string({ unit: ANY_CHARACTER })).map(([name, text]) => `https://${name}/${text}`),
 )
 
 describe('whatever is typed, the verdict', () => {
   it('never throws, whatever is typed', () => {
     fc.assert(
       fc.property(
-        fc.oneof(anyUrl, fc.string({ unit: 'binary' }), fc.anything()),
+        fc.oneof(anyUrl, fc.string({ unit: ANY_CHARACTER }), fc.anything()),
         (typed) => void judge(typed),
       ),
     )
