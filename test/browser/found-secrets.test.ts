@@ -8,6 +8,7 @@ import {
   OWNER,
   requestToken,
   sessionToken,
+  untilUsed,
   type Visit,
   type VisitOptions,
   visit,
@@ -93,6 +94,8 @@ describe('workspace: a client secret that was found', () => {
     await page.getByText('Secret found', { exact: true }).waitFor()
     await warning(page).getByText('Not used since.').waitFor()
     await requestToken({ clientId, clientSecret })
+    await untilUsed(token, clientId)
+    await page.reload()
     await warning(page)
       .getByText(/Used since from/)
       .waitFor()
