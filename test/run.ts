@@ -15,7 +15,7 @@ import { createTestRun } from './support/test-run.ts'
  *   PATH …        only these files, and the files below these folders
  *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the largest
  *                 company, code samples in other languages, and what other programs say of our files
- *   --no-browser  not the screens
+ *   --fast        neither the screens nor the slowest of the others
  *
  * With TEST_TOTALS set, the numbers of passed and failed tests go to that file. An interrupted run ends every process
  * and removes every folder that its tests created.
@@ -23,12 +23,12 @@ import { createTestRun } from './support/test-run.ts'
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
 const { values: options, positionals: paths } = parseArgs({
-  options: { all: { type: 'boolean', default: false }, 'no-browser': { type: 'boolean', default: false } },
+  options: { all: { type: 'boolean', default: false }, fast: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const withScreens = !options['no-browser']
+const tier = options.all ? 'all' : options.fast ? 'fast' : 'usual'
 /** Most files of the first part wait, for the protocol's real times or for processes. More of those of `--all` compute. */
-const FILES_AT_ONCE = options.all && withScreens ? 5 : 6
+const FILES_AT_ONCE = options.all ? 5 : 6
 /** A part that hangs. Each takes up to 10 minutes by itself, and 20 beside another run on two cores. */
 const DEADLINE_MS = 60 * 60_000
 
@@ -40,10 +40,7 @@ interface Result {
 }
 
 const found = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
-const selected = selectFiles(found, paths, options.all)
-const { stores, screens } = testParts(
-  selected.filter((file) => withScreens || !file.startsWith('test/browser/')),
-)
+const { stores, screens } = testParts(selectFiles(found, paths, tier))
 const parts: [name: string, args: string[], files: string[]][] = [
   ['stores', ['--parallel', '--jobs', String(FILES_AT_ONCE)], stores],
   ...screens.map((files, i): (typeof parts)[number] => [`screens ${i + 1}`, [], files]),

@@ -5,26 +5,32 @@ import { selectFiles, testParts } from '../support/test-parts.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FILES = ['test/api/a.test.ts', 'test/api/b.all.test.ts', 'test/apiary/c.test.ts']
+const SLOW = ['test/browser/d.test.ts', 'test/local/e.test.ts', 'test/auth/processes.test.ts']
 
 describe('the files that a run of the tests is named', () => {
-  it('are all but those of the second tier if none is', () => {
-    assert.deepEqual(selectFiles(FILES, [], false), ['test/api/a.test.ts', 'test/apiary/c.test.ts'])
-    assert.deepEqual(selectFiles(FILES, [], true), FILES)
+  it('are those of the tier if none is', () => {
+    const fast = ['test/api/a.test.ts', 'test/apiary/c.test.ts']
+    assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'fast'), fast)
+    assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'usual'), [...fast, ...SLOW])
+    assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'all'), [...FILES, ...SLOW])
   })
 
   it('are just these, whatever their tier', () => {
     const named = ['test/apiary/c.test.ts', join(ROOT, 'test/api/b.all.test.ts')]
-    assert.deepEqual(selectFiles(FILES, named, false), ['test/api/b.all.test.ts', 'test/apiary/c.test.ts'])
+    assert.deepEqual(selectFiles(FILES, named, 'fast'), ['test/api/b.all.test.ts', 'test/apiary/c.test.ts'])
   })
 
   it('are those of a folder and of its tier', () => {
-    assert.deepEqual(selectFiles(FILES, ['test/api/'], false), ['test/api/a.test.ts'])
-    assert.deepEqual(selectFiles(FILES, ['test/api'], true), ['test/api/a.test.ts', 'test/api/b.all.test.ts'])
+    assert.deepEqual(selectFiles(FILES, ['test/api/'], 'usual'), ['test/api/a.test.ts'])
+    assert.deepEqual(selectFiles(FILES, ['test/api'], 'all'), [
+      'test/api/a.test.ts',
+      'test/api/b.all.test.ts',
+    ])
   })
 
   it('are refused if one of them does not exist', () => {
     const missing = ['test/api/a.test.ts', 'test/api/missing.test.ts']
-    assert.throws(() => selectFiles(FILES, missing, false), {
+    assert.throws(() => selectFiles(FILES, missing, 'usual'), {
       message: 'no test file: test/api/missing.test.ts',
     })
   })

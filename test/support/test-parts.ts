@@ -4,8 +4,8 @@ import { join, relative } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const SCREEN_PARTS = 2
 
-/** The longest files and folders of the stores' part, the longest first; what is named nowhere takes a moment. */
-const FIRST = [
+/** Each takes seconds of a core, most since they start processes. */
+const SLOW = [
   'process/largest-company',
   'deploy/release',
   'faults/',
@@ -13,16 +13,14 @@ const FIRST = [
   'docs/verify-examples',
   'auth/processes',
   'admin/revoke',
-  'api/client-rotation',
+  'revocation/model',
   'process/',
   'local/',
-  'revocation/',
-  'admin/',
-  'auth/',
-  'api/',
-  'shared/',
   'hostile-input/',
 ]
+
+/** The longest files and folders of the stores' part, the longest first; what is named nowhere takes a moment. */
+const FIRST = [...SLOW, 'api/client-rotation', 'revocation/', 'admin/', 'auth/', 'api/', 'shared/']
 
 /** They share a stack. A worker of the stores' part would end it with the first of them. */
 const WITH_STACK = [
@@ -33,14 +31,19 @@ const WITH_STACK = [
   'workspace/snippets.all',
 ]
 
+/** `fast` has neither the screens nor what is slow, `usual` all but the files named `*.all.test.ts`. */
+export type Tier = 'fast' | 'usual' | 'all'
+
 /**
- * Returns the files with these paths, or below them, and all if none is named. A folder stands for its files named
- * `*.all.test.ts` only if `all` is set.
+ * Returns the files with these paths, or below them, and all of the tier if none is named. A folder stands for its files
+ * of the tier.
  * @throws Error naming the paths that stand for no file.
  */
-export function selectFiles(files: readonly string[], paths: readonly string[], all: boolean): string[] {
+export function selectFiles(files: readonly string[], paths: readonly string[], tier: Tier): string[] {
   const names = paths.map((path) => relative(ROOT, path))
-  const isOfTier = (file: string) => all || !file.endsWith('.all.test.ts')
+  const isSlow = (file: string) => ['browser/', ...SLOW].some((place) => file.startsWith(`test/${place}`))
+  const isOfTier = (file: string) =>
+    tier === 'all' || !(file.endsWith('.all.test.ts') || (tier === 'fast' && isSlow(file)))
   const selects = (name: string, file: string) =>
     file === name || (isOfTier(file) && file.startsWith(`${name}/`))
   const unknown = names.filter((name) => !files.some((file) => selects(name, file)))
