@@ -99,14 +99,7 @@ describe('accepting an invitation', () => {
     const email = 'kim@people.example'
     const token = await (await api.createOwner({ name: 'Acme Outfitters' })).invite(email)
     const accept = (password: string) => api.request('POST', '/v1/invitation', { body: { token, password } })
-    for (const password of [
-      'password1234',
-      'aaaaaaaaaaaa',
-      '123456789012',
-      'acmeoutfitters',
-      email,
-      ' '.repeat(12),
-    ])
+    for (const password of ['password1234', 'acmeoutfitters', email])
       assertInvalid(await accept(password), '/password')
     assert.equal((await accept(NEW_PASSWORD)).status, 201)
   })
