@@ -18,40 +18,16 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   })
 
   it('shows all of a client but its secret', async () => {
-    const client = await owner.createClient({ createdBy: owner.userId, scopes: ['boost:read'] })
+    const body = { name: 'A client', scopes: ['boost:read'] }
+    const { clientSecret, ...client } = (await owner.request('POST', 'oauth-clients', { body })).json
     const { text, json } = await list()
-    assert.deepEqual((await list(`/${client.clientId}`)).json, json.clients[0])
-    assert.deepEqual(json.clients, [
-      {
-        clientId: client.clientId,
-        name: 'A client',
-        scopes: ['boost:read'],
-        secretHint: null,
-        authMethod: 'client_secret',
-        keyThumbprint: null,
-        workload: null,
-        expiresAt: null,
-        status: 'Active',
-        secretFoundAt: null,
-        secretFoundSource: null,
-        replaces: null,
-        replacedBy: null,
-        createdAt: client.createdAt.toISOString(),
-        createdBy: { userId: owner.userId, name: owner.name },
-        revokedAt: null,
-        revokedBy: null,
-        lastUsedAt: null,
-        usesMissingBefore: null,
-        tokensIssued24h: 0,
-        tokensByDay: Array(14).fill(0),
-        failing: null,
-        failingKnown: true,
-      },
+    assert.deepEqual(json, { clients: [client], nextCursor: null })
+    assert.deepEqual((await list(`/${client.clientId}`)).json, client)
+    for (const secret of [
+      clientSecret,
+      ...(['hex', 'base64'] as const).map((form) => hashSecret(clientSecret).toString(form)),
     ])
-    assert.equal(text.includes(client.secret), false)
-    const hash = hashSecret(client.secret)
-    assert.equal(text.includes(hash.toString('hex')), false)
-    assert.equal(text.includes(hash.toString('base64')), false)
+      assert.equal(text.includes(secret), false)
   })
 
   it('names the operator where there is no user', async () => {
