@@ -111,21 +111,8 @@ describe('discovery', () => {
           ['If-Match', 'header', false],
         ],
       )
-      assert.deepEqual(Object.keys(daily.responses), [
-        '200',
-        '304',
-        '400',
-        '401',
-        '403',
-        '404',
-        '412',
-        '422',
-        '429',
-        '500',
-        '502',
-        '503',
-        '504',
-      ])
+      const statuses = '200 304 400 401 403 404 412 422 429 500 502 503 504'
+      assert.equal(Object.keys(daily.responses).join(' '), statuses)
       const create = document.paths['/v1/vendor/{vendorId}/oauth-clients'].post
       assert.deepEqual(create.security ?? document.security, [{ session: [] }, { sessionCookie: [] }])
       assert.deepEqual(document.paths['/v1/session'].post.security, [])
@@ -139,15 +126,7 @@ describe('discovery', () => {
       assert.deepEqual(document.components.schemas.Scope.enum, SCOPES)
       const list = document.paths['/v1/vendor/{vendorId}/oauth-clients'].get
       const limit = parametersOf(list).find(({ name }) => name === 'limit') ?? assert.fail('no limit')
-      assert.deepEqual(
-        {
-          type: limit.schema.type,
-          minimum: limit.schema.minimum,
-          maximum: limit.schema.maximum,
-          default: limit.schema.default,
-        },
-        { type: 'integer', minimum: 1, maximum: 200, default: 50 },
-      )
+      assert.partialDeepStrictEqual(limit.schema, { type: 'integer', minimum: 1, maximum: 200, default: 50 })
     })
 
     it('gives every body and answer an example that its own schema allows', () => {
