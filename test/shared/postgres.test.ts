@@ -62,23 +62,10 @@ describe('a query of which it cannot be told whether it would have worked', () =
     assert.equal(isUnavailable(await failure('postgres://u:p@nowhere.invalid/db', select)), true)
   })
 
-  it('reports as unavailable a wrong password', async () => {
-    const url = new URL(database.apiUrl)
-    url.password = 'wrong'
-    assert.equal(isUnavailable(await failure(url.href, select)), true)
-  })
-
   it('reports as unavailable a query that takes too long', async () => {
     const error = await failure(database.apiUrl, (db) => db.raw('select pg_sleep(5)'), {
       statementTimeout_ms: 100,
     })
-    assert.equal(isUnavailable(error), true)
-  })
-
-  it('reports as unavailable a terminated connection', async () => {
-    const error = await failure(database.apiUrl, (db) =>
-      db.raw('select pg_terminate_backend(pg_backend_pid())'),
-    )
     assert.equal(isUnavailable(error), true)
   })
 
@@ -164,23 +151,10 @@ describe('a query of which it cannot be told whether it would have worked', () =
     assert.equal(isUnavailable(error), true, String(error))
   })
 
-  it('reports as unavailable a write to a read-only server', async () => {
-    const error = await failure(database.apiUrl, (db) =>
-      db.transaction((transaction) => transaction.raw('delete from sessions'), { readOnly: true }),
-    )
-    assert.equal(isUnavailable(error), true, String(error))
+  it('does not report as unavailable a query that may not be made', async () => {
+    const error = await failure(database.apiUrl, (db) => db.raw('select * from signing_keys'))
+    assert.equal(isUnavailable(error), false)
   })
-
-  for (const [what, sql] of [
-    ['bad syntax', 'selec'],
-    ['no right', 'select * from signing_keys'],
-    ['a broken rule', `insert into sessions values ('x', 'usr_nobody', now(), now())`],
-    ['a wrong value', `select 'x'::int`],
-  ] as const) {
-    it(`does not report as unavailable a query with ${what}`, async () => {
-      assert.equal(isUnavailable(await failure(database.apiUrl, (db) => db.raw(sql))), false)
-    })
-  }
 })
 
 /** The names of the parameters with which a client begins (StartupMessage). */
