@@ -36,6 +36,7 @@ describe('the gateway: where a path goes', () => {
     ['/v1/%6Fauth/token', 'api'],
     ['/openapi.json', 'api'],
     ['/openapi/integrations.json', 'api'],
+    ['/llms.txt', 'api'],
     ['/docs', 'api'],
     ['/docs/problems', 'api'],
     ['/docs?x', 'api'],

@@ -19,7 +19,7 @@ import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { asAdmin, FAST } from '../support/revocation.ts'
-import { createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
@@ -255,20 +255,14 @@ describe('a service with a Redis that refuses it', () => {
       await takesLeave(child, url)
     })
 
-    for (const [what, urlOf, who] of [
-      ['a superuser', ({ ownerUrl }: TestDatabase) => ownerUrl, 'postgres, a superuser'],
-      [
-        'the role of the other service',
-        ({ apiUrl, authUrl }: TestDatabase) => (name === 'auth' ? apiUrl : authUrl),
-        name === 'auth' ? 'integration_api' : 'integration_auth',
-      ],
-    ] as const)
-      it(`refuses to work as ${what}: ${name}`, async () => {
-        const { child } = await start(name, { DATABASE_URL: urlOf((name === 'auth' ? auth : api).database) })
-        assert.equal((await child.exit).code, 78)
-        const sentence = `DATABASE_URL: logs in as ${who}; this service runs only as integration_${name}\n`
-        assert.equal(child.stderr(), sentence)
-      })
+    it(`refuses to work as the role of the other service: ${name}`, async () => {
+      const { apiUrl, authUrl } = (name === 'auth' ? auth : api).database
+      const { child } = await start(name, { DATABASE_URL: name === 'auth' ? apiUrl : authUrl })
+      assert.equal((await child.exit).code, 78)
+      const other = name === 'auth' ? 'api' : 'auth'
+      const sentence = `DATABASE_URL: logs in as integration_${other}; this service runs only as integration_${name}\n`
+      assert.equal(child.stderr(), sentence)
+    })
   }
 
   /** It takes requests for DRAIN_DELAY_S after SIGTERM, and tells everybody to go. */

@@ -314,6 +314,15 @@ describe('a database URL that leads to a pooler', () => {
       await using({ url: database.apiUrl }, check)
     })
 
+  it('refuses a superuser, whatever its name', async () => {
+    const refused = { message: /^DATABASE_URL: logs in as postgres, a superuser; / }
+    await assert.rejects(using({ url: database.ownerUrl }, check), refused)
+    await assert.rejects(
+      using({ url: database.ownerUrl }, (db) => checkDatabaseUrl(db, 'postgres')),
+      refused,
+    )
+  })
+
   it('accepts an announced pooler, and leaves nothing on its connections', async () => {
     await using({ url, pooled: true }, check)
     assert.deepEqual(await using({ url, pooled: true }, prepared), [])
