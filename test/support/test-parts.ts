@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const SCREEN_PARTS = 2
 
-/** Each takes seconds of a core, most since they start processes. */
+/** Each takes seconds of a core, most since they start processes. They start first, the longest before the others. */
 const SLOW = [
   'process/largest-company',
   'deploy/release',
@@ -19,8 +19,11 @@ const SLOW = [
   'hostile-input/',
 ]
 
-/** The longest files and folders of the stores' part, the longest first; what is named nowhere takes a moment. */
-const FIRST = [...SLOW, 'api/client-rotation', 'revocation/', 'admin/', 'auth/', 'api/', 'shared/']
+/** However small, each waits for more than ten seconds of real time. Every other one of the first files is of these. */
+const WAITING = [
+  ...['api/armed-revocations', 'api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
+  ...['auth/refusals', 'auth/request-log', 'auth/workload-refusals', 'revocation/faults', 'shared/log'],
+]
 
 /** They share a stack. A worker of the stores' part would end it with the first of them. */
 const WITH_STACK = [
@@ -61,16 +64,21 @@ export function testParts(files: readonly string[]) {
   const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))
   const onStack = WITH_STACK.flatMap(below)
   const stores = files.filter((file) => !onStack.includes(file))
-  const first = FIRST.flatMap(below).filter((file) => stores.includes(file))
+  const [slow, waiting] = [SLOW.flatMap(below), WAITING.flatMap(below)]
+  const mixed = bySize(stores).flatMap((file, i) => [...waiting.slice(i, i + 1), file])
   const screenParts = below('browser/').length > 0 ? SCREEN_PARTS : 1
-  return { stores: [...new Set([...first, ...stores])], screens: evenly(onStack, screenParts) }
+  const inOrder = [...slow, ...mixed].filter((file) => stores.includes(file))
+  return { stores: [...new Set(inOrder)], screens: evenly(onStack, screenParts) }
 }
 
-/** The largest file first, each to the part that has the least so far: what a file takes grows with its size. */
+const sizeOf = (file: string) => statSync(join(ROOT, file)).size
+/** The largest first: what a file takes grows with its size. */
+const bySize = (files: readonly string[]) => files.toSorted((a, b) => sizeOf(b) - sizeOf(a))
+
+/** Each to the part that has the least so far. */
 function evenly(onStack: readonly string[], count: number): string[][] {
-  const sizeOf = (file: string) => statSync(join(ROOT, file)).size
   const parts = Array.from({ length: count }, () => ({ size: 0, files: [] as string[] }))
-  for (const file of [...onStack].sort((a, b) => sizeOf(b) - sizeOf(a))) {
+  for (const file of bySize(onStack)) {
     const least = parts.reduce((a, b) => (b.size < a.size ? b : a))
     least.files.push(file)
     least.size += sizeOf(file)
