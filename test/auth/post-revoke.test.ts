@@ -3,8 +3,10 @@ import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
+import { createService } from '../../infra/admin/services.ts'
 import { type AuthResponse, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
+import { testOperator } from '../support/operator.ts'
 
 const PATH = '/v1/oauth/revoke'
 
@@ -82,7 +84,7 @@ describe('POST /v1/oauth/revoke', () => {
     assert.equal(await standing(kept), 'live')
   })
 
-  it('answers 503 to a token of a key that only other processes can open', async () => {
+  it('answers 503 to a token of a key that only other processes can open, as introspection does', async () => {
     const kid = 'of-others'
     const [header = '', ...rest] = (await tokenOf(client)).split('.')
     const named = { ...JSON.parse(Buffer.from(header, 'base64url').toString()), kid }
@@ -95,9 +97,12 @@ describe('POST /v1/oauth/revoke', () => {
     )
     const later = await startAuth({ beside: auth })
     const { status } = await revoke(client, token, {}, later)
+    const { serviceId, serviceSecret } = await createService(auth.db, { name: 'X', by: testOperator() })
+    const asking = { client_id: serviceId, client_secret: serviceSecret, token }
+    const introspected = await later.post('/v1/oauth/introspect', asking)
     await auth.db.raw('delete from signing_keys where kid = ?', [kid])
     await later.stop()
-    assert.equal(status, 503)
+    assert.deepEqual([status, introspected.status], [503, 503])
   })
 
   it('answers a repeated revocation alike', async () => {
