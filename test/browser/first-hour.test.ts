@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createCompany } from '../../infra/admin/people.ts'
 import { testOperator } from '../support/operator.ts'
-import { closeReveal, revealed } from '../support/reveal.ts'
+import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
 import {
   api,
   assertAccessible,
@@ -35,7 +35,7 @@ describe('workspace: the first hour', () => {
     await dialog.getByLabel('Name').fill('Shop')
     assert.equal(await dialog.getByText('No route of this API needs it yet.').count(), 3)
     await dialog.getByRole('checkbox', { name: /Report analytics events/ }).check()
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     const client = await revealed(page)
     assert.match(client.curl, /v1\/analytics\/ven_newcompany\/events/)
 
@@ -48,8 +48,15 @@ describe('workspace: the first hour', () => {
     const reminder = dialog.getByText('Tick the box first: once this is closed')
     await page.keyboard.press('Escape')
     await reminder.waitFor()
+    await requestToken({ ...client, scope: 'boost:read' })
+    await dialog
+      .getByText('Refused: scope not assigned. Leave it out of the token request, or create a replacement')
+      .waitFor()
     const { body } = await requestToken({ ...client, scope: 'analytics:write' })
     await dialog.getByText(/Token issued at [\d:]+: the id and secret work\./).waitFor()
+    const attempts = await dialog.getByRole('log', { name: 'Attempts' }).getByRole('listitem').allInnerTexts()
+    assert.equal(attempts.length, 3)
+    assert.match(attempts[0] ?? '', /Token issued/)
     await reminder.waitFor({ state: 'detached' })
     await page.keyboard.press('Escape')
     await reminder.waitFor()
@@ -82,21 +89,19 @@ describe('workspace: the first hour', () => {
   })
 
   it('shows a granted read, and says that no route needs a scope', async () => {
-    for (const [scope, words] of [
-      ['Read daily analytics', 'Granted: GET /v1/analytics/{vendorId}/daily'],
-      ['Read boosts', 'No route of this API needs its scopes yet.'],
+    tab = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}` })
+    const { page } = tab
+    for (const [scope, label, words] of [
+      ['analytics:read', 'Read daily analytics', 'Granted: GET /v1/analytics/{vendorId}/daily'],
+      ['boost:read', 'Read boosts', 'No route of this API needs its scopes yet.'],
     ] as const) {
-      tab = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}?new` })
-      const dialog = tab.page.getByRole('dialog')
-      await dialog.getByLabel('Name').fill(scope)
-      await dialog.getByRole('checkbox', { name: new RegExp(scope) }).check()
-      await dialog.getByRole('button', { name: 'Create client' }).click()
-      const client = await revealed(tab.page)
-      const reads = scope === 'Read daily analytics'
-      const { body } = await requestToken({ ...client, scope: reads ? 'analytics:read' : 'boost:read' })
-      if (reads) await api('/v1/analytics/ven_acme/daily', { token: String(body.access_token) })
+      const dialog = await fillClient(page, label, label)
+      await submitClient(page)
+      const { body } = await requestToken({ ...(await revealed(page)), scope })
+      if (scope === 'analytics:read')
+        await api('/v1/analytics/ven_acme/daily', { token: String(body.access_token) })
       await dialog.getByText(words).waitFor()
-      await tab.leave()
+      await closeReveal(page, 'Done')
     }
   })
 

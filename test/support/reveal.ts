@@ -1,5 +1,18 @@
 import { strict as assert } from 'node:assert'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
+
+/** Opens the dialog for a new client, and fills in its name and scopes. */
+export async function fillClient(page: Page, name: string, ...scopes: string[]): Promise<Locator> {
+  await page.getByRole('button', { name: 'Create client' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill(name)
+  for (const scope of scopes) await dialog.getByRole('checkbox', { name: scope }).check()
+  return dialog
+}
+
+/** Clicks the button of the filled dialog. */
+export const submitClient = (page: Page): Promise<void> =>
+  page.getByRole('dialog').getByRole('button', { name: 'Create client' }).click()
 
 /** A new client's id, secret and curl command, copied from the dialog to the clipboard as a person does. */
 export async function revealed(
