@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
-import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
-import { closeReveal, revealed } from '../support/reveal.ts'
+import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
 import {
   api,
   assertFits,
@@ -11,8 +10,6 @@ import {
   OWNER,
   requestToken,
   sessionToken,
-  testWorkspace,
-  untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -26,7 +23,8 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
   it('takes a client the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
-    await create(page, 'Whole way', ['Read daily analytics'])
+    await fillClient(page, 'Whole way', 'Read daily analytics')
+    await submitClient(page)
     const old = await revealed(page)
     assert.match(old.curl, new RegExp(`${tab.baseUrl}/v1/oauth/token[^]*${old.clientSecret}`))
     const token = await requestToken(old)
@@ -65,34 +63,11 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     assert.equal((await requestToken(replacement)).status, 200)
   })
 
-  it('shows a client secret once, in its dialog only', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    const { page } = tab
-    await create(page, 'Shown once', ['Read boosts'])
-    const { clientSecret } = await revealed(page)
-    const dialog = page.getByRole('dialog')
-    await page.keyboard.press('Escape')
-    await dialog.getByText('once this is closed, the secret is gone').waitFor()
-    await dialog.getByRole('button', { name: 'Close' }).click()
-    await dialog.getByRole('button', { name: 'Done' }).click({ force: true })
-    assert.equal(await dialog.isVisible(), true)
-    await closeReveal(page, 'Done')
-    assert.equal((await page.content()).includes(clientSecret), false)
-    const kept = await page.evaluate(() =>
-      JSON.stringify([{ ...sessionStorage }, { ...localStorage }, location.href, history.state]),
-    )
-    assert.equal(kept.includes(clientSecret), false)
-    const { stack } = await testWorkspace()
-    assert.equal(stack.serviceOutput().includes(clientSecret), false)
-    await page.getByRole('link', { name: 'Shown once' }).click()
-    await page.getByText('the-secret-that-you-saved').waitFor()
-    assert.equal((await page.content()).includes(clientSecret), false)
-  })
-
   it('keeps a new secret on the screen when the session ends before it is saved', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
-    await create(tab.page, 'Session ends', ['Read boosts'])
+    await fillClient(tab.page, 'Session ends', 'Read boosts')
+    await submitClient(tab.page)
     const { clientSecret } = await revealed(tab.page)
     await api('/v1/session', { token, method: 'DELETE' })
     await tab.page.getByText('Save the secret before you sign in again').waitFor()
@@ -102,10 +77,11 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     assert.equal((await tab.page.content()).includes(clientSecret), false)
   })
 
-  it('shows a long name whole on a phone, and else on one line until it has the focus', async () => {
+  it('shows names as text, whatever is in them: a long one whole on a phone, and else on one line until it has the focus', async () => {
     const token = await sessionToken(OWNER)
     const name = `${'Weekly payroll of every warehouse and shop, '.repeat(2)}2`
-    await createClient(token, { name })
+    const names = ['<img src=x onerror=alert(1)>', 'تقارير المستودع', 'ж'.repeat(100), name]
+    for (const name of names) await createClient(token, { name })
     tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
     const { page } = tab
     const link = page.getByRole('link', { name, exact: true })
@@ -119,11 +95,14 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await link.focus()
     assert.equal(await isCut(), false)
     await page.getByRole('searchbox').focus()
-    await page.setViewportSize({ width: 390, height: 844 })
+    await page.setViewportSize({ width: 360, height: 740 })
     await eventually(async () => !(await isCut()))
+    for (const name of names) await page.getByRole('link', { name, exact: true }).waitFor()
+    assert.equal(await page.locator('main img').count(), 0)
+    await assertFits(page)
   })
 
-  it('requires a name and a scope for a new client, and preselects neither', async () => {
+  it('requires a name and a scope for a new client, preselects neither, and says that nothing was sent offline', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('button', { name: 'Create client' }).click()
     const dialog = tab.page.getByRole('dialog')
@@ -148,15 +127,16 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await dialog
       .getByText('Anyone with this client’s secret can read daily analytics and change boosts.')
       .waitFor()
+    await dialog.getByLabel('Name').fill('Offline')
+    await tab.context.setOffline(true)
+    await submitClient(tab.page)
+    await dialog.getByText('Nothing was sent. Try again once you are connected.').waitFor()
   })
 
   it('creates a client once when the answer to the first try was lost', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
-    await page.getByRole('button', { name: 'Create client' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('Lost answer')
-    await dialog.getByRole('checkbox', { name: /Read boosts/ }).check()
+    const dialog = await fillClient(page, 'Lost answer', 'Read boosts')
     // The request arrives; its answer does not.
     await page.route(
       '**/oauth-clients',
@@ -207,40 +187,6 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     assert.match((await when.getAttribute('title')) ?? '', /, by Olivia Brandt$/)
   })
 
-  it('draws each client’s last 14 days in the list', async () => {
-    const token = await sessionToken(OWNER)
-    const client = await createClient(token, { name: 'Drawn' })
-    await requestToken(client)
-    await untilUsed(token, client.clientId)
-    tab = await visit({ as: OWNER, path: CLIENTS, width: 1440 })
-    const row = tab.page.getByRole('row').filter({ hasText: client.clientId })
-    // One bar, of the last day.
-    assert.match((await row.locator('.sparkline path').getAttribute('d')) ?? '', /^M13,100[^M]+$/)
-  })
-
-  it('says that nothing was sent when a client is created offline', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    await tab.page.getByRole('row').nth(1).waitFor()
-    await tab.context.setOffline(true)
-    await create(tab.page, 'Offline', ['Read boosts'])
-    await tab.page.getByText('Nothing was sent. Try again once you are connected.').waitFor()
-  })
-
-  it('shows the names of clients as text, whatever is in them', async () => {
-    const names = [
-      '<img src=x onerror=alert(1)>',
-      'تقارير المستودع',
-      '=HYPERLINK("https://evil.example")',
-      'ж'.repeat(100),
-    ]
-    const token = await sessionToken(OWNER)
-    for (const name of names) await createClient(token, { name })
-    tab = await visit({ as: OWNER, path: CLIENTS, width: 360, height: 740 })
-    for (const name of names) await tab.page.getByRole('link', { name, exact: true }).waitFor()
-    assert.equal(await tab.page.locator('main img').count(), 0)
-    await assertFits(tab.page)
-  })
-
   it('lists a hundred clients, and says that no more are allowed', async () => {
     const token = await sessionToken(GLOBEX_OWNER)
     const path = '/v1/vendor/ven_globex/oauth-clients'
@@ -253,7 +199,8 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await rows.nth(99).waitFor()
     assert.equal(await rows.count(), 100)
     await tab.page.setViewportSize({ width: 390, height: 844 })
-    await create(tab.page, 'One too many', ['Read boosts'])
+    await fillClient(tab.page, 'One too many', 'Read boosts')
+    await submitClient(tab.page)
     const refused = tab.page.getByRole('alert').filter({ hasText: 'A company can have 100 active clients' })
     await refused.waitFor()
     // It is scrolled to once it is there.
@@ -277,11 +224,3 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
   })
 })
-
-async function create(page: Page, name: string, scopes: string[]): Promise<void> {
-  await page.getByRole('button', { name: 'Create client' }).click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Name').fill(name)
-  for (const scope of scopes) await dialog.getByRole('checkbox', { name: new RegExp(scope) }).check()
-  await dialog.getByRole('button', { name: 'Create client' }).click()
-}

@@ -1,7 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dialog, Page } from 'playwright-core'
-import { OWNER, type Visit, visit } from '../support/workspace.ts'
+import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
+import { OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
 
 /** How long the browser is given to ask before it closes a tab. */
 const ASKED_WITHIN_MS = 20_000
@@ -10,28 +11,28 @@ describe('workspace: what would be lost', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('stores and caches no secret while it is shown, and asks before the tab closes until it is saved', async () => {
+  it('shows a secret once, in its dialog only, stores and caches it nowhere, and asks before the tab closes until it is saved', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     const { page } = tab
-    await page.getByRole('button', { name: 'Create client' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('Kept nowhere')
-    await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
-    await dialog.getByRole('button', { name: 'Create client' }).click()
-    const secret = (await dialog
-      .getByText(/^ias_\w+$/)
-      .first()
-      .textContent()) as string
-    assert.match(secret, /^ias_/)
+    const dialog = await fillClient(page, 'Kept nowhere', 'Read daily analytics')
+    await submitClient(page)
+    const { clientSecret } = await revealed(page)
     await dialog.getByText('Waiting for the first token request').waitFor()
-    await assertKeptNowhere(page, secret)
+    await assertKeptNowhere(page, clientSecret)
 
     assert.equal(await askedOnClosing(page), 'beforeunload')
     assert.equal(page.isClosed(), false)
-    await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
-    await dialog.getByRole('button', { name: 'Done' }).click()
-    await page.getByRole('row', { name: /Kept nowhere/ }).waitFor()
-    await assertKeptNowhere(page, secret)
+    for (const close of ['Close', 'Done']) {
+      await dialog.getByRole('button', { name: close }).click({ force: true })
+      await dialog.getByText('once this is closed, the secret is gone').waitFor()
+    }
+    await closeReveal(page, 'Done')
+    await page.getByRole('link', { name: 'Kept nowhere' }).click()
+    await page.getByText('the-secret-that-you-saved').waitFor()
+    const { stack } = await testWorkspace()
+    for (const text of [await page.content(), page.url(), stack.serviceOutput()])
+      assert.equal(text.includes(clientSecret), false)
+    await assertKeptNowhere(page, clientSecret)
     assert.equal(await askedOnClosing(page), 'closed')
   })
 })
