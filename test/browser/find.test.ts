@@ -35,7 +35,7 @@ describe('workspace: finding', () => {
   const show = (page: Page, label: string) =>
     page.getByRole('radio', { name: new RegExp(`^${label}`) }).check({ force: true })
 
-  it('finds a client by its name, with or without accents', async () => {
+  it('finds a client by its name, with or without accents, or its id, and says where else there is a match', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
     await page.getByRole('row').nth(1).waitFor()
@@ -53,11 +53,7 @@ describe('workspace: finding', () => {
     assert.deepEqual(await names(page), ['Zebra revoked'])
     await page.getByRole('searchbox').press('Escape')
     await page.waitForURL('**/oauth2-clients?show=revoked')
-  })
-
-  it('finds a client by its id, and says where else there is a match', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page } = tab
+    await show(page, 'Active')
     await page.getByRole('searchbox').fill(used.clientId.slice(0, 14))
     await page.getByRole('row').nth(2).waitFor({ state: 'detached' })
     assert.deepEqual(await names(page), ['Zebra crossing'])
@@ -123,45 +119,32 @@ describe('workspace: finding', () => {
     )
   })
 
-  it('names a row of the list by the client alone, and counts its scopes', async () => {
+  it('names a row of the list by the client alone, counts its scopes, and draws its last 14 days', async () => {
     tab = await visit({ sessionToken: token, path: `${CLIENTS}?q=crossing`, width: 1440 })
     const { page } = tab
     assert.equal(await page.getByRole('rowheader').innerText(), 'Zebra crossing')
     assert.equal(await page.getByRole('rowheader').getByRole('button').count(), 0)
     const scopes = page.getByText('read ×1, write ×1')
     assert.match((await scopes.getAttribute('title')) ?? '', /, boost:write$/)
+    // One bar, of the last day.
+    assert.match((await tab.page.locator('.sparkline path').getAttribute('d')) ?? '', /^M13,100[^M]+$/)
   })
 
-  it('explains a pasted request id from Ctrl+K', async () => {
-    const old = await createClient(token, { name: 'Okapi' })
-    const { requestId } = await requestToken({ ...old, clientSecret: `${old.clientSecret}x` })
+  it('finds a client, a screen or a refused request with Ctrl+K, and moves through what it finds by arrow keys', async () => {
+    const { requestId } = await requestToken({ ...used, clientSecret: `${used.clientSecret}x` })
     await untilExplained(token, requestId)
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const { page } = tab
-    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    await page.keyboard.press('Control+k')
     const input = page.getByRole('combobox', { name: 'Search or jump to' })
-    await input.fill('okapi')
-    await page.getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
-    await input.fill(`X-Request-Id: ${requestId}`)
-    await page.getByRole('option', { name: /^Explain this request/, selected: true }).waitFor()
-    await page.keyboard.press('Enter')
-    await page
-      .getByRole('region', { name: 'Why it was refused' })
-      .getByText('The client secret was wrong.')
-      .waitFor()
-  })
-
-  it('finds a client or a screen with Ctrl+K', async () => {
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const { page } = tab
     const open = async (typed: string) => {
       await page.keyboard.press('Control+k')
-      await page.getByRole('combobox', { name: 'Search or jump to' }).fill(typed)
+      await input.fill(typed)
     }
+    const selects = (name: RegExp) => page.getByRole('option', { name, selected: true }).waitFor()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await open('zebra cro')
-    await page.getByRole('option', { name: /^Zebra crossing/, selected: true }).waitFor()
+    await page.getByText('1 found', { exact: true }).waitFor({ state: 'attached' })
+    await selects(/^Zebra crossing/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Zebra crossing' }).waitFor()
     await open('zebra')
@@ -169,40 +152,38 @@ describe('workspace: finding', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await open('analy')
-    await page.getByRole('option', { name: /^Analytics/, selected: true }).waitFor()
+    await selects(/^Analytics/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
-    await page.getByRole('link', { name: 'OAuth2 Clients' }).click()
+    await open(`X-Request-Id: ${requestId}`)
+    await selects(/^Explain this request/)
+    await page.keyboard.press('Enter')
+    await page
+      .getByRole('region', { name: 'Why it was refused' })
+      .getByText('The client secret was wrong.')
+      .waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'OAuth2 Clients' }).click()
     await page.getByRole('button', { name: 'Create client' }).click()
     await page.getByRole('dialog', { name: 'Create a client' }).waitFor()
     await page.keyboard.press('Control+k')
     assert.equal(await page.getByRole('dialog').count(), 1)
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await open('no such thing at all')
-    await page.getByText('Nothing found.').waitFor()
-    await page.getByRole('combobox').fill('api docs')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/docs')
-  })
 
-  it('moves through search results with the arrow keys', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page } = tab
     await page.getByRole('button', { name: /^Search/ }).click()
-    const selects = (name: string) =>
-      page
-        .getByRole('option', { selected: true })
-        .filter({ hasText: new RegExp(`^${name}$`) })
-        .waitFor()
-    await selects('OAuth2 Clients')
+    await selects(/^OAuth2 Clients$/)
     await page.keyboard.press('ArrowDown')
-    await selects('Callback URL')
+    await selects(/^Callback URL$/)
     await page.keyboard.press('ArrowUp')
     await page.keyboard.press('ArrowUp')
-    await selects('API documentation')
+    await selects(/^API documentation$/)
     await page.keyboard.press('Escape')
     await page.locator('button:focus').filter({ hasText: 'Search' }).waitFor()
+    await open('no such thing at all')
+    await page.getByText('Nothing found.').waitFor()
+    await input.fill('api docs')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/docs')
   })
 
   it('offers a member no screens to jump to, and requests no clients', async () => {
