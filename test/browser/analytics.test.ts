@@ -28,7 +28,7 @@ describe('workspace: Analytics', () => {
       .waitFor()
   })
 
-  it('keeps the date range in the address, and refuses one that the API would refuse', async () => {
+  it('keeps the date range in the address, refuses one that the API would refuse, and shows – in place of zero for one without reports', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
     const { page } = tab
     await rowCount(page, 7)
@@ -45,21 +45,30 @@ describe('workspace: Analytics', () => {
     await page.getByText('At most 366 days.').waitFor()
     await page.reload()
     await rowCount(page, 1)
+    await page.getByLabel('First day').fill('2020-01-01')
+    await page.getByLabel('Last day').fill('2020-01-20')
+    await page.getByText('0 of 20 days reported').waitFor()
+    await page.getByRole('radio', { name: 'Revenue –' }).waitFor({ state: 'attached' })
+    assert.doesNotMatch(await page.getByRole('group', { name: /^Totals/ }).innerText(), /0/)
+    await page.getByRole('radio', { name: '12 months' }).check({ force: true })
+    await page.getByText(/\d+ of 366 days reported/).waitFor()
   })
 
-  it('reads the figures of each day out by keyboard, and by pointer wherever on its column', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
-    const slider = tab.page.getByRole('slider', { name: 'Impressions, day by day' })
+  it('reads the figures of each day out by keyboard and pointer, compares them with the previous period, and keeps that in the address', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
+    const { page } = tab
+    const slider = page.getByRole('slider', { name: 'Impressions, day by day' })
     await slider.focus()
     const last = await slider.getAttribute('aria-valuetext')
-    await tab.page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
     const valueText = () => slider.getAttribute('aria-valuetext')
     await eventually(async () => (await valueText()) !== last)
-    const before = await valueText()
-    assert.match(before ?? '', /^\w{3} \d+ \w{3} \d{4}: .+/)
-    const readout = tab.page.locator('.chart-readout')
-    await eventually(async () => (await readout.innerText()) === before)
-    const days = tab.page.locator('.chart ol')
+    const shown = await valueText()
+    assert.match(shown ?? '', /^\w{3} \d+ \w{3} \d{4}: .+/)
+    const readout = page.locator('.chart-readout')
+    await eventually(async () => (await readout.innerText()) === shown)
+    const days = page.locator('.chart ol')
     const { width } = (await days.boundingBox()) as { width: number }
     const read = new Set<string>()
     // Three places on each bar.
@@ -68,34 +77,6 @@ describe('workspace: Analytics', () => {
       read.add(await readout.innerText())
     }
     assert.equal(read.size, 7)
-  })
-
-  it('draws bars that differ for final, provisional and missing days', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90' })
-    const bars = (status: string) => tab.page.locator(`.chart ol .day-mark-${status}`)
-    await bars('final').first().waitFor()
-    const [final, provisional] = [await bars('final').count(), await bars('provisional').count()]
-    // Only the last days of the 90 are provisional.
-    assert.ok(final > 5 * provisional && provisional > 0, `${final} final, ${provisional} provisional`)
-    const ground = await bars('provisional')
-      .first()
-      .evaluate((bar) => getComputedStyle(bar).backgroundImage)
-    assert.match(ground, /^repeating-linear-gradient/)
-  })
-
-  it('shows – instead of zero for a range without reports, and how many days were reported', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?from=2020-01-01&to=2020-01-20' })
-    await tab.page.getByText('0 of 20 days reported').waitFor()
-    await tab.page.getByRole('radio', { name: 'Revenue –' }).waitFor({ state: 'attached' })
-    assert.doesNotMatch(await tab.page.getByRole('group', { name: /^Totals/ }).innerText(), /0/)
-    await tab.page.getByRole('radio', { name: '12 months' }).check({ force: true })
-    await tab.page.getByText(/\d+ of 366 days reported/).waitFor()
-  })
-
-  it('compares the figures with the previous period, and keeps that in the address', async () => {
-    const token = await sessionToken(OWNER)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
-    const { page } = tab
     await rowCount(page, 7)
     await page.getByLabel('Compare with the previous period').check()
     const [from, to] = await Promise.all(
@@ -122,10 +103,18 @@ describe('workspace: Analytics', () => {
     await page.waitForURL('**/analytics?compare=')
   })
 
-  it('downloads the daily figures as CSV', async () => {
+  it('draws bars that differ for final, provisional and missing days, and downloads the figures as CSV', async () => {
     const token = await sessionToken(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=90' })
-    await tab.page.getByRole('button', { name: 'Show all 90 days' }).waitFor()
+    const bars = (status: string) => tab.page.locator(`.chart ol .day-mark-${status}`)
+    await bars('final').first().waitFor()
+    const [final, provisional] = [await bars('final').count(), await bars('provisional').count()]
+    // Only the last days of the 90 are provisional.
+    assert.ok(final > 5 * provisional && provisional > 0, `${final} final, ${provisional} provisional`)
+    const ground = await bars('provisional')
+      .first()
+      .evaluate((bar) => getComputedStyle(bar).backgroundImage)
+    assert.match(ground, /^repeating-linear-gradient/)
     const downloading = tab.page.waitForEvent('download')
     await tab.page.getByRole('button', { name: 'Download CSV' }).click()
     const download = await downloading
