@@ -18,10 +18,17 @@ describe('workspace: the requests of a client', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  /** A client with a granted token, a granted read, a read that was refused, and a wrong secret, in that order. */
-  async function usedClient(name: string) {
+  const untilListed = async (clientId: string, count: number) => {
+    const token = await sessionToken(OWNER)
+    const path = `/v1/vendor/ven_acme/oauth-clients/${clientId}/requests`
+    await eventually(async () => (await api(path, { token })).requests.length === count, { every_ms: 100 })
+  }
+
+  it('lists them by time, answer, route, address and id, filtered by keyboard and fetched again, 20 at first, and explains the refused', async () => {
     const session = await sessionToken(OWNER)
-    const client = await createClient(session, { name, scopes: ['analytics:read', 'boost:read'] })
+    const scopes = ['analytics:read', 'boost:read']
+    const client = await createClient(session, { name: 'Listed', scopes })
+    const { clientId } = client
     const { baseUrl } = await testStack()
     const read = async (token: unknown, search = '') =>
       fetch(`${baseUrl}${DAILY}${search}`, { headers: { authorization: `Bearer ${token}` } })
@@ -29,18 +36,7 @@ describe('workspace: the requests of a client', () => {
     await read(body.access_token)
     const refused = (await read(body.access_token, '?from=never')).headers.get('x-request-id') ?? ''
     await requestToken({ ...client, clientSecret: 'wrong' })
-    await untilListed(client.clientId, 4)
-    return { ...client, refused, again: () => requestToken({ ...client, scope: 'boost:read' }) }
-  }
-
-  const untilListed = async (clientId: string, count: number) => {
-    const token = await sessionToken(OWNER)
-    const path = `/v1/vendor/ven_acme/oauth-clients/${clientId}/requests`
-    await eventually(async () => (await api(path, { token })).requests.length === count, { every_ms: 100 })
-  }
-
-  it('lists them by time, answer, route, address and id, filtered by keyboard and fetched again', async () => {
-    const { clientId, again } = await usedClient('Listed')
+    await untilListed(clientId, 4)
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}`, width: 1440 })
     const { page } = tab
     const section = page.getByRole('region', { name: 'Requests', exact: true })
@@ -63,19 +59,9 @@ describe('workspace: the requests of a client', () => {
     await page.keyboard.press('ArrowRight')
     await section.getByRole('radio', { name: 'Refused 2' }).and(page.locator(':focus')).waitFor()
     assert.deepEqual(await answers(), ['401 invalid_client', '422 invalid_input'])
-    await again()
-    await untilListed(clientId, 5)
-    await section.getByRole('button', { name: 'Refresh' }).press('Enter')
-    await section.getByRole('radio', { name: 'Granted 3' }).waitFor()
-  })
+    await section.getByRole('radio', { name: 'All 4' }).check({ force: true })
 
-  it('opens a refused request to its reason and advice, and a granted one to nothing', async () => {
-    const { clientId, refused } = await usedClient('Explained')
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
-    const { page } = tab
-    const section = page.getByRole('region', { name: 'Requests', exact: true })
     const opener = section.getByRole('button', { name: `why request ${refused} was refused` })
-    await opener.waitFor()
     assert.equal(await section.getByRole('button', { name: /why request/ }).count(), 2)
     // The newest request was refused, so it is open.
     await section.getByText('The client secret was wrong.').waitFor()
@@ -86,14 +72,12 @@ describe('workspace: the requests of a client', () => {
     await section.getByText('The errors in the response name each invalid field').waitFor()
     await opener.press('Enter')
     await reason.waitFor({ state: 'detached' })
-  })
 
-  it('shows 20 at first, and all when asked', async () => {
-    const { clientId, again } = await usedClient('Many')
-    for (let n = 0; n < 20; n += 1) await again()
+    for (let n = 0; n < 20; n += 1) await requestToken({ ...client, scope: 'boost:read' })
     await untilListed(clientId, 24)
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
-    const section = tab.page.getByRole('region', { name: 'Requests', exact: true })
+    await section.getByRole('button', { name: 'Refresh' }).press('Enter')
+    await section.getByRole('radio', { name: 'Granted 22' }).waitFor()
+    assert.equal(await section.getByRole('row').count(), 21)
     await section.getByRole('button', { name: 'Show all 24' }).click()
     await section.getByRole('row').nth(24).waitFor()
     assert.equal(await section.getByRole('row').count(), 25)
