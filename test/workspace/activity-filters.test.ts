@@ -1,5 +1,12 @@
 import { strict as assert } from 'node:assert'
-import { filterOf, filtersIn, NO_FILTERS, searchFor } from '../../apps/workspace/src/activity/filters.ts'
+import { ACTIVITY_ACTIONS } from '#shared/accounts/activity.ts'
+import {
+  filterOf,
+  filtersIn,
+  KINDS,
+  NO_FILTERS,
+  searchFor,
+} from '../../apps/workspace/src/activity/filters.ts'
 import { setZone } from '../../apps/workspace/src/api/time.ts'
 
 describe('workspace: the filters of Activity', () => {
@@ -40,5 +47,8 @@ describe('workspace: the filters of Activity', () => {
     const mistyped = 'person=me&kind=client.danced&client=cli_1&from=2026-13-99x&to=0000-00-00'
     assert.deepEqual(filtersIn(new URLSearchParams(mistyped)), NO_FILTERS)
     assert.deepEqual(filtersIn(new URLSearchParams('from=2026-02-29&to=2026-11-31')), NO_FILTERS)
+  })
+  it('name every kind of activity entry', () => {
+    assert.deepEqual(Object.keys(KINDS).sort(), [...ACTIVITY_ACTIONS].sort())
   })
 })
