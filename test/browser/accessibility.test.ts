@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Locator, Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
+import { fillClient, submitClient } from '../support/reveal.ts'
 import { EVERYTHING } from '../support/tier.ts'
 import {
   api,
@@ -8,6 +9,7 @@ import {
   assertFits,
   createClient,
   MEMBER,
+  newSession,
   OWNER,
   requestToken,
   sessionToken,
@@ -131,8 +133,12 @@ const STATES: State[] = [
     path: CLIENTS,
     async reach(page) {
       await page.getByRole('button', { name: OWNER }).click()
+      await newSession(OWNER)
       await page.getByRole('menuitem', { name: 'Your sessions' }).click()
-      await dialog(page).getByRole('listitem').first().waitFor()
+      await dialog(page)
+        .getByRole('button', { name: /^End session/ })
+        .first()
+        .waitFor()
     },
   },
   {
@@ -177,10 +183,13 @@ const STATES: State[] = [
     reach: (page) => page.locator('.chart ol').waitFor(),
   },
   {
-    name: 'activity',
+    name: 'activity, filtered',
     as: OWNER,
-    path: '/ven_acme/activity',
-    reach: (page) => page.getByRole('listitem').nth(5).waitFor(),
+    path: '/ven_acme/activity?to=2100-01-01',
+    async reach(page) {
+      await page.getByRole('listitem').nth(5).waitFor()
+      await page.getByRole('button', { name: 'Clear filters' }).waitFor()
+    },
   },
   {
     name: 'analytics, compared',
@@ -251,10 +260,8 @@ const STATES: State[] = [
     path: CLIENTS,
     stays: true,
     async reach(page) {
-      await page.getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByLabel('Name').fill('Accessible')
-      await dialog(page).getByRole('checkbox').first().check()
-      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await fillClient(page, 'Accessible', 'Read boosts')
+      await submitClient(page)
       await dialog(page).getByText('Client secret').waitFor()
       await page.keyboard.press('Escape')
       await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
@@ -266,13 +273,11 @@ const STATES: State[] = [
     path: CLIENTS,
     stays: true,
     async reach(page) {
-      await page.getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByLabel('Name').fill('Accessible key')
-      await dialog(page).getByRole('checkbox').first().check()
+      await fillClient(page, 'Accessible key', 'Read boosts')
       await dialog(page)
         .getByRole('radio', { name: /created in this browser/ })
         .check()
-      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await submitClient(page)
       await dialog(page).getByRole('button', { name: 'Download' }).waitFor()
       await page.keyboard.press('Escape')
       await dialog(page).getByText('once this is closed, the private key is gone').waitFor()
