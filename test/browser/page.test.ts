@@ -2,7 +2,15 @@ import { strict as assert } from 'node:assert'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
-import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import {
+  assertAccessible,
+  carrySession,
+  OWNER,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 85_000
 
@@ -31,8 +39,7 @@ describe('workspace: the page', () => {
   })
 
   it('preloads two fonts, both of which a page uses', async () => {
-    tab = await visit({ as: OWNER })
-    await tab.page.goto(`${tab.baseUrl}/ven_acme/integrations/oauth2-clients`)
+    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     await tab.page.getByRole('row').nth(1).waitFor()
     const links = await tab.page.locator('link[rel="preload"][as="font"]').all()
     assert.equal(links.length, 2)
@@ -131,35 +138,26 @@ describe('workspace: the page', () => {
     assert.equal(tab.troubles.splice(0).length, 5)
   })
 
-  for (const [screen, data] of [
-    ['integrations/oauth2-clients', '/oauth-clients'],
-    ['analytics', '/analytics/'],
-  ] as const) {
-    it(`requests the data of ${screen} without waiting for a timer, a frame or any answer but the session’s`, async () => {
-      tab = await timeless(OWNER, /\/v1\/(?:session|sign-in)$/)
-      const asked = tab.page.waitForRequest((request) => request.url().includes(data))
-      await tab.page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
+  it('shows the sign-in form, and requests what a screen shows, without waiting for a timer, a frame or any other answer', async () => {
+    tab = await visit({ path: '/favicon.svg', alone: true })
+    const { page, context, baseUrl } = tab
+    const now_ms = Date.now()
+    await page.clock.install({ time: now_ms })
+    await page.clock.pauseAt(now_ms + 1_000)
+    await page.route('**/v1/**', (route) => {
+      if (/\/v1\/(?:session|sign-in)$/.test(route.request().url())) return route.continue()
+    })
+    await page.goto(baseUrl)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await carrySession(context, await sessionToken(OWNER), baseUrl)
+    for (const [screen, data] of [
+      ['integrations/oauth2-clients', '/oauth-clients'],
+      ['analytics', '/analytics/'],
+    ] as const) {
+      const asked = page.waitForRequest((request) => request.url().includes(data))
+      await page.goto(`${baseUrl}/ven_acme/${screen}`)
       await asked
-    })
-  }
-
-  it('shows the sign-in form without waiting for a timer, a frame or any answer but the sign-in methods', async () => {
-    tab = await timeless(undefined, /\/v1\/(?:session|sign-in)$/)
-    await tab.page.goto(tab.baseUrl)
-    await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
-  })
-
-  it('shows a screen whose files are there at once, without a placeholder', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
-    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
-    await loaded(tab.page, 'AnalyticsScreen')
-    await tab.page.waitForLoadState('networkidle')
-    const shown = await tab.page.evaluate(async () => {
-      document.querySelector<HTMLElement>('a[aria-label="Analytics"]')?.click()
-      await new Promise((resolve) => requestAnimationFrame(resolve))
-      return document.querySelector('h1')?.textContent
-    })
-    assert.equal(shown, 'Analytics')
+    }
   })
 
   it('follows the system’s theme until one is chosen, and remembers the choice', async () => {
@@ -199,11 +197,11 @@ describe('workspace: the page', () => {
     )
   })
 
-  it('says that it is offline, keeps what it shows, and recovers on its own', async () => {
+  it('says that it is offline, keeps what it shows, recovers, and shows a screen whose files are there without a placeholder', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     const row = tab.page.getByRole('row').nth(1)
     await row.waitFor()
-    await loaded(tab.page, 'ActivityScreen')
+    for (const file of ['ActivityScreen', 'AnalyticsScreen']) await loaded(tab.page, file)
     await tab.page.waitForLoadState('networkidle')
     await tab.context.setOffline(true)
     await tab.page.getByText('You are offline.').waitFor()
@@ -212,20 +210,14 @@ describe('workspace: the page', () => {
     await tab.page.getByText('This loads as soon as you are back online.').waitFor()
     await tab.context.setOffline(false)
     await tab.page.getByRole('listitem').filter({ hasText: 'created the client' }).first().waitFor()
+    const shown = await tab.page.evaluate(async () => {
+      document.querySelector<HTMLElement>('a[aria-label="Analytics"]')?.click()
+      await new Promise((resolve) => requestAnimationFrame(resolve))
+      return document.querySelector('h1')?.textContent
+    })
+    assert.equal(shown, 'Analytics')
   })
 })
-
-/** A tab whose time stands still, and where the service answers only what is at these addresses. */
-async function timeless(as: string | undefined, answered: RegExp): Promise<Visit> {
-  const tab = await visit({ ...(as && { as }), path: '/favicon.svg', alone: true })
-  const now_ms = Date.now()
-  await tab.page.clock.install({ time: now_ms })
-  await tab.page.clock.pauseAt(now_ms + 1_000)
-  await tab.page.route('**/v1/**', (route) => {
-    if (answered.test(route.request().url())) return route.continue()
-  })
-  return tab
-}
 
 /** Waits until a screen that follows the first has its file, and that has run. */
 async function loaded(page: Page, file: string): Promise<void> {

@@ -31,7 +31,7 @@ describe('workspace: whoever may not', () => {
     ],
   ] as const) {
     it(`shows ${email} whom to ask in place of a screen, and requests nothing from the API`, async () => {
-      tab = await visit({ as: email })
+      tab = await visit({ as: email, path: '/favicon.svg' })
       const { page } = tab
       const asked: string[] = []
       page.on('request', (request) => {
