@@ -9,6 +9,7 @@ import {
 import { readFile } from 'node:fs/promises'
 import { calculateJwkThumbprint, type JWK, SignJWT } from 'jose'
 import type { Page, Request } from 'playwright-core'
+import { fillClient, submitClient } from '../support/reveal.ts'
 import {
   api,
   assertAccessible,
@@ -28,9 +29,11 @@ const DAY_MS = 86_400_000
 const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const publicPem = own.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 const thumbprintOf = (key: KeyObject) =>
-  calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }) as JWK)
+  calculateJwkThumbprint(
+    (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }) as JWK,
+  )
 
-describe('workspace: clients that have a key', () => {
+describe('workspace: clients that have a key, or expire', () => {
   let tab: Visit
   let token: string
   before(async () => {
@@ -43,13 +46,12 @@ describe('workspace: clients that have a key', () => {
     const { page, context } = tab
     const requests: Request[] = []
     page.on('request', (request) => requests.push(request))
-    await fill(page, 'Made here')
-    await dialogOf(page).getByRole('radio', { name: MADE_HERE }).check()
-    await dialogOf(page)
+    const dialog = await fillClient(page, 'Made here', 'Read boosts')
+    await dialog.getByRole('radio', { name: MADE_HERE }).check()
+    await dialog
       .getByText('Anyone with this client’s private key can read boosts, and change nothing.')
       .waitFor()
-    await dialogOf(page).getByRole('button', { name: 'Create client' }).click()
-    const dialog = dialogOf(page)
+    await submitClient(page)
     await dialog.getByText('Waiting for the first token request').waitFor()
 
     const [file] = await Promise.all([
@@ -100,8 +102,7 @@ describe('workspace: clients that have a key', () => {
   it('offers the private key when only the second try to create its client was answered', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
-    await fill(page, 'Answered late')
-    const dialog = dialogOf(page)
+    const dialog = await fillClient(page, 'Answered late', 'Read boosts')
     await dialog.getByRole('radio', { name: MADE_HERE }).check()
     await dialog.getByLabel('Expires').selectOption('90')
     await page.route(
@@ -112,9 +113,9 @@ describe('workspace: clients that have a key', () => {
       },
       { times: 1 },
     )
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     await dialog.getByText('it is never created twice').waitFor()
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       dialog.getByRole('button', { name: 'Download' }).click(),
@@ -128,13 +129,12 @@ describe('workspace: clients that have a key', () => {
     await dialog.getByRole('button', { name: 'Done' }).click()
   })
 
-  it('recognizes a pasted private key, empties the field and sends nothing', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
+  it('refuses a private key before it is sent, and a weak one at its field, and creates a client for a good one', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
     const { page } = tab
     const sent: string[] = []
     page.on('request', (request) => sent.push(request.postData() ?? ''))
-    await fill(page, 'Mistaken')
-    const dialog = dialogOf(page)
+    const dialog = await fillClient(page, 'Pasted', 'Read boosts')
     await dialog.getByRole('radio', { name: OWN }).check()
     const field = dialog.getByRole('textbox', { name: 'Public key' })
     const pem = own.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -146,27 +146,27 @@ describe('workspace: clients that have a key', () => {
       await dialog.getByText('This is a private key. Paste the public one.').waitFor()
       assert.equal(await field.inputValue(), '')
     }
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     await dialog.getByText('Paste the public key.', { exact: true }).waitFor()
     await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
     await untilReported(page)
     for (const form of formsOf(pem)) assert.ok(sent.every((body) => !body.includes(form)))
-    assert.equal(sent.filter((body) => body.includes('Mistaken')).length, 0)
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-  })
+    assert.equal(sent.filter((body) => body.includes('Pasted')).length, 0)
 
-  it('creates a client for a pasted key, and names its thumbprint', async () => {
-    const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const thumbprint = await thumbprintOf(pair.privateKey)
-    tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
-    const { page } = tab
-    await fill(page, 'Pasted')
-    const dialog = dialogOf(page)
-    await dialog.getByRole('radio', { name: OWN }).check()
-    await dialog
-      .getByRole('textbox', { name: 'Public key' })
-      .fill(JSON.stringify({ ...pair.publicKey.export({ format: 'jwk' }), use: 'enc' }))
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    const weak = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).publicKey
+    await field.fill(weak.export({ type: 'spki', format: 'pem' }).toString())
+    await submitClient(page)
+    await dialog.getByText(/^The key must have the exponent 65,537/).waitFor()
+    assert.equal(await field.getAttribute('aria-invalid'), 'true')
+    await field.fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here')
+    assert.equal(await field.getAttribute('aria-invalid'), null)
+    await submitClient(page)
+    await dialog.getByText('The key must be a public key, as a JWK or in PEM').waitFor()
+
+    const good = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey
+    const thumbprint = await thumbprintOf(good)
+    await field.fill(JSON.stringify({ ...good.export({ format: 'jwk' }), use: 'enc' }))
+    await submitClient(page)
     await dialog.getByText('with the private key that belongs to your public key').waitFor()
     await dialog.getByText(thumbprint, { exact: true }).waitFor()
     assert.match(await dialog.getByRole('region', { name: 'curl command' }).innerText(), /"alg":"RS256"/)
@@ -180,30 +180,10 @@ describe('workspace: clients that have a key', () => {
     await page.getByRole('button', { name: 'Rotate the key' }).waitFor()
   })
 
-  it('says at the field what the service has against a key', async () => {
-    const weak = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).publicKey
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page } = tab
-    await fill(page, 'Weak exponent')
-    const dialog = dialogOf(page)
-    await dialog.getByRole('radio', { name: OWN }).check()
-    const field = dialog.getByRole('textbox', { name: 'Public key' })
-    await field.fill(weak.export({ type: 'spki', format: 'pem' }).toString())
-    await dialog.getByRole('button', { name: 'Create client' }).click()
-    await dialog.getByText(/^The key must have the exponent 65,537/).waitFor()
-    assert.equal(await field.getAttribute('aria-invalid'), 'true')
-    await field.fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here')
-    assert.equal(await field.getAttribute('aria-invalid'), null)
-    await dialog.getByRole('button', { name: 'Create client' }).click()
-    await dialog.getByText('The key must be a public key, as a JWK or in PEM').waitFor()
-    await dialog.getByRole('button', { name: 'Cancel' }).click()
-  })
-
   it('chooses how a client authenticates by keyboard alone', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
-    await fill(page, 'By arrow keys')
-    const dialog = dialogOf(page)
+    const dialog = await fillClient(page, 'By arrow keys', 'Read boosts')
     const secret = dialog.getByRole('radio', { name: /^Secret/ })
     assert.equal(await secret.isChecked(), true)
     await secret.focus()
@@ -245,32 +225,22 @@ describe('workspace: clients that have a key', () => {
     assert.equal(await dialog.getByLabel('Expires').inputValue(), '90')
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
-})
-
-describe('workspace: clients that expire', () => {
-  let tab: Visit
-  let token: string
-  before(async () => {
-    token = await sessionToken(OWNER)
-  })
-  afterEach(() => tab?.leave())
 
   it('creates a client that never expires unless a day is chosen', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
-    await fill(page, 'Ends on a day')
-    const dialog = dialogOf(page)
+    const dialog = await fillClient(page, 'Ends on a day', 'Read boosts')
     assert.equal(await dialog.getByLabel('Expires').inputValue(), 'never')
     await dialog.getByLabel('Expires').selectOption('date')
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     await dialog.getByText('Choose the day.').waitFor()
     await dialog.getByLabel('Last day').fill('2020-01-31')
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     await dialog.getByText('The day must be a day to two years ahead').waitFor()
     const dateOf = (at_ms: number) => new Date(at_ms).toLocaleDateString('sv', { timeZone: 'Europe/Berlin' })
     const day = dateOf(Date.now() + 40 * DAY_MS)
     await dialog.getByLabel('Last day').fill(day)
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
     await dialog.getByRole('button', { name: 'Done' }).click()
     const { clients } = await api('/v1/vendor/ven_acme/oauth-clients?status=Active&limit=200', { token })
@@ -333,14 +303,6 @@ describe('workspace: clients that expire', () => {
 })
 
 const dialogOf = (page: Page) => page.getByRole('dialog')
-
-async function fill(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'Create client' }).click()
-  await dialogOf(page).getByLabel('Name').fill(name)
-  await dialogOf(page)
-    .getByRole('checkbox', { name: /Read boosts/ })
-    .check()
-}
 
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
 
