@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page, Route } from 'playwright-core'
+import { fillClient, submitClient } from '../support/reveal.ts'
 import {
   ADMIN,
   api,
@@ -9,6 +10,7 @@ import {
   OWNER,
   sessionToken,
   testWorkspace,
+  untilReported,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -96,7 +98,7 @@ describe('workspace: the next person in the same tab', () => {
       answer({ status: 401, json: { code: 'invalid_token', title: 'Invalid token' } }),
     ])
     // An answer that comes after it has been read when this one has.
-    await page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+    await untilReported(page)
     await page.getByRole('link', { name: 'Activity' }).click()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     assert.equal(await page.getByText('Your session has ended').count(), 0)
@@ -120,7 +122,7 @@ describe('workspace: the next person in the same tab', () => {
     await page.evaluate(() => new BroadcastChannel('session').postMessage('signed out'))
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     await Promise.all([page.waitForResponse(/\/v1\/session$/), answer()])
-    await page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+    await untilReported(page)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     assert.equal(await page.getByRole('button', { name: OWNER }).count(), 0)
   })
@@ -147,11 +149,8 @@ describe('workspace: the next person in the same tab', () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page, context, baseUrl } = tab
-    await page.getByRole('button', { name: 'Create client' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('Left open')
-    await dialog.getByRole('checkbox').first().check()
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    const dialog = await fillClient(page, 'Left open', 'Read boosts')
+    await submitClient(page)
     await dialog.getByText('Client secret').waitFor()
     const secret = /ias_[\w-]+/.exec(await dialog.innerText())?.[0] ?? ''
     assert.notEqual(secret, '')
