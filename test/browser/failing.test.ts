@@ -12,6 +12,7 @@ import {
   sessionToken,
   testStack,
   untilExplained,
+  untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -95,8 +96,9 @@ describe('workspace: clients that fail', () => {
     }
   })
 
-  it('shows – for what it cannot know while Redis is away, in the list and on the client’s page', async () => {
-    const { clientId } = await brokenClient('Unknown while away')
+  it('shows – for what it cannot know while Redis is away, in the list and on the client’s page, and reads both again', async () => {
+    const token = await sessionToken(OWNER)
+    const client = await brokenClient('Unknown while away')
     const redis = await processOfRedis()
     tab = await visit({ as: OWNER, path: '/favicon.svg', alone: true })
     const { page, baseUrl } = tab
@@ -109,16 +111,26 @@ describe('workspace: clients that fail', () => {
       await page.getByRole('radio', { name: 'Failing –', exact: true }).waitFor({ state: 'attached' })
       assert.equal(await page.getByText('No client needs attention.').count(), 0)
       await page.clock.install()
-      await page.goto(`${baseUrl}${CLIENTS}/${clientId}`)
+      await page.goto(`${baseUrl}${CLIENTS}/${client.clientId}`)
       await page.getByText('Whether its requests are refused cannot be read right now').waitFor()
     } finally {
       process.kill(redis, 'SIGCONT')
     }
-    // It asks again each half minute.
-    await eventually(async () => {
-      await page.clock.fastForward(30_000)
-      return page.getByText(/^Nothing but refusals since/).isVisible()
-    })
+    /** Whoever leaves the page open sees it within half a minute. */
+    const untilReadAgain = (isThere: () => Promise<boolean>) =>
+      eventually(async () => {
+        await page.clock.fastForward(30_000)
+        return isThere()
+      })
+    await untilReadAgain(() => page.getByText(/^Nothing but refusals since/).isVisible())
+    await requestToken(client)
+    await untilUsed(token, client.clientId)
+    await untilReadAgain(() => page.getByText('1 token issued, 3 requests refused.').isVisible())
+    await page.getByRole('navigation').getByRole('link', { name: 'OAuth2 Clients' }).click()
+    const listed = page.getByRole('link', { name: 'Unknown while away' })
+    await listed.waitFor()
+    await api(`/v1/vendor/ven_acme/oauth-clients/${client.clientId}/revoke`, { token, method: 'POST' })
+    await untilReadAgain(async () => (await listed.count()) === 0)
   })
 
   it('says that anyone may send wrong secrets for a client that never had a token', async () => {
