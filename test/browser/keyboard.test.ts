@@ -65,8 +65,7 @@ describe('workspace: by keyboard alone', () => {
 
     await page.getByRole('link', { name: 'Activity' }).focus()
     await keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    await assertFocused(page, 'Activity')
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).and(page.locator(':focus')).waitFor()
     await page.waitForFunction(() => document.title === 'Activity · Acme Outfitters')
   })
 })
