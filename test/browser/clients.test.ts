@@ -10,6 +10,7 @@ import {
   OWNER,
   requestToken,
   sessionToken,
+  untilReadAgain,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -21,7 +22,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
   afterEach(() => tab?.leave())
 
   it('takes a client the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
+    tab = await visit({ as: OWNER, path: CLIENTS, clock: true })
     const { page } = tab
     await fillClient(page, 'Whole way', 'Read daily analytics')
     await submitClient(page)
@@ -48,7 +49,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await closeReveal(page, 'Continue the rotation')
     await page.getByText('Never used.', { exact: true }).waitFor()
     assert.equal((await requestToken(replacement)).status, 200)
-    await page.getByText(/^Last used on .* First used on /).waitFor()
+    await untilReadAgain(page, page.getByText(/^Last used on .* First used on /))
 
     await page.getByRole('button', { name: 'Revoke now' }).click()
     await dialog.getByText('It last asked for a token').waitFor()
@@ -59,7 +60,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     assert.deepEqual((await requestToken(old)).body.error, 'invalid_client')
     const refused = await api('/v1/analytics/ven_acme/daily', { token: token.body.access_token as string })
     assert.equal(refused.code, 'invalid_token')
-    await page.getByText(/^Refused since: 2 requests, the last on .*, from /).waitFor()
+    await untilReadAgain(page, page.getByText(/^Refused since: 2 requests, the last on .*, from /))
     assert.equal((await requestToken(replacement)).status, 200)
   })
 

@@ -1,6 +1,5 @@
 import { strict as assert } from 'node:assert'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { eventually } from '../support/eventually.ts'
 import { connectedRedis } from '../support/redis.ts'
 import {
   api,
@@ -12,7 +11,7 @@ import {
   sessionToken,
   testStack,
   untilExplained,
-  untilUsed,
+  untilReadAgain,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -100,9 +99,8 @@ describe('workspace: clients that fail', () => {
     const token = await sessionToken(OWNER)
     const client = await brokenClient('Unknown while away')
     const redis = await processOfRedis()
-    tab = await visit({ as: OWNER, path: '/favicon.svg', alone: true })
-    const { page, baseUrl } = tab
-    await page.goto(`${baseUrl}${CLIENTS}?show=failing`)
+    tab = await visit({ as: OWNER, path: `${CLIENTS}?show=failing`, clock: true })
+    const { page } = tab
     await page.getByRole('radio', { name: /^Failing [1-9]/ }).waitFor({ state: 'attached' })
     process.kill(redis, 'SIGSTOP')
     try {
@@ -110,26 +108,18 @@ describe('workspace: clients that fail', () => {
       await page.getByText('Failing: –. Refused requests cannot be read right now.').waitFor()
       await page.getByRole('radio', { name: 'Failing –', exact: true }).waitFor({ state: 'attached' })
       assert.equal(await page.getByText('No client needs attention.').count(), 0)
-      await page.clock.install()
-      await page.goto(`${baseUrl}${CLIENTS}/${client.clientId}`)
+      await page.goto(`${tab.baseUrl}${CLIENTS}/${client.clientId}`)
       await page.getByText('Whether its requests are refused cannot be read right now').waitFor()
     } finally {
       process.kill(redis, 'SIGCONT')
     }
-    /** Whoever leaves the page open sees it within half a minute. */
-    const untilReadAgain = (isThere: () => Promise<boolean>) =>
-      eventually(async () => {
-        await page.clock.fastForward(30_000)
-        return isThere()
-      })
-    await untilReadAgain(() => page.getByText(/^Nothing but refusals since/).isVisible())
+    await untilReadAgain(page, page.getByText(/^Nothing but refusals since/))
     await requestToken(client)
-    await untilUsed(token, client.clientId)
-    await untilReadAgain(() => page.getByText('1 token issued, 3 requests refused.').isVisible())
+    await untilReadAgain(page, page.getByText('1 token issued, 3 requests refused.'))
     await page.getByRole('navigation').getByRole('link', { name: 'OAuth2 Clients' }).click()
     await page.getByRole('link', { name: 'Unknown while away' }).waitFor()
     await createClient(token, { name: 'Made elsewhere' })
-    await untilReadAgain(() => page.getByRole('link', { name: 'Made elsewhere' }).isVisible())
+    await untilReadAgain(page, page.getByRole('link', { name: 'Made elsewhere' }))
   })
 
   it('says that anyone may send wrong secrets for a client that never had a token', async () => {

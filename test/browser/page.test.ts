@@ -139,11 +139,9 @@ describe('workspace: the page', () => {
   })
 
   it('shows the sign-in form, and requests what a screen shows, without waiting for a timer, a frame or any other answer', async () => {
-    tab = await visit({ path: '/favicon.svg', alone: true })
+    tab = await visit({ path: '/favicon.svg', clock: true })
     const { page, context, baseUrl } = tab
-    const now_ms = Date.now()
-    await page.clock.install({ time: now_ms })
-    await page.clock.pauseAt(now_ms + 1_000)
+    await page.clock.pauseAt(Date.now() + 1_000)
     await page.route('**/v1/**', (route) => {
       if (/\/v1\/(?:session|sign-in)$/.test(route.request().url())) return route.continue()
     })

@@ -63,6 +63,8 @@ export interface VisitOptions {
   height?: number
   /** In a browser that nobody has used, nor will: for a first load, or what cannot be undone (a clock, a script). */
   alone?: boolean
+  /** Alone, with a clock that can be moved on. */
+  clock?: boolean
 }
 
 export type Visit = Awaited<ReturnType<typeof visit>>
@@ -74,7 +76,8 @@ let spare: Page | undefined
 export async function visit(options: VisitOptions = {}) {
   const { stack } = await testWorkspace()
   const { as, path = '/', theme = 'light', width = 1280, height = 900, baseUrl = stack.baseUrl } = options
-  const kept = options.alone ? undefined : spare
+  const alone = options.alone || options.clock
+  const kept = alone ? undefined : spare
   if (kept) spare = undefined
   const page = kept ?? (await newTab())
   const context = page.context()
@@ -83,6 +86,7 @@ export async function visit(options: VisitOptions = {}) {
   const troubles = watch(page, baseUrl)
   const token = options.sessionToken ?? (as && (await sessionToken(as)))
   if (token) await carrySession(context, token, baseUrl)
+  if (options.clock) await page.clock.install()
   await page.goto(baseUrl + path)
   let left = false
   return {
@@ -95,7 +99,7 @@ export async function visit(options: VisitOptions = {}) {
     async leave() {
       if (left) return
       left = true
-      if (options.alone || spare || page.isClosed()) await context.close()
+      if (alone || spare || page.isClosed()) await context.close()
       else spare = await emptied(page, baseUrl)
       assert.deepEqual(troubles, [])
     },
@@ -241,6 +245,16 @@ export async function untilExplained(token: string, requestId: string): Promise<
     return reason !== undefined
   })
 }
+
+/** Moves the clock of a page on until it shows what it reads every 30 seconds or more often. */
+export const untilReadAgain = (page: Page, shown: Locator): Promise<boolean> =>
+  eventually(
+    async () => {
+      await page.clock.fastForward(30_000)
+      return shown.isVisible()
+    },
+    { otherwise: () => `never read: ${shown}`, every_ms: 200 },
+  )
 
 const until = (what: string, isThere: () => Promise<boolean>) =>
   eventually(isThere, { otherwise: () => `${what}: never seen`, every_ms: 100 })
