@@ -32,9 +32,10 @@ describe('workspace: the first hour', () => {
     await looksRight(page)
     await page.getByRole('button', { name: 'Create a client' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('Shop')
+    await dialog.getByLabel('Name').fill('Shop <b>1</b>')
     assert.equal(await dialog.getByText('No route of this API needs it yet.').count(), 3)
-    await dialog.getByRole('checkbox', { name: /Report analytics events/ }).check()
+    for (const scope of ['Report analytics events', 'Read daily analytics'])
+      await dialog.getByRole('checkbox', { name: scope }).check()
     await submitClient(page)
     const client = await revealed(page)
     assert.match(client.curl, /v1\/analytics\/ven_newcompany\/events/)
@@ -62,6 +63,15 @@ describe('workspace: the first hour', () => {
     await reminder.waitFor()
     await dialog.getByText('Waiting for the first call with a token.').waitFor()
     assert.equal(await dialog.getByText(/It works|This client works/).count(), 0)
+    const second = await tab.context.newPage()
+    await second.goto(`${tab.baseUrl}/ven_newcompany/analytics`)
+    await second.getByRole('heading', { name: 'Report with Shop <b>1</b>' }).waitFor()
+    const code = await second.getByRole('region', { name: 'curl command' }).innerText()
+    assert.match(code, new RegExp(`${client.clientId}[^/]*[\\s\\S]*/v1/analytics/ven_newcompany/events`))
+    assert.doesNotMatch(code, /daily/)
+    await looksRight(second)
+    await second.close()
+
     const event = { type: 'impression', eventId: 'first', occurredAt: new Date().toISOString() }
     const token = String(body.access_token)
     await api('/v1/analytics/ven_newcompany/events', { token, body: { events: [event] } })
@@ -71,21 +81,6 @@ describe('workspace: the first hour', () => {
     await closeReveal(page, 'Done')
     await page.getByRole('link', { name: 'Analytics' }).click()
     await page.getByRole('radio', { name: 'Impressions 1' }).waitFor({ state: 'attached' })
-  })
-
-  it('offers the code of a client that may report events while there are no figures', async () => {
-    const session = await ownerOfNewCompany('ven_silent')
-    const { clientId } = await createClient(session, {
-      vendorId: 'ven_silent',
-      name: 'Shop <b>1</b>',
-      scopes: ['analytics:read', 'analytics:write'],
-    })
-    tab = await visit({ sessionToken: session, path: '/ven_silent/analytics' })
-    await tab.page.getByRole('heading', { name: 'Report with Shop <b>1</b>' }).waitFor()
-    const code = await tab.page.getByRole('region', { name: 'curl command' }).innerText()
-    assert.match(code, new RegExp(`${clientId}[^/]*[\\s\\S]*/v1/analytics/ven_silent/events`))
-    assert.doesNotMatch(code, /daily/)
-    await looksRight(tab.page)
   })
 
   it('shows a granted read, and says that no route needs a scope', async () => {
@@ -148,13 +143,19 @@ async function looksRight(page: Page): Promise<void> {
 }
 
 /** Returns a session of the owner of a company of which nothing has been reported. */
-async function ownerOfNewCompany(vendorId = 'ven_newcompany'): Promise<string> {
+async function ownerOfNewCompany(): Promise<string> {
   const { stack } = await testWorkspace()
   const db = createPostgres({ url: stack.stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
-  const [email, password] = [`owner@${vendorId.slice(4)}.example`, 'a password for a new company']
+  const [email, password] = ['owner@newcompany.example', 'a password for a new company']
   const owner = { email, name: 'Nora', password: async () => password, account: 'new' as const }
   const place = { timezone: 'Europe/Berlin', currency: 'EUR' }
-  await createCompany(db, { vendorId, name: 'New company', ...place, by: testOperator(), owner })
+  await createCompany(db, {
+    vendorId: 'ven_newcompany',
+    name: 'New company',
+    ...place,
+    by: testOperator(),
+    owner,
+  })
   await db.destroy()
   return (await api('/v1/session', { body: { email, password } })).sessionToken
 }
