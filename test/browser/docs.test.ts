@@ -42,7 +42,7 @@ describe('documentation', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('copies an example as it is, and says so', async () => {
+  it('copies an example as it is, says so, and has all topics behind the title of the page on a narrow screen', async () => {
     tab = await visit({ path: '/docs/token' })
     const { page } = tab
     await page.getByRole('button', { name: 'Copy Node: access-token.mjs' }).click()
@@ -50,6 +50,16 @@ describe('documentation', () => {
     const copied = await page.evaluate(() => navigator.clipboard.readText())
     assert.equal(copied, await page.locator('figure[data-kind=js] code').first().textContent())
     await page.getByRole('button', { name: 'Copy Node: access-token.mjs' }).waitFor()
+
+    const topics = page.getByRole('navigation', { name: 'Documentation' }).getByRole('link')
+    const wide = await topics.count()
+    assert.ok(wide > 20)
+    await page.setViewportSize({ width: 390, height: 800 })
+    assert.equal(await topics.count(), 0)
+    await page.locator('.nav summary', { hasText: 'Get a token' }).press('Enter')
+    assert.equal(await topics.count(), wide)
+    await assertFits(page)
+    await assertAccessible(page)
   })
 
   it('runs no script but the one that copies, not even one of its own origin', async () => {
@@ -82,19 +92,5 @@ describe('documentation', () => {
     await page.keyboard.press('Enter')
     assert.deepEqual(await shown(), ['daily.go'])
     await context.close()
-  })
-
-  it('has all topics behind the title of the page on a narrow screen', async () => {
-    tab = await visit({ path: '/docs/events' })
-    const { page } = tab
-    const topics = page.getByRole('navigation', { name: 'Documentation' }).getByRole('link')
-    const wide = await topics.count()
-    assert.ok(wide > 20)
-    await page.setViewportSize({ width: 390, height: 800 })
-    assert.equal(await topics.count(), 0)
-    await page.locator('.nav summary', { hasText: 'Report events' }).press('Enter')
-    assert.equal(await topics.count(), wide)
-    await assertFits(page)
-    await assertAccessible(page)
   })
 })
