@@ -15,8 +15,12 @@ import {
 describe('workspace: explaining a refusal', () => {
   let tab: Visit
   let client: { clientId: string; clientSecret: string }
+  let wrongSecret: string
   before(async () => {
     client = await createClient(await sessionToken(OWNER), { name: 'Refused' })
+    wrongSecret = await known(
+      (await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })).requestId,
+    )
   })
   afterEach(() => tab?.leave())
 
@@ -25,13 +29,10 @@ describe('workspace: explaining a refusal', () => {
     await untilExplained(await sessionToken(OWNER), requestId)
     return requestId
   }
-  const wrongSecret = async () =>
-    known((await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })).requestId)
 
   it('opens the explanation from /explain/{request_id} after signing in', async () => {
     const { stack } = await testWorkspace()
-    const requestId = await wrongSecret()
-    tab = await visit({ path: `/explain/${requestId}` })
+    tab = await visit({ path: `/explain/${wrongSecret}` })
     const { page } = tab
     await page.getByLabel('Email address').fill(OWNER)
     await page.getByLabel('Password').fill(stack.demoPassword)
@@ -40,7 +41,7 @@ describe('workspace: explaining a refusal', () => {
     await explanation.getByText('The client secret was wrong.').waitFor()
     await explanation.getByText(`ends in ${client.clientSecret.slice(-4)}.`).waitFor()
     await explanation.getByText('401 invalid_client').waitFor()
-    assert.equal(new URL(page.url()).pathname, `/ven_acme/explain/${requestId}`)
+    assert.equal(new URL(page.url()).pathname, `/ven_acme/explain/${wrongSecret}`)
     await explanation.getByRole('link', { name: 'Refused' }).click()
     await page.getByRole('heading', { name: 'Refused', level: 1 }).waitFor()
   })
@@ -73,8 +74,7 @@ describe('workspace: explaining a refusal', () => {
   })
 
   it('explains nothing to another company, and no unknown request', async () => {
-    const requestId = await wrongSecret()
-    tab = await visit({ as: GLOBEX_OWNER, path: `/explain/${requestId}` })
+    tab = await visit({ as: GLOBEX_OWNER, path: `/explain/${wrongSecret}` })
     const { page } = tab
     const unknown = page.getByRole('status').filter({ hasText: 'No refused request with this id' })
     await unknown.waitFor()
