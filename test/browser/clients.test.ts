@@ -82,7 +82,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const token = await sessionToken(OWNER)
     const name = `${'Weekly payroll of every warehouse and shop, '.repeat(2)}2`
     const names = ['<img src=x onerror=alert(1)>', 'تقارير المستودع', 'ж'.repeat(100), name]
-    for (const name of names) await createClient(token, { name })
+    for (const each of names) await createClient(token, { name: each })
     tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
     const { page } = tab
     const link = page.getByRole('link', { name, exact: true })
@@ -98,7 +98,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await page.getByRole('searchbox').focus()
     await page.setViewportSize({ width: 360, height: 740 })
     await eventually(async () => !(await isCut()))
-    for (const name of names) await page.getByRole('link', { name, exact: true }).waitFor()
+    for (const each of names) await page.getByRole('link', { name: each, exact: true }).waitFor()
     assert.equal(await page.locator('main img').count(), 0)
     await assertFits(page)
   })
@@ -151,12 +151,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await dialog.getByText('it is never created twice').waitFor()
     await dialog.getByRole('button', { name: 'Create client' }).click()
     await dialog.getByText('Created, but its secret is lost').waitFor()
-    await dialog
-      .getByRole('contentinfo')
-      .getByRole('button')
-      .or(dialog.locator('footer button'))
-      .first()
-      .click()
+    await dialog.getByText('Close', { exact: true }).click()
     const listed = page.getByRole('link', { name: 'Lost answer' })
     await listed.first().waitFor()
     assert.equal(await listed.count(), 1)
