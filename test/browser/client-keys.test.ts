@@ -14,6 +14,7 @@ import {
   api,
   assertAccessible,
   assertFits,
+  createClient,
   OWNER,
   sessionToken,
   untilReported,
@@ -204,7 +205,7 @@ describe('workspace: clients that have a key, or expire', () => {
   })
 
   it('replaces a secret by a key, and says so on every page', async () => {
-    const old = await create({ name: 'Outgrown', expiresAt: inDays(90) })
+    const old = await createClient(token, { name: 'Outgrown', expiresAt: inDays(90) })
     tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
     const { page } = tab
     await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
@@ -251,10 +252,10 @@ describe('workspace: clients that have a key, or expire', () => {
 
   it('marks clients that expire soon or have expired, and says what to do', async () => {
     // No id has a hyphen in its random part, so none can match by chance.
-    const soon = await create({ name: 'Tick-soon', expiresAt: inDays(12) })
-    const expired = await create({ name: 'Tick-expired', expiresAt: inDays(3) })
-    await create({ name: 'Tick-later', expiresAt: inDays(300) })
-    await create({ name: 'Tick-never' })
+    const soon = await createClient(token, { name: 'Tick-soon', expiresAt: inDays(12) })
+    const expired = await createClient(token, { name: 'Tick-expired', expiresAt: inDays(3) })
+    await createClient(token, { name: 'Tick-later', expiresAt: inDays(300) })
+    await createClient(token, { name: 'Tick-never' })
     tab = await visit({ sessionToken: token, path: '/favicon.svg', width: 1440 })
     const { page, baseUrl } = tab
     await inThePast(page, expired.clientId)
@@ -295,7 +296,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
     await page.goto(`${baseUrl}${CLIENTS}/${soon.clientId}`)
     await page.getByText('This client expires in 12 days').waitFor()
-    await create({ name: 'Tick-soon 2', replaces: soon.clientId })
+    await createClient(token, { name: 'Tick-soon 2', replaces: soon.clientId })
     await page.reload()
     await page.getByText('This client is being replaced').waitFor()
     await page.getByText('Finish the rotation before then.').waitFor()
@@ -305,16 +306,6 @@ describe('workspace: clients that have a key, or expire', () => {
 const dialogOf = (page: Page) => page.getByRole('dialog')
 
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
-
-const create = async (body: {
-  name: string
-  expiresAt?: string
-  replaces?: string
-}): Promise<{ clientId: string }> =>
-  api('/v1/vendor/ven_acme/oauth-clients', {
-    token: await sessionToken(OWNER),
-    body: { scopes: ['boost:read'], ...body },
-  })
 
 /** The service lets no client begin that ends within a day. */
 const inThePast = (page: Page, clientId: string) =>

@@ -17,7 +17,6 @@ import {
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
-const ASKS_AGAIN_MS = 30_000
 
 describe('workspace: clients that fail', () => {
   let tab: Visit

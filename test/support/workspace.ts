@@ -220,10 +220,10 @@ export async function createClient(
     vendorId = 'ven_acme',
     name,
     scopes = ['analytics:read'],
-    replaces,
-  }: { vendorId?: string; name: string; scopes?: string[]; replaces?: string },
+    ...others
+  }: { vendorId?: string; name: string; scopes?: string[]; replaces?: string; expiresAt?: string },
 ): Promise<{ clientId: string; clientSecret: string }> {
-  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, replaces } })
+  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, ...others } })
 }
 
 /**
