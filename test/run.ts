@@ -28,7 +28,7 @@ const { values: options, positionals: paths } = parseArgs({
 })
 const tier = options.all ? 'all' : options.fast ? 'fast' : 'usual'
 /** Many files of the first part wait, for the protocol's real times or for processes. More of those of `--all` compute. */
-const FILES_AT_ONCE = options.all ? 5 : 8
+const FILES_AT_ONCE = options.all ? 5 : 6
 /** A part that hangs. Each takes up to 10 minutes by itself, and 20 beside another run on two cores. */
 const DEADLINE_MS = 60 * 60_000
 
