@@ -9,6 +9,7 @@ const CHECK = '23514'
 
 const CLIENT = `cli_${'a'.repeat(22)}`
 const REVOKED = `cli_${'b'.repeat(22)}`
+const NEW = `cli_${'c'.repeat(22)}`
 const OTHERS = `cli_${'d'.repeat(22)}`
 const REPLACED = `cli_${'e'.repeat(22)}`
 const REPLACING = `cli_${'f'.repeat(22)}`
@@ -16,13 +17,13 @@ const KEYED = `cli_${'g'.repeat(22)}`
 const WORKLOAD = `cli_${'h'.repeat(22)}`
 const THUMBPRINT = `repeat('x', 43)`
 const SECRET_HASH = `decode(repeat('00', 32), 'hex')`
-const client = (columns: string, values: string, clientId = `cli_${'c'.repeat(22)}`) =>
+const client = (columns: string, values: string, clientId = NEW) =>
   `insert into oauth_clients (client_id, vendor_id, name, secret_hash, ${columns})
    values ('${clientId}', 'ven_a', 'n', ${SECRET_HASH}, ${values})`
-const keyed = (key: string, thumbprint: string, clientId = `cli_${'c'.repeat(22)}`) =>
+const keyed = (key: string, thumbprint: string, clientId = NEW) =>
   `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint)
    values ('${clientId}', 'ven_a', 'n', '{}', ${key}, ${thumbprint})`
-const workload = (issuer: string, claims: string, clientId = `cli_${'c'.repeat(22)}`) =>
+const workload = (issuer: string, claims: string, clientId = NEW) =>
   `insert into oauth_clients (client_id, vendor_id, name, scopes, workload_issuer, workload_claims)
    values ('${clientId}', 'ven_a', 'n', '{}', ${issuer}, ${claims})`
 const claims = (text: string) => workload(`'https://i.example'`, text)
@@ -38,6 +39,9 @@ const issuer = (changes: Record<string, string>) => {
   }
   return `insert into workload_issuers (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
+const change = (clientId: string, columns: string) =>
+  `update oauth_clients set ${columns} where client_id = '${clientId}'`
+const ERASED_WORKLOAD = `workload_issuer = 'https://erased.invalid', workload_claims = '{"sub":"erased"}'`
 const found = (source: string) =>
   client('scopes, secret_found_at, secret_found_source', `'{}', now(), ${source}`)
 const day = (column: string, value: string) =>
@@ -128,11 +132,7 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ['a client of an unknown creator', client('scopes, created_by', `'{}', 'usr_x'`), REFERENCE],
   ['an Active client with a time of revocation', client('scopes, revoked_at', `'{}', now()`), CHECK],
   ['a Revoked client without one', client('scopes, status', `'{}', 'Revoked'`), CHECK],
-  [
-    'a client that loses it',
-    `update oauth_clients set revoked_at = null where client_id = '${REVOKED}'`,
-    CHECK,
-  ],
+  ['a client that loses it', change(REVOKED, 'revoked_at = null'), CHECK],
   ['a client that lives again', `update oauth_clients set status = 'Active', revoked_at = null`, CHECK],
   ['a client that becomes another company’s', `update oauth_clients set vendor_id = 'ven_b'`, CHECK],
   ['a client with more scopes', `update oauth_clients set scopes = '{boost:write}'`, CHECK],
@@ -144,18 +144,14 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ],
   [
     'a client without secret or key',
-    `insert into oauth_clients (client_id, vendor_id, name, scopes) values ('cli_${'c'.repeat(22)}', 'ven_a', 'n', '{}')`,
+    `insert into oauth_clients (client_id, vendor_id, name, scopes) values ('${NEW}', 'ven_a', 'n', '{}')`,
     CHECK,
   ],
   ['a client with a private key', keyed(`'{"kty":"EC","d":"x"}'`, THUMBPRINT), CHECK],
   ['a key that is no object', keyed(`'[]'`, THUMBPRINT), CHECK],
   ['a key without a thumbprint', keyed(`'{}'`, 'null'), CHECK],
   ['a thumbprint that is none', keyed(`'{}'`, `'x'`), CHECK],
-  [
-    'a client with another key',
-    `update oauth_clients set public_key = '{"kty":"OKP"}' where client_id = '${KEYED}'`,
-    CHECK,
-  ],
+  ['a client with another key', change(KEYED, `public_key = '{"kty":"OKP"}'`), CHECK],
   ['a workload without an issuer', workload('null', `'{"sub":"a"}'`), CHECK],
   ['a workload without claims', workload(`'https://i.example'`, 'null'), CHECK],
   [
@@ -166,7 +162,7 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   [
     'a workload that also has a key',
     `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint, workload_issuer, workload_claims)
-     values ('cli_${'c'.repeat(22)}', 'ven_a', 'n', '{}', '{}', ${THUMBPRINT}, 'https://i.example', '{"sub":"a"}')`,
+     values ('${NEW}', 'ven_a', 'n', '{}', '{}', ${THUMBPRINT}, 'https://i.example', '{"sub":"a"}')`,
     CHECK,
   ],
   ...[
@@ -204,33 +200,15 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     `{"${'a'.repeat(65)}":"a"}`,
     JSON.stringify(Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`c${i}`, 'a']))),
   ].map((json): [string, string, string] => [`the claims ${json.slice(0, 40)}`, claims(`'${json}'`), CHECK]),
-  [
-    'a client with another issuer',
-    `update oauth_clients set workload_issuer = 'https://j.example' where client_id = '${WORKLOAD}'`,
-    CHECK,
-  ],
-  [
-    'a client with other claims',
-    `update oauth_clients set workload_claims = '{"sub":"b"}' where client_id = '${WORKLOAD}'`,
-    CHECK,
-  ],
-  [
-    'an Active client whose workload is erased',
-    `update oauth_clients set workload_issuer = 'https://erased.invalid', workload_claims = '{"sub":"erased"}'
-     where client_id = '${WORKLOAD}'`,
-    CHECK,
-  ],
+  ['a client with another issuer', change(WORKLOAD, `workload_issuer = 'https://j.example'`), CHECK],
+  ['a client with other claims', change(WORKLOAD, `workload_claims = '{"sub":"b"}'`), CHECK],
+  ['an Active client whose workload is erased', change(WORKLOAD, ERASED_WORKLOAD), CHECK],
   [
     'a Revoked client with another workload',
-    `update oauth_clients set status = 'Revoked', workload_claims = '{"sub":"b"}' where client_id = '${WORKLOAD}'`,
+    change(WORKLOAD, `status = 'Revoked', workload_claims = '{"sub":"b"}'`),
     CHECK,
   ],
-  [
-    'a client that becomes a workload',
-    `update oauth_clients set secret_hash = null, workload_issuer = 'https://erased.invalid', workload_claims = '{"sub":"erased"}'
-     where client_id = '${REVOKED}'`,
-    CHECK,
-  ],
+  ['a client that becomes a workload', change(REVOKED, `secret_hash = null, ${ERASED_WORKLOAD}`), CHECK],
   ['an issuer a second time', issuer({ issuer: `'https://i.example'` }), UNIQUE],
   ['an issuer of no company', issuer({ vendor_id: `'ven_x'` }), REFERENCE],
   ['an issuer without TLS', issuer({ issuer: `'http://j.example'` }), CHECK],
@@ -246,49 +224,25 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     CHECK,
   ],
   ['a failure of 201 characters', issuer({ failure: `repeat('x', 201)` }), CHECK],
-  [
-    'a client that expires later',
-    `update oauth_clients set expires_at = now() + interval '1 day' where client_id = '${KEYED}'`,
-    CHECK,
-  ],
+  ['a client that expires later', change(KEYED, `expires_at = now() + interval '1 day'`), CHECK],
   [
     'a client that expired before it was made',
     client('scopes, expires_at', `'{}', now() - interval '1 day'`),
     CHECK,
   ],
   ['a client that expires at infinity', client('scopes, expires_at', `'{}', 'infinity'`), CHECK],
-  [
-    'a found secret of a client that has a key',
-    `update oauth_clients set secret_found_at = now() where client_id = '${KEYED}'`,
-    CHECK,
-  ],
+  ['a found secret of a client that has a key', change(KEYED, 'secret_found_at = now()'), CHECK],
   ['a source without a found secret', client('scopes, secret_found_source', `'{}', 'a'`), CHECK],
   ['a source of 201 characters', found(`repeat('x', 201)`), CHECK],
   ['an empty source', found(`''`), CHECK],
   ['a source of two lines', found(`E'a\\nb'`), CHECK],
   ['a source that turns the text around', found(`U&'\\202E'`), CHECK],
   ['a source with the start of a secret', found(`'ias_' || repeat('0', 16)`), CHECK],
-  [
-    'a secret found again',
-    `update oauth_clients set secret_found_at = now() where client_id = '${REPLACED}'`,
-    CHECK,
-  ],
-  [
-    'a secret that is no longer found',
-    `update oauth_clients set secret_found_at = null where client_id = '${REPLACED}'`,
-    CHECK,
-  ],
-  [
-    'another source of a found secret',
-    `update oauth_clients set secret_found_source = 'b' where client_id = '${REPLACED}'`,
-    CHECK,
-  ],
-  [
-    'a client that replaces another one later',
-    `update oauth_clients set replaces = '${CLIENT}' where client_id = '${REPLACED}'`,
-    CHECK,
-  ],
-  ['a client that replaces itself', client('scopes, replaces', `'{}', 'cli_${'c'.repeat(22)}'`), CHECK],
+  ['a secret found again', change(REPLACED, 'secret_found_at = now()'), CHECK],
+  ['a secret that is no longer found', change(REPLACED, 'secret_found_at = null'), CHECK],
+  ['another source of a found secret', change(REPLACED, `secret_found_source = 'b'`), CHECK],
+  ['a client that replaces another one later', change(REPLACED, `replaces = '${CLIENT}'`), CHECK],
+  ['a client that replaces itself', client('scopes, replaces', `'{}', '${NEW}'`), CHECK],
   ['a client that replaces another company’s', client('scopes, replaces', `'{}', '${OTHERS}'`), REFERENCE],
   ['a second Active replacement', client('scopes, replaces', `'{}', '${REPLACED}'`), UNIQUE],
   ['a client of another id', client('scopes', `'{}'`, 'cli_short'), CHECK],
@@ -297,7 +251,7 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   [
     'a secret that is not hashed',
     `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
-     values ('cli_${'c'.repeat(22)}', 'ven_a', 'n', '{}', 'x')`,
+     values ('${NEW}', 'ven_a', 'n', '{}', 'x')`,
     CHECK,
   ],
   ...['impressions', 'clicks', 'orders', 'units_sold', 'revenue_minor', 'boost_spend_minor'].flatMap(
