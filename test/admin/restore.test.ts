@@ -355,13 +355,10 @@ describe('admin restore', () => {
     assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })
 
-  for (const [what, time] of [
-    ['without its offset', '2026-01-31T09:00'],
-    ['without its offset, as Postgres takes it', '2026-01-31 09:00:00'],
-    ['on a day that does not exist', '2026-11-31T09:00:00Z'],
-    ['at an hour that does not exist', '2026-01-31T25:00:00Z'],
-  ] as const)
-    it(`refuses a time ${what}`, async () => {
-      await refused(admin('fence', '--since', time), /^The time given by --since must have its offset: /)
-    })
+  it('refuses a time without its offset, as Postgres takes it', async () => {
+    await refused(
+      admin('fence', '--since', '2026-01-31 09:00:00'),
+      /^The time given by --since must have its offset: /,
+    )
+  })
 })
