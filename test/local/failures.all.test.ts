@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
-import { withTakenPort } from '../support/ports.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
 
@@ -28,17 +27,6 @@ describe('the process of npm start that cannot', () => {
     assert.doesNotMatch(start.stdout(), /^ready/m)
     assert.deepEqual(await start.running(), [])
   }
-
-  it('names the port that something else holds, in one sentence', async () => {
-    await withTakenPort((port) =>
-      expectProcessToFail(
-        new RegExp(`^Port ${port} is in use: stop the program that uses it, or set PORT to another port\\.$`),
-        {
-          env: { PORT: String(port) },
-        },
-      ),
-    )
-  })
 
   it('names every variable that is wrong, without its value', async () => {
     const env = { PORT: 'eighty', DATABASE_URL: 'mysql://hunter2', KEY_ENCRYPTION_KEY: 'hunter2' }
