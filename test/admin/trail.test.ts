@@ -67,104 +67,60 @@ describe('the trail of an operator', () => {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line))
 
+  function act(vendorId: string | null, action: string, subject: string, detail = {}): Act {
+    return { vendorId, operator: ME, action, subject, detail }
+  }
   const owner = { name: 'Olivia', email: 'owner@acme.example' }
-  const commands: [args: () => string[], expected: () => Omit<Act, 'operator'>[], input?: string][] = [
+  const suspended = {
+    name: 'Someone',
+    before: { role: 'admin', status: 'active' },
+    after: { role: 'admin', status: 'suspended' },
+  }
+  const repaired = { clients: 0, keys: [], tokens: 0, sessions: 0, invitations: 0 }
+  const commands: [args: () => string[], expected: () => Act[], input?: string][] = [
     [
       () => ['password', 'reset', 'owner@acme.example'],
       () =>
-        ['ven_acme', 'ven_globex'].map((vendorId) => ({
-          vendorId,
-          action: 'person.password_reset',
-          subject: ownerId,
-          detail: owner,
-        })),
+        ['ven_acme', 'ven_globex'].map((vendorId) => act(vendorId, 'person.password_reset', ownerId, owner)),
       NEW_PASSWORD,
     ],
     [
       () => ['member', 'set-status', 'ven_acme', 'kim@acme.example', 'suspended'],
-      () => [
-        {
-          vendorId: 'ven_acme',
-          action: 'person.changed',
-          subject: kim,
-          detail: {
-            name: 'Someone',
-            before: { role: 'admin', status: 'active' },
-            after: { role: 'admin', status: 'suspended' },
-          },
-        },
-      ],
+      () => [act('ven_acme', 'person.changed', kim, suspended)],
     ],
     [
       () => ['client', 'revoke', 'ven_acme', clientId, '--yes'],
-      () => [{ vendorId: 'ven_acme', action: 'client.revoked', subject: clientId, detail: { name: 'Shop' } }],
+      () => [act('ven_acme', 'client.revoked', clientId, { name: 'Shop' })],
     ],
     [
       () => ['restore', 'fence', '--since', '2026-01-31T09:00:00Z', '--yes'],
       () => [
-        {
-          vendorId: null,
-          action: 'database.fenced',
-          subject: 'database',
-          detail: { since: '2026-01-31T09:00:00.000Z' },
-        },
-        {
-          vendorId: null,
-          action: 'database.repaired',
-          subject: 'database',
-          detail: { clients: 0, keys: [], tokens: 0, sessions: 0, invitations: 0 },
-        },
+        act(null, 'database.fenced', 'database', { since: '2026-01-31T09:00:00.000Z' }),
+        act(null, 'database.repaired', 'database', repaired),
       ],
     ],
-    [
-      () => ['restore', 'confirm'],
-      () => [{ vendorId: null, action: 'database.confirmed', subject: 'database', detail: {} }],
-    ],
+    [() => ['restore', 'confirm'], () => [act(null, 'database.confirmed', 'database')]],
   ]
 
   for (const [args, expected, input] of commands)
     it(`records ${args().slice(0, 2).join(' ')} with who did what, and says it on standard error`, async () => {
       const { stderr, added } = await succeeded(having(args(), input))
+      assert.deepEqual(added, expected())
       assert.deepEqual(
-        added,
-        expected().map((act) => ({ ...act, operator: ME })),
+        linesOf(stderr).map(({ action, vendorId = null, subject }) => ({ action, vendorId, subject })),
+        added.map(({ action, vendorId, subject }) => ({ action, vendorId, subject })),
       )
-      assert.deepEqual(
-        linesOf(stderr).map(({ event, operator: by, osUser, action, vendorId, subject }) => ({
-          event,
-          by,
-          osUser,
-          action,
-          vendorId: vendorId ?? null,
-          subject,
-        })),
-        added.map(({ vendorId, action, subject }) => ({
-          event: 'activity',
-          by: ME,
-          osUser: ME,
-          action,
-          vendorId,
-          subject,
-        })),
-      )
-      for (const line of linesOf(stderr)) {
-        assert.deepEqual([line.level, line.service], [30, 'admin'])
-        assert.ok(Math.abs(Date.parse(line.time) - Date.now()) < 60_000)
+      for (const { level, service, event, operator: by, osUser, time } of linesOf(stderr)) {
+        assert.deepEqual([level, service, event, by, osUser], [30, 'admin', 'activity', ME, ME])
+        assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000)
       }
     })
 
   it('names each signing key that it changes', async () => {
     const [active, standby] = (await operator.admin(['key', 'list', '--json'])).json
     const rotated = await having(['key', 'rotate', '--alg', 'RS256', '--json'])
-    assert.deepEqual(rotated.added, [
-      {
-        vendorId: null,
-        operator: ME,
-        action: 'signing_key.rotated',
-        subject: standby.kid,
-        detail: { standby: rotated.json.standby.kid, alg: 'RS256' },
-      },
-    ])
+    const detail = { standby: rotated.json.standby.kid, alg: 'RS256' }
+    assert.deepEqual(rotated.added, [act(null, 'signing_key.rotated', standby.kid, detail)])
     const next = Buffer.alloc(32, 8).toString('base64')
     const before = (await acts()).length
     const env = { ...operator.env, KEY_ENCRYPTION_KEY: `${next},${operator.env.KEY_ENCRYPTION_KEY}` }
@@ -174,31 +130,14 @@ describe('the trail of an operator', () => {
     assert.deepEqual(reencrypted.map(({ subject }) => subject).sort(), kids.sort())
     for (const { action } of reencrypted) assert.equal(action, 'signing_key.reencrypted')
     const revoked = await having(['key', 'revoke', active.kid, '--yes'])
-    assert.deepEqual(revoked.added, [
-      { vendorId: null, operator: ME, action: 'signing_key.revoked', subject: active.kid, detail: {} },
-    ])
+    assert.deepEqual(revoked.added, [act(null, 'signing_key.revoked', active.kid)])
   })
 
   it('has the name given by --as, and beside it in the line whose shell it was', async () => {
-    const { stderr, added } = await having([
-      '--as',
-      'Ada Admin',
-      'member',
-      'set-role',
-      'ven_globex',
-      'owner@acme.example',
-      'owner',
-    ])
+    const asAda = (command: string) => having(['--as', 'Ada Admin', ...command.split(' ')])
+    const { stderr, added } = await asAda('member set-role ven_globex owner@acme.example owner')
     assert.deepEqual([stderr, added], ['', []])
-    const set = await having([
-      '--as',
-      'Ada Admin',
-      'member',
-      'set-status',
-      'ven_acme',
-      'kim@acme.example',
-      'active',
-    ])
+    const set = await asAda('member set-status ven_acme kim@acme.example active')
     assert.deepEqual(
       set.added.map(({ operator: by }) => by),
       ['Ada Admin'],
@@ -219,15 +158,8 @@ describe('the trail of an operator', () => {
   it('ends with a person who belongs to no company', async () => {
     await operator.db('memberships').where({ user_id: kim }).delete()
     const { added } = await having(['password', 'reset', 'kim@acme.example'], NEW_PASSWORD)
-    assert.deepEqual(added, [
-      {
-        vendorId: null,
-        operator: ME,
-        action: 'person.password_reset',
-        subject: kim,
-        detail: { name: 'Someone', email: 'kim@acme.example' },
-      },
-    ])
+    const detail = { name: 'Someone', email: 'kim@acme.example' }
+    assert.deepEqual(added, [act(null, 'person.password_reset', kim, detail)])
   })
 
   it('holds nothing of a command that was refused, nor of one that only reads', async () => {
