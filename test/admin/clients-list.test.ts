@@ -6,6 +6,7 @@ import { sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('admin clients list', () => {
   const operator = sharedAdmin({ withAcme: true })
+  const secretHash = hashSecret('ias_never-shown')
   const key = { publicKey: { kty: 'OKP' }, keyThumbprint: 'k'.repeat(43) }
   before(async () => {
     for (let i = 0; i < 205; i += 1) {
@@ -14,7 +15,7 @@ describe('admin clients list', () => {
         vendorId: 'ven_acme',
         name: `Client ${i}`,
         scopes: ['analytics:read', 'boost:read'],
-        authenticatesBy: i === 7 ? key : { secretHash: hashSecret('ias_never-shown') },
+        authenticatesBy: i === 7 ? key : { secretHash },
         expiresAt: i === 7 ? new Date(Date.UTC(2027, 0, 1)) : undefined,
         createdBy: null,
         createdAt: new Date(Date.UTC(2026, 0, 1) + i * 1_000),
@@ -25,7 +26,7 @@ describe('admin clients list', () => {
   })
 
   it('shows all clients, newest first, and nothing of a secret', async () => {
-    const { json } = await succeeded(operator.admin(['clients', 'list', 'ven_acme', '--json']))
+    const { stdout, json } = await succeeded(operator.admin(['clients', 'list', 'ven_acme', '--json']))
     assert.equal(json.length, 205)
     assert.equal(json[0].name, 'Client 204')
     assert.equal(json[204].name, 'Client 0')
@@ -33,6 +34,7 @@ describe('admin clients list', () => {
       Object.keys(json[0]).join(' '),
       'clientId name scopes keyThumbprint status createdAt createdBy expiresAt revokedAt revokedBy',
     )
+    assert.ok(!stdout.includes(secretHash.toString('hex')) && !/secret/i.test(stdout))
   })
 
   it('shows people a table of clients, times in UTC', async () => {
