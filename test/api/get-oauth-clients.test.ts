@@ -23,10 +23,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     const { text, json } = await list()
     assert.deepEqual(json, { clients: [client], nextCursor: null })
     assert.deepEqual((await list(`/${client.clientId}`)).json, client)
-    for (const secret of [
-      clientSecret,
-      ...(['hex', 'base64'] as const).map((form) => hashSecret(clientSecret).toString(form)),
-    ])
+    const hash = hashSecret(clientSecret)
+    for (const secret of [clientSecret, hash.toString('hex'), hash.toString('base64')])
       assert.equal(text.includes(secret), false)
   })
 

@@ -158,7 +158,7 @@ const STATES: State[] = [
     path: CLIENTS,
     async reach(page) {
       await page.getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await submitClient(page)
       await dialog(page).getByText('Give it a name.').waitFor()
     },
   },
@@ -172,7 +172,7 @@ const STATES: State[] = [
         .getByRole('radio', { name: /of your own/ })
         .check()
       await dialog(page).getByLabel('Expires').selectOption('date')
-      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await submitClient(page)
       await dialog(page).getByText('Choose the day.').waitFor()
     },
   },

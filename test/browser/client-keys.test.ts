@@ -30,9 +30,7 @@ const DAY_MS = 86_400_000
 const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const publicPem = own.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 const thumbprintOf = (key: KeyObject) =>
-  calculateJwkThumbprint(
-    (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }) as JWK,
-  )
+  calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }) as JWK)
 
 describe('workspace: clients that have a key, or expire', () => {
   let tab: Visit
@@ -164,9 +162,9 @@ describe('workspace: clients that have a key, or expire', () => {
     await submitClient(page)
     await dialog.getByText('The key must be a public key, as a JWK or in PEM').waitFor()
 
-    const good = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey
-    const thumbprint = await thumbprintOf(good)
-    await field.fill(JSON.stringify({ ...good.export({ format: 'jwk' }), use: 'enc' }))
+    const good = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const thumbprint = await thumbprintOf(good.privateKey)
+    await field.fill(JSON.stringify({ ...good.publicKey.export({ format: 'jwk' }), use: 'enc' }))
     await submitClient(page)
     await dialog.getByText('with the private key that belongs to your public key').waitFor()
     await dialog.getByText(thumbprint, { exact: true }).waitFor()

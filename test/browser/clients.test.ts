@@ -114,11 +114,11 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await docs.waitForURL(`${tab.baseUrl}/docs/scopes#boost:write`)
     await docs.close()
     assert.equal(await dialog.getByRole('checkbox', { checked: true }).count(), 0)
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(tab.page)
     await dialog.getByText('Give it a name.').waitFor()
     await dialog.getByText('Choose at least one scope.').waitFor()
     await dialog.getByLabel('Name').fill('x'.repeat(101))
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(tab.page)
     await dialog.getByText('At most 100 characters; this has 101.').waitFor()
     await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
     await dialog
@@ -147,9 +147,9 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
       },
       { times: 1 },
     )
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     await dialog.getByText('it is never created twice').waitFor()
-    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await submitClient(page)
     await dialog.getByText('Created, but its secret is lost').waitFor()
     await dialog.getByText('Close', { exact: true }).click()
     const listed = page.getByRole('link', { name: 'Lost answer' })

@@ -168,14 +168,10 @@ describe('documentation: the examples, as they are printed', () => {
       const [pair] = (pages.get('/docs/token') ?? []).filter(({ caption }) => caption === 'Shell')
       assert.match(pair?.text ?? '', /-out public-key\.pem$/m)
       await shell(pair?.text ?? '')
-      const body = {
+      const created = await createClient(await sessionToken(OWNER), {
         name: 'With a key',
         scopes: ['analytics:read', 'analytics:write'],
         publicKey: await readFile(join(folder, 'public-key.pem'), 'utf8'),
-      }
-      const created = await api('/v1/vendor/ven_acme/oauth-clients', {
-        token: await sessionToken(OWNER),
-        body,
       })
       const file = 'INTEGRATION_PRIVATE_KEY_FILE=private-key.pem'
       settings = `unset INTEGRATION_CLIENT_SECRET; export INTEGRATION_CLIENT_ID=${created.clientId} ${file}`

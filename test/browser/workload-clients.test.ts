@@ -12,6 +12,7 @@ import {
   api,
   assertAccessible,
   assertFits,
+  createClient,
   OWNER,
   sessionToken,
   testStack,
@@ -63,10 +64,7 @@ describe('workspace: clients that trust a platform', () => {
     token = await sessionToken(OWNER)
     // GitHub's keys are not fetched where the company has pasted some.
     const workload = { issuer: GITHUB, claims: { sub: 'another' }, keys: JSON.parse(keySet('github-1')) }
-    await api('/v1/vendor/ven_acme/oauth-clients', {
-      token,
-      body: { name: 'Holds the keys', scopes: ['boost:read'], workload },
-    })
+    await createClient(token, { name: 'Holds the keys', workload })
   })
   afterEach(() => tab?.leave())
 
@@ -201,14 +199,12 @@ describe('workspace: clients that trust a platform', () => {
   })
 
   it('warns when the keys of the issuer cannot be fetched', async () => {
-    const { clientId } = await api('/v1/vendor/ven_acme/oauth-clients', {
-      token,
-      body: {
-        name: 'Old keys',
-        scopes: ['boost:read'],
-        workload: { issuer: 'https://down.example', claims: { sub: 'a' }, keys: JSON.parse(keySet('down')) },
-      },
-    })
+    const workload = {
+      issuer: 'https://down.example',
+      claims: { sub: 'a' },
+      keys: JSON.parse(keySet('down')),
+    }
+    const { clientId } = await createClient(token, { name: 'Old keys', workload })
     const { stores } = await testStack()
     const db = createPostgres({ url: stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
     await db.raw(
@@ -223,14 +219,9 @@ describe('workspace: clients that trust a platform', () => {
   })
 
   it('replaces a client by one of the same workload', async () => {
-    const { clientId } = await api('/v1/vendor/ven_acme/oauth-clients', {
-      token,
-      body: {
-        name: 'Replaced',
-        scopes: ['boost:read', 'analytics:read'],
-        workload: { issuer: GITHUB, claims: { sub: 'a', actor: 'b' } },
-      },
-    })
+    const workload = { issuer: GITHUB, claims: { sub: 'a', actor: 'b' } }
+    const scopes = ['boost:read', 'analytics:read']
+    const { clientId } = await createClient(token, { name: 'Replaced', scopes, workload })
     tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
     const { page } = tab
     await page.getByRole('button', { name: 'Replace the client' }).click()

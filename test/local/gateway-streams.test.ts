@@ -79,8 +79,7 @@ describe('the gateway: bodies and failures', () => {
     assert.equal(response.headers.get('retry-after'), '2')
     const requestId = response.headers.get('x-request-id')
     const type = 'https://api.test/docs/errors#problem-bad_gateway'
-    const expected = { ...body, code: 'bad_gateway', type, status: 502, requestId }
-    assert.deepEqual(body, expected)
+    assert.partialDeepStrictEqual(body, { code: 'bad_gateway', type, status: 502, requestId })
   })
 
   it('answers 502 in the form of OAuth when the authorization server does not listen, and for the API as ever', async () => {
@@ -122,7 +121,7 @@ describe('the gateway: bodies and failures', () => {
       gateway.answerWith(() => {})
       const { response, body } = await problemAt(path)
       assert.equal(response.status, 504)
-      assert.deepEqual({ ...body, ...expected }, body)
+      assert.partialDeepStrictEqual(body, expected)
     })
 
   for (const [how, breakOff] of BREAKS)

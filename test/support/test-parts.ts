@@ -21,7 +21,7 @@ const SLOW = [
   'shared/log',
 ]
 
-/** However small, each waits for more than ten seconds of real time. They start among the first, one before each three. */
+/** However small, each waits for more than ten seconds of real time. One starts before each of the first other files. */
 const WAITING = [
   ...['api/armed-revocations', 'api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
   ...['auth/refusals', 'auth/request-log', 'auth/workload-refusals', 'revocation/faults'],
@@ -67,7 +67,7 @@ export function testParts(files: readonly string[]) {
   const onStack = WITH_STACK.flatMap(below)
   const stores = files.filter((file) => !onStack.includes(file))
   const [slow, waiting] = [SLOW.flatMap(below), WAITING.flatMap(below)]
-  const mixed = bySize(stores).flatMap((file, i) => [...waiting.slice(i / 3, i / 3 + 1), file])
+  const mixed = bySize(stores).flatMap((file, i) => [...waiting.slice(i, i + 1), file])
   const screenParts = below('browser/').length > 0 ? SCREEN_PARTS : 1
   const inOrder = [...slow, ...mixed].filter((file) => stores.includes(file))
   return { stores: [...new Set(inOrder)], screens: evenly(onStack, screenParts) }

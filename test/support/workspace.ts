@@ -221,7 +221,15 @@ export async function createClient(
     name,
     scopes = ['analytics:read'],
     ...others
-  }: { vendorId?: string; name: string; scopes?: string[]; replaces?: string; expiresAt?: string },
+  }: {
+    vendorId?: string
+    name: string
+    scopes?: string[]
+    replaces?: string
+    expiresAt?: string
+    publicKey?: string
+    workload?: object
+  },
 ): Promise<{ clientId: string; clientSecret: string }> {
   return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, ...others } })
 }
