@@ -226,9 +226,11 @@ describe('signing keys', () => {
       const [old, next] = (await published()) as [string, string]
       const keys = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
       let revoked = false
-      const asked = async (owner: TestClient) => {
+      const asked = async (owner: TestClient, again = 3): Promise<unknown> => {
         const begunLater = revoked
         const response = await auth.token(owner)
+        // On a busy machine a store answers too late now and then; a 503 asks the client to try again.
+        if (response.status === 503 && again > 0) return asked(owner, again - 1)
         assert.equal(response.status, 200, response.text)
         const currentDate = new Date(auth.clock.now())
         const { payload, protectedHeader } = await jwtVerify(response.json.access_token, keys, {
@@ -247,7 +249,7 @@ describe('signing keys', () => {
       }
       const first = await asked(client)
       const flooding = Promise.all(clients.flatMap((owner) => [flood(owner), flood(owner)]))
-      await Promise.all(clients.map(asked))
+      await Promise.all(clients.map((owner) => asked(owner)))
       await revoke(old)
       revoked = true
       const kids = (await flooding).flat()
