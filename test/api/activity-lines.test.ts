@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type LoggedEntry, record } from '#shared/accounts/activity.ts'
 import { createPostgres, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { sharedApi } from '../support/api.ts'
+import { loggedEvents } from '../support/log.ts'
 
 describe('the activity in the log', () => {
   const api = sharedApi()
@@ -18,7 +19,7 @@ describe('the activity in the log', () => {
     await send('PATCH', `oauth-clients/${clientId}`, { name: 'Laptop of Kim' })
     await send('POST', `oauth-clients/${clientId}/revoke`)
     const { entries } = (await send('GET', 'activity')).json
-    const lines = api.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'activity')
+    const lines = loggedEvents(api, 'activity')
     assert.deepEqual(
       lines.map(({ level, entryId, at, ...line }) => [level, String(entryId), at, line.detail]),
       entries.toReversed().map(({ entryId, at }: Record<string, string>, index: number) => {

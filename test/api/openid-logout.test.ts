@@ -1,30 +1,18 @@
 import assert from 'node:assert/strict'
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
-import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
-import {
-  assertOutcome,
-  cookieOf,
-  type OpenidSignIns,
-  OWN,
-  PAGE,
-  startOpenidSignIns,
-} from '../support/openid-sign-ins.ts'
+import { type ApiResponse, startApi } from '../support/api.ts'
+import { loggedEvents } from '../support/log.ts'
+import { OPENID_CLIENT } from '../support/openid-provider.ts'
+import { assertOutcome, cookieOf, OWN, PAGE, sharedOpenidSignIns } from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const LOGOUT = '/v1/session/openid/logout'
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
 describe('signing out with an OpenID provider', () => {
-  let all: OpenidSignIns
-  let api: TestApi
-  let provider: TestOpenidProvider
-  before(async () => {
-    all = await startOpenidSignIns()
-    ;({ api, provider } = all)
-  })
-  after(() => all.stop())
+  const all = sharedOpenidSignIns()
+  const { api, provider } = all
 
   interface SignedIn {
     subject: string
@@ -160,9 +148,7 @@ describe('signing out with an OpenID provider', () => {
       await provider.signOut(url.href, one.cookies)
       assert.equal(await statusOf(one), 401)
       assert.equal(await statusOf(other), 200)
-      const [line] = api.logLines
-        .map((text) => JSON.parse(text))
-        .filter(({ event }) => event === 'session.ended')
+      const [line] = loggedEvents(api, 'session.ended')
       assert.deepEqual([line.why, line.sessionId, line.userId], ['signed_out_at_provider', sessionId, userId])
     })
 
@@ -377,8 +363,7 @@ describe('signing out with an OpenID provider', () => {
       api.logLines.length = 0
       const token = await tokenOf({ sid: 'nosuch', nonce: 'n' })
       await logout(token)
-      const lines = api.logLines.map((text) => JSON.parse(text))
-      const [line] = lines.filter(({ event }) => event === 'openid_logout.refused')
+      const [line] = loggedEvents(api, 'openid_logout.refused')
       assert.deepEqual([line.level, line.reason, line.about], [30, 'not_trusted', 'nonce'])
       for (const part of token.split('.')) assert.equal(api.logLines.join('').includes(part), false)
     })

@@ -4,36 +4,20 @@ import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
-import {
-  assertOutcome,
-  CALLBACK,
-  type OpenidSignIns,
-  OWN,
-  PAGE,
-  startOpenidSignIns,
-} from '../support/openid-sign-ins.ts'
+import { assertOutcome, CALLBACK, OWN, PAGE, sharedOpenidSignIns } from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('an OpenID provider', () => {
-  let api: TestApi
-  let provider: TestOpenidProvider
-  let all: OpenidSignIns
+  const all = sharedOpenidSignIns()
+  const { api, provider, person, begin, atProvider, finish } = all
   let slow: Promise<{ response: ApiResponse; took_ms: number }>
   let slowStore: typeof slow
   /** How often the slow sign-in's provider sent a byte, which is every 500 ms at most. */
   let drips = 0
   before(async () => {
-    all = await startOpenidSignIns()
-    ;({ api, provider } = all)
     slow = (await slowSignIn()).ended
     slowStore = (await signInToSlowStore()).ended
   })
-  after(() => all.stop())
-
-  const person = () => all.person()
-  const begin = () => all.begin()
-  const atProvider: OpenidSignIns['atProvider'] = (begun, subject) => all.atProvider(begun, subject)
-  const finish: OpenidSignIns['finish'] = (back, cookie) => all.finish(back, cookie)
 
   async function timed(answer: Promise<ApiResponse>): typeof slow {
     const started_ms = performance.now()

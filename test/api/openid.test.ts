@@ -1,36 +1,22 @@
 import assert from 'node:assert/strict'
 import { saveMembership } from '#shared/accounts/people.ts'
-import { TEST_PASSWORD, type TestApi } from '../support/api.ts'
-import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
+import { TEST_PASSWORD } from '../support/api.ts'
+import { loggedEvents } from '../support/log.ts'
+import { OPENID_CLIENT } from '../support/openid-provider.ts'
 import {
   assertOutcome,
   type Begun,
   CALLBACK,
   cookieOf,
-  type OpenidSignIns,
   OWN,
   PAGE,
-  startOpenidSignIns,
+  sharedOpenidSignIns,
 } from '../support/openid-sign-ins.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
-import { endedSessions } from '../support/session-events.ts'
 
 describe('signing in with an OpenID provider', () => {
-  let api: TestApi
-  let provider: TestOpenidProvider
-  let all: OpenidSignIns
-  before(async () => {
-    all = await startOpenidSignIns()
-    ;({ api, provider } = all)
-  })
-  after(() => all.stop())
-
-  const person = (claims?: Record<string, unknown>) => all.person(claims)
-  const begin = (to?: string) => all.begin(to)
-  const atProvider: OpenidSignIns['atProvider'] = (begun, subject) => all.atProvider(begun, subject)
-  const finish: OpenidSignIns['finish'] = (back, cookie) => all.finish(back, cookie)
-  const signIn: OpenidSignIns['signIn'] = (subject, options) => all.signIn(subject, options)
-  const sessionOf: OpenidSignIns['sessionOf'] = (response) => all.sessionOf(response)
+  const all = sharedOpenidSignIns()
+  const { api, provider, person, begin, atProvider, finish, signIn, sessionOf } = all
 
   describe('the first time', () => {
     it('creates an account in the claimed company, with an ordinary session', async () => {
@@ -47,9 +33,9 @@ describe('signing in with an OpenID provider', () => {
       ).json
       assert.equal(session.user.email, `${subject}@acme.example`)
       assert.equal(session.user.name, 'Kim R.')
-      const lines = api.logLines.map((line) => JSON.parse(line))
-      const signIns = lines.filter(({ event }) => event === 'sign_in.succeeded')
-      const own = signIns.filter(({ userId }) => userId === session.user.userId)
+      const own = loggedEvents(api, 'sign_in.succeeded').filter(
+        ({ userId }) => userId === session.user.userId,
+      )
       assert.deepEqual(
         own.map(({ how }) => how),
         ['openid'],
@@ -222,7 +208,7 @@ describe('signing in with an OpenID provider', () => {
       assertProblem(await handOver(false), 'recent_sign_in_required')
       assert.equal((await handOver(true)).status, 200)
       const { userId } = user
-      const ended = endedSessions(api).filter((one) => one.userId === userId)
+      const ended = loggedEvents(api, 'session.ended').filter((one) => one.userId === userId)
       assert.deepEqual(
         ended.map(({ why }) => why),
         ['replaced', 'replaced'],
@@ -296,7 +282,7 @@ describe('signing in with an OpenID provider', () => {
       // Whoever made the account has neither its password nor a session any more.
       const { sessionToken: token, email } = there
       assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
-      const ended = endedSessions(api).filter(({ userId }) => userId === there.userId)
+      const ended = loggedEvents(api, 'session.ended').filter(({ userId }) => userId === there.userId)
       assert.deepEqual(
         ended.map(({ why, clientAddress }) => ({ why, clientAddress })),
         [{ why: 'account_linked', clientAddress: '127.0.0.1' }],

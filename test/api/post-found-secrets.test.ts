@@ -8,6 +8,7 @@ import { sourceOf } from '../../apps/api/found-secrets/source.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
+import { loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -26,8 +27,7 @@ describe('POST /v1/found-secrets', () => {
   const read = async (clientId: string, person = owner) =>
     (await person.request('GET', `oauth-clients/${clientId}`)).json
   const entries = (company = owner.vendorId) => api.db('activity').where({ vendor_id: company })
-  const events = () =>
-    api.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'secret.found')
+  const events = () => loggedEvents(api, 'secret.found')
 
   it('marks the client, with its source, an activity entry and an audit event', async () => {
     const { clientId, secret } = await owner.createClient({ name: 'Export' })

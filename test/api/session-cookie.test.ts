@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ApiResponse, type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
-import { endedSessions } from '../support/session-events.ts'
 
 const OWN = { origin: 'https://api.test' }
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict'
@@ -61,7 +61,7 @@ describe('a session in a cookie', () => {
       const read = await api.request('GET', '/v1/session', { headers: { cookie: live } })
       assert.equal(read.status, 200)
     }
-    const ended = endedSessions(api).map(({ userId, why }) => ({ userId, why }))
+    const ended = loggedEvents(api, 'session.ended').map(({ userId, why }) => ({ userId, why }))
     const { userId } = person
     assert.deepEqual(ended, [
       { userId, why: 'replaced' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { saveMembership } from '#shared/accounts/people.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
-import { endedSessions } from '../support/session-events.ts'
+import { loggedEvents } from '../support/log.ts'
 
 describe('the log of sessions', () => {
   const api = sharedApi()
@@ -99,7 +99,7 @@ describe('the log of sessions', () => {
   describe('when someone else ends the session', () => {
     const assertEnded = (who: Person, reason: string, session: string) =>
       assert.deepEqual(
-        endedSessions(api).map(({ userId, sessionId, why, clientAddress }) => ({
+        loggedEvents(api, 'session.ended').map(({ userId, sessionId, why, clientAddress }) => ({
           userId,
           sessionId,
           why,
@@ -124,7 +124,7 @@ describe('the log of sessions', () => {
       const sessionId = await idOf(leaving.sessionToken)
       const remove = (from: Person) => from.request('DELETE', `people/${userId}`)
       assert.equal((await remove(owner)).status, 204)
-      assert.deepEqual(endedSessions(api), [])
+      assert.deepEqual(loggedEvents(api, 'session.ended'), [])
       assert.equal((await remove(other)).status, 204)
       assertEnded(leaving, 'person_removed', sessionId)
     })

@@ -11,6 +11,7 @@ import {
   type TestApi,
 } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { loggedEvents } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
@@ -117,9 +118,7 @@ describe('the limit of attempts on one account', () => {
     await signIn(email, 'wrong', '192.0.2.1')
     await signIn(email.toUpperCase(), 'wrong', '192.0.2.2')
     await signIn('nobody@people.example', 'wrong', '192.0.2.1')
-    const lines = api.logLines
-      .map((line) => JSON.parse(line))
-      .filter(({ event }) => event === 'sign_in.failed')
+    const lines = loggedEvents(api, 'sign_in.failed')
     assert.deepEqual(
       lines.map(({ clientAddress }) => clientAddress),
       ['192.0.2.1', '192.0.2.2', '192.0.2.1'],

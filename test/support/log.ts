@@ -10,6 +10,10 @@ export function keptLog() {
   return { log, lines }
 }
 
+/** Returns the events of that name in a log, as objects. */
+export const loggedEvents = ({ logLines }: { logLines: string[] }, name: string) =>
+  logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === name)
+
 /** Returns what was logged of requests, as objects. What a server logs by itself, as of its clock, has no request id. */
 export const requestLines = ({ logLines }: { logLines: string[] }) =>
   logLines.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId)

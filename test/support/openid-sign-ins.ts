@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ApiResponse, startApi, type TestApi } from './api.ts'
-import { OPENID_CLIENT, startOpenidProvider } from './openid-provider.ts'
+import { loggedEvents } from './log.ts'
+import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from './openid-provider.ts'
 
 export const CALLBACK = '/v1/session/openid/callback'
 export const PAGE = 'https://api.test'
@@ -13,13 +14,12 @@ export interface Begun {
   cookie: string
 }
 
-export type OpenidSignIns = Awaited<ReturnType<typeof startOpenidSignIns>>
-
 /** A provider, and an API where its people sign in to ven_acme, ven_globex and ven_full, but not to ven_initech. */
-export async function startOpenidSignIns() {
-  const provider = await startOpenidProvider({ redirectUris: [PAGE + CALLBACK] })
+export function sharedOpenidSignIns() {
+  const provider = {} as TestOpenidProvider
+  const api = {} as TestApi
   const env = {
-    OPENID_ISSUER: provider.issuer,
+    OPENID_ISSUER: '',
     OPENID_CLIENT_ID: OPENID_CLIENT.id,
     OPENID_CLIENT_SECRET: OPENID_CLIENT.secret,
     OPENID_COMPANIES: 'acme.example=ven_acme,ven_globex,gone.example=ven_gone,full.example=ven_full',
@@ -31,10 +31,18 @@ export async function startOpenidSignIns() {
     OPENID_NAME: 'Acme ID',
     RATE_SIGN_IN_PER_ADDRESS: '10000/60',
   }
-  const api = await startApi({ env })
-  provider.at.workspace = api.url
-  for (const vendorId of ['ven_acme', 'ven_globex', 'ven_full', 'ven_initech'])
-    await api.createCompany({ vendorId })
+  before(async () => {
+    Object.assign(provider, await startOpenidProvider({ redirectUris: [PAGE + CALLBACK] }))
+    env.OPENID_ISSUER = provider.issuer
+    Object.assign(api, await startApi({ env }))
+    provider.at.workspace = api.url
+    for (const vendorId of ['ven_acme', 'ven_globex', 'ven_full', 'ven_initech'])
+      await api.createCompany({ vendorId })
+  })
+  after(async () => {
+    await api.stop()
+    await provider.stop()
+  })
   const secrets = new Set<string>([OPENID_CLIENT.secret])
   const keepSecret = (text: string | null | undefined) => void (text && secrets.add(text))
   let people = 0
@@ -95,15 +103,9 @@ export async function startOpenidSignIns() {
     assertNothingLogged(): void {
       assert.ok(secrets.size > 30)
       for (const line of api.logLines) for (const secret of secrets) assert.ok(!line.includes(secret), line)
-      const failed = api.logLines
-        .map((line) => JSON.parse(line))
-        .filter(({ event }) => event === 'sign_in.failed')
+      const failed = loggedEvents(api, 'sign_in.failed')
       assert.ok(failed.length > 10)
       for (const { reason, about = '' } of failed) assert.match(`${reason}${about}`, /^[A-Za-z_]+$/)
-    },
-    async stop() {
-      await api.stop()
-      await provider.stop()
     },
   }
 }
