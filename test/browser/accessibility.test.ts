@@ -8,6 +8,7 @@ import {
   assertAccessible,
   assertFits,
   createClient,
+  leaveVisits,
   MEMBER,
   newSession,
   OWNER,
@@ -398,12 +399,15 @@ const SIZES = [
 ] as const
 
 describe('workspace: what axe does not see', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('says why a control cannot be used when it is touched', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390, height: 844 })
-    const { page } = tab
+    const { page } = await visit({
+      as: OWNER,
+      path: '/ven_acme/integrations/webhooks',
+      width: 390,
+      height: 844,
+    })
     await page.getByRole('button', { name: 'Save callback URL' }).click({ force: true })
     const reason = page.locator('.button-reason')
     await reason.waitFor()
@@ -411,8 +415,7 @@ describe('workspace: what axe does not see', () => {
   })
 
   it('keeps a new client’s dialogs in the middle, their buttons in view at each size, and no two with one name', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
     const inViewAtEachSize = async (button: Locator) => {
       for (const [width, height] of SIZES) {
         await page.setViewportSize({ width, height })
@@ -453,8 +456,7 @@ describe('workspace: what axe does not see', () => {
   })
 
   it('keeps no bar and never scrolls sideways at 400 % zoom, and shows choices and the chart’s legend in forced colours', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })
-    const { page } = tab
+    const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })
     await page.locator('.chart ol').waitFor()
     await assertFits(page)
     await page.evaluate(() => window.scrollTo(0, 600))
@@ -479,7 +481,7 @@ describe('workspace: what axe does not see', () => {
       .evaluate((it) => getComputedStyle(it).backgroundColor)
     const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     assert.notEqual(ground, paper)
-    await page.goto(`${tab.baseUrl}${CLIENTS}?show=all`)
+    await page.goto(`${baseUrl}${CLIENTS}?show=all`)
     await page.locator('[data-tone=good]').first().waitFor()
     const dot = (selector: string) =>
       page

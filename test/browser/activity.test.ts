@@ -7,22 +7,20 @@ import {
   api,
   createClient,
   GLOBEX_OWNER,
+  leaveVisits,
   OWNER,
   sessionToken,
   testWorkspace,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 describe('workspace: Activity', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it("shows every time on the company's clock, and its zone and the browser's own on hover, the zone on focus too", async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'On the clock' })
-    tab = await visit({ sessionToken: token, path: '/favicon.svg', alone: true })
-    const { page, context } = tab
+    const { page, context, baseUrl } = await visit({ sessionToken: token, path: '/favicon.svg', alone: true })
     const devtools = await context.newCDPSession(page)
     await devtools.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' })
     for (const screen of [
@@ -31,7 +29,7 @@ describe('workspace: Activity', () => {
       'integrations/oauth2-clients',
       `integrations/oauth2-clients/${clientId}`,
     ]) {
-      await page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
+      await page.goto(`${baseUrl}/ven_acme/${screen}`)
       const times = page.getByRole('main').locator('time[datetime*="T"]')
       await times.first().waitFor({ state: 'attached' })
       for (const time of await times.all()) {
@@ -62,8 +60,7 @@ describe('workspace: Activity', () => {
       method: 'PATCH',
       body: { name: 'Filtered anew' },
     })
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const items = page.getByRole('main').getByRole('listitem')
     const search = page.getByRole('search', { name: 'Filter the activity' })
     await search.getByLabel('Client').selectOption({ value: clientId })
@@ -113,8 +110,8 @@ describe('workspace: Activity', () => {
     )
     await db.destroy()
     const path = `/ven_globex/activity?person=${userId}&kind=callback.saved`
-    tab = await visit({ as: GLOBEX_OWNER, path })
-    await tab.page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).waitFor()
+    const { page } = await visit({ as: GLOBEX_OWNER, path })
+    await page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).waitFor()
   })
 
   it('says in sentences what happened to people, to clients with a link to each, and to the callback URL', async () => {
@@ -141,8 +138,8 @@ describe('workspace: Activity', () => {
       await api(path, { token, method: 'PATCH', body: change })
     }
     await api(path, { token, method: 'DELETE' })
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const said = tab.page.getByRole('main').getByRole('listitem')
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const said = page.getByRole('main').getByRole('listitem')
     await said.first().waitFor()
     const owner = 'Olivia Brandt'
     assert.deepEqual(
@@ -163,7 +160,7 @@ describe('workspace: Activity', () => {
     )
     await said.filter({ hasText: 'created the client Told of' }).waitFor()
     await said.filter({ hasText: 'revoked the client Told of' }).getByRole('link').click()
-    await tab.page.getByText('This client is revoked').waitFor()
+    await page.getByText('This client is revoked').waitFor()
   })
 
   it('says in sentences what operators did, and filters the activity by operator', async () => {
@@ -177,8 +174,7 @@ describe('workspace: Activity', () => {
     const member = ['member', 'add', 'ven_acme', email, '--name', 'Rita Reset', '--role', 'member']
     await operate(member, 'a first password')
     await operate(['--as', 'Otto', 'password', 'reset', email], 'a second password')
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const items = page.getByRole('main').getByRole('listitem')
     await page.getByLabel('Kind').selectOption('Password reset')
     await page.waitForURL('**/activity?kind=person.password_reset')
@@ -199,11 +195,11 @@ describe('workspace: Activity', () => {
       api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token, method: 'PATCH', body: { name } })
     for (let number = await count(token); number <= 50; number++) await rename(`Renamed ${number}`)
     await rename('=1+1, "quoted"')
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const total = await count(token)
     assert.ok(total > 50)
-    const downloading = tab.page.waitForEvent('download')
-    await tab.page.getByRole('button', { name: 'Export all as CSV' }).click()
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export all as CSV' }).click()
     const download = await downloading
     assert.match(download.suggestedFilename(), /^activity_ven_acme_\d{4}-\d\d-\d\d\.csv$/)
     const [header, newest, ...others] = (await readFile(await download.path(), 'utf8')).split('\r\n')
@@ -211,9 +207,9 @@ describe('workspace: Activity', () => {
     assert.match(newest ?? '', new RegExp(`client.renamed,${clientId},.+,usr_`))
     assert.ok((newest ?? '').includes('name: =1+1, ""quoted""'), newest)
     assert.ok(others.some((line) => line.includes('Demo client of the local stack')))
-    const items = tab.page.locator('main').getByRole('listitem')
+    const items = page.locator('main').getByRole('listitem')
     for (let shown = 50; shown < total; shown += 50) {
-      await tab.page.getByRole('button', { name: 'Show more' }).click()
+      await page.getByRole('button', { name: 'Show more' }).click()
       await items.nth(shown).waitFor()
     }
     assert.equal(await items.count(), total)

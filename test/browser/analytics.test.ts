@@ -2,20 +2,19 @@ import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
-import { api, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+import { api, leaveVisits, OWNER, sessionToken, visit } from '../support/workspace.ts'
 
 describe('workspace: Analytics', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('shows the figures that the API answers: totals, table, and days that may change', async () => {
     const token = await sessionToken(OWNER)
     const daily = await api('/v1/vendor/ven_acme/analytics/daily', { token })
-    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics' })
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/analytics' })
     const impressions = daily.totals.impressions.toLocaleString('en')
-    await tab.page.getByRole('radio', { name: `Impressions ${impressions}` }).waitFor()
-    await rowCount(tab.page, 30)
-    const rows = tab.page.getByRole('region', { name: 'Day by day' }).locator('tbody tr')
+    await page.getByRole('radio', { name: `Impressions ${impressions}` }).waitFor()
+    await rowCount(page, 30)
+    const rows = page.getByRole('region', { name: 'Day by day' }).locator('tbody tr')
     const words = { final: 'Final', provisional: 'Provisional', missing: 'Not reported' }
     for (const [index, day] of daily.days.toReversed().entries()) {
       const text = (await rows.nth(index).innerText()).replaceAll(/\s+/g, ' ')
@@ -23,14 +22,13 @@ describe('workspace: Analytics', () => {
       if (day.status !== 'missing') assert.ok(text.includes(day.clicks.toLocaleString('en')), text)
     }
     const money = new Intl.NumberFormat('en', { style: 'currency', currency: daily.currency })
-    await tab.page
+    await page
       .getByRole('radio', { name: `Revenue ${money.format(daily.totals.revenueMinor / 100)}` })
       .waitFor()
   })
 
   it('keeps the date range in the address, refuses one that the API would refuse, and shows – in place of zero for one without reports', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
     await rowCount(page, 7)
     await page.getByRole('radio', { name: '90 days' }).check({ force: true })
     await page.getByRole('button', { name: 'Show all 90 days' }).click()
@@ -56,8 +54,7 @@ describe('workspace: Analytics', () => {
 
   it('reads the figures of each day out by keyboard and pointer, compares them with the previous period, and keeps that in the address', async () => {
     const token = await sessionToken(OWNER)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
     const slider = page.getByRole('slider', { name: 'Impressions, day by day' })
     await slider.focus()
     const last = await slider.getAttribute('aria-valuetext')
@@ -105,8 +102,8 @@ describe('workspace: Analytics', () => {
 
   it('draws bars that differ for final, provisional and missing days, and downloads the figures as CSV', async () => {
     const token = await sessionToken(OWNER)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=90' })
-    const bars = (status: string) => tab.page.locator(`.chart ol .day-mark-${status}`)
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=90' })
+    const bars = (status: string) => page.locator(`.chart ol .day-mark-${status}`)
     await bars('final').first().waitFor()
     const [final, provisional] = [await bars('final').count(), await bars('provisional').count()]
     // Only the last days of the 90 are provisional.
@@ -115,11 +112,11 @@ describe('workspace: Analytics', () => {
       .first()
       .evaluate((bar) => getComputedStyle(bar).backgroundImage)
     assert.match(ground, /^repeating-linear-gradient/)
-    const downloading = tab.page.waitForEvent('download')
-    await tab.page.getByRole('button', { name: 'Download CSV' }).click()
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download CSV' }).click()
     const download = await downloading
-    const from = await tab.page.getByLabel('First day').inputValue()
-    const to = await tab.page.getByLabel('Last day').inputValue()
+    const from = await page.getByLabel('First day').inputValue()
+    const to = await page.getByLabel('Last day').inputValue()
     assert.equal(download.suggestedFilename(), `analytics_ven_acme_${from}_${to}.csv`)
     const daily = await api(`/v1/vendor/ven_acme/analytics/daily?from=${from}&to=${to}`, { token })
     const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')

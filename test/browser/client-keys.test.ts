@@ -15,10 +15,10 @@ import {
   assertAccessible,
   assertFits,
   createClient,
+  leaveVisits,
   OWNER,
   sessionToken,
   untilReported,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
@@ -33,16 +33,14 @@ const thumbprintOf = (key: KeyObject) =>
   calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }) as JWK)
 
 describe('workspace: clients that have a key, or expire', () => {
-  let tab: Visit
   let token: string
   before(async () => {
     token = await sessionToken(OWNER)
   })
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('makes a key pair whose private key reaches a file and no request, storage or cookie', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page, context } = tab
+    const { page, context, baseUrl } = await visit({ sessionToken: token, path: CLIENTS })
     const requests: Request[] = []
     page.on('request', (request) => requests.push(request))
     const dialog = await fillClient(page, 'Made here', 'Read boosts')
@@ -73,7 +71,7 @@ describe('workspace: clients that have a key, or expire', () => {
 
     await page.keyboard.press('Escape')
     await dialog.getByText('once this is closed, the private key is gone').waitFor()
-    assert.equal((await requestTokenByKey(tab.baseUrl, clientId, createPrivateKey(pem))).status, 200)
+    assert.equal((await requestTokenByKey(baseUrl, clientId, createPrivateKey(pem))).status, 200)
     await dialog.getByText(/Token issued at .*: the id and key work/).waitFor()
     assert.equal(await asksBeforeLeaving(page), true)
     await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
@@ -99,8 +97,7 @@ describe('workspace: clients that have a key, or expire', () => {
   })
 
   it('offers the private key when only the second try to create its client was answered', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'Answered late', 'Read boosts')
     await dialog.getByRole('radio', { name: MADE_HERE }).check()
     await dialog.getByLabel('Expires').selectOption('90')
@@ -129,8 +126,7 @@ describe('workspace: clients that have a key, or expire', () => {
   })
 
   it('refuses a private key before it is sent, and a weak one at its field, and creates a client for a good one', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
     const sent: string[] = []
     page.on('request', (request) => sent.push(request.postData() ?? ''))
     const dialog = await fillClient(page, 'Pasted', 'Read boosts')
@@ -180,8 +176,7 @@ describe('workspace: clients that have a key, or expire', () => {
   })
 
   it('chooses how a client authenticates by keyboard alone', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'By arrow keys', 'Read boosts')
     const secret = dialog.getByRole('radio', { name: /^Secret/ })
     assert.equal(await secret.isChecked(), true)
@@ -204,8 +199,7 @@ describe('workspace: clients that have a key, or expire', () => {
 
   it('replaces a secret by a key, and says so on every page', async () => {
     const old = await createClient(token, { name: 'Outgrown', expiresAt: inDays(90) })
-    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
     await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
     await page.getByRole('button', { name: 'Create replacement' }).click()
     const dialog = dialogOf(page)
@@ -226,8 +220,7 @@ describe('workspace: clients that have a key, or expire', () => {
   })
 
   it('creates a client that never expires unless a day is chosen', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'Ends on a day', 'Read boosts')
     assert.equal(await dialog.getByLabel('Expires').inputValue(), 'never')
     await dialog.getByLabel('Expires').selectOption('date')
@@ -254,8 +247,7 @@ describe('workspace: clients that have a key, or expire', () => {
     const expired = await createClient(token, { name: 'Tick-expired', expiresAt: inDays(3) })
     await createClient(token, { name: 'Tick-later', expiresAt: inDays(300) })
     await createClient(token, { name: 'Tick-never' })
-    tab = await visit({ sessionToken: token, path: '/favicon.svg', width: 1440 })
-    const { page, baseUrl } = tab
+    const { page, baseUrl } = await visit({ sessionToken: token, path: '/favicon.svg', width: 1440 })
     await inThePast(page, expired.clientId)
     await page.goto(`${baseUrl}${CLIENTS}?q=tick-`)
     await page

@@ -3,20 +3,19 @@ import type { Locator } from 'playwright-core'
 import {
   assertAccessible,
   createClient,
+  leaveVisits,
   OWNER,
   requestToken,
   sessionToken,
   untilExplained,
   untilUsed,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 describe('workspace: one client', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('shows how a client’s secret ends, what the client did, and why its requests were refused', async () => {
     const token = await sessionToken(OWNER)
@@ -26,8 +25,7 @@ describe('workspace: one client', () => {
     assert.equal(refused.status, 401)
     await untilUsed(token, client.clientId, 3)
     await untilExplained(token, refused.requestId)
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
     await page.getByText(`ends in …${client.clientSecret.slice(-4)}`).waitFor()
     await page.getByText('3 tokens issued, 1 request refused.').waitFor()
     const chart = page.getByRole('img', { name: /^Tokens and refused requests per hour/ })
@@ -47,8 +45,7 @@ describe('workspace: one client', () => {
   it('says that a new client has done nothing yet, lists its scopes in the usual order, and renames it on every screen and in the activity', async () => {
     const scopes = ['boost:write', 'catalog:write', 'analytics:read']
     const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Before', scopes })
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     await page.getByText('No tokens issued, no requests refused.').waitFor()
     await page.getByText('None on record.').waitFor()
     const listed = page.locator('dl').getByRole('listitem').locator('code')

@@ -6,28 +6,26 @@ import {
   assertFits,
   createClient,
   GLOBEX_OWNER,
+  leaveVisits,
   newSession,
   OWNER,
   requestToken,
   sessionToken,
   untilReadAgain,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 describe('workspace: Integrations, OAuth2 Clients', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('takes a client the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS, clock: true })
-    const { page } = tab
+    const { page, baseUrl } = await visit({ as: OWNER, path: CLIENTS, clock: true })
     await fillClient(page, 'Whole way', 'Read daily analytics')
     await submitClient(page)
     const old = await revealed(page)
-    assert.match(old.curl, new RegExp(`${tab.baseUrl}/v1/oauth/token[^]*${old.clientSecret}`))
+    assert.match(old.curl, new RegExp(`${baseUrl}/v1/oauth/token[^]*${old.clientSecret}`))
     const token = await requestToken(old)
     assert.equal(token.status, 200)
     await page.getByText(/Token issued at .*: the id and secret work/).waitFor()
@@ -66,16 +64,16 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
 
   it('keeps a new secret on the screen when the session ends before it is saved', async () => {
     const token = await newSession(OWNER)
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    await fillClient(tab.page, 'Session ends', 'Read boosts')
-    await submitClient(tab.page)
-    const { clientSecret } = await revealed(tab.page)
+    const { page } = await visit({ sessionToken: token, path: CLIENTS })
+    await fillClient(page, 'Session ends', 'Read boosts')
+    await submitClient(page)
+    const { clientSecret } = await revealed(page)
     await api('/v1/session', { token, method: 'DELETE' })
-    await tab.page.getByText('Save the secret before you sign in again').waitFor()
-    assert.equal(await tab.page.getByText(clientSecret, { exact: true }).isVisible(), true)
-    await closeReveal(tab.page, 'Done')
-    await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    assert.equal((await tab.page.content()).includes(clientSecret), false)
+    await page.getByText('Save the secret before you sign in again').waitFor()
+    assert.equal(await page.getByText(clientSecret, { exact: true }).isVisible(), true)
+    await closeReveal(page, 'Done')
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.equal((await page.content()).includes(clientSecret), false)
   })
 
   it('shows names as text, whatever is in them: a long one whole on a phone, and else on one line until it has the focus', async () => {
@@ -83,8 +81,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const name = `${'Weekly payroll of every warehouse and shop, '.repeat(2)}2`
     const names = ['<img src=x onerror=alert(1)>', 'تقارير المستودع', 'ж'.repeat(100), name]
     for (const each of names) await createClient(token, { name: each })
-    tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
     const link = page.getByRole('link', { name, exact: true })
     await link.waitFor()
     const isCut = () =>
@@ -104,21 +101,21 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
   })
 
   it('requires a name and a scope for a new client, preselects neither, and says that nothing was sent offline', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    await tab.page.getByRole('button', { name: 'Create client' }).click()
-    const dialog = tab.page.getByRole('dialog')
+    const { page, context, baseUrl } = await visit({ as: OWNER, path: CLIENTS })
+    await page.getByRole('button', { name: 'Create client' }).click()
+    const dialog = page.getByRole('dialog')
     const [docs] = await Promise.all([
-      tab.context.waitForEvent('page'),
+      context.waitForEvent('page'),
       dialog.getByRole('link', { name: 'boost:write (documentation, new tab)' }).click(),
     ])
-    await docs.waitForURL(`${tab.baseUrl}/docs/scopes#boost:write`)
+    await docs.waitForURL(`${baseUrl}/docs/scopes#boost:write`)
     await docs.close()
     assert.equal(await dialog.getByRole('checkbox', { checked: true }).count(), 0)
-    await submitClient(tab.page)
+    await submitClient(page)
     await dialog.getByText('Give it a name.').waitFor()
     await dialog.getByText('Choose at least one scope.').waitFor()
     await dialog.getByLabel('Name').fill('x'.repeat(101))
-    await submitClient(tab.page)
+    await submitClient(page)
     await dialog.getByText('At most 100 characters; this has 101.').waitFor()
     await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
     await dialog
@@ -129,14 +126,13 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
       .getByText('Anyone with this client’s secret can read daily analytics and change boosts.')
       .waitFor()
     await dialog.getByLabel('Name').fill('Offline')
-    await tab.context.setOffline(true)
-    await submitClient(tab.page)
+    await context.setOffline(true)
+    await submitClient(page)
     await dialog.getByText('Nothing was sent. Try again once you are connected.').waitFor()
   })
 
   it('creates a client once when the answer to the first try was lost', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
     const dialog = await fillClient(page, 'Lost answer', 'Read boosts')
     // The request arrives; its answer does not.
     await page.route(
@@ -159,8 +155,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
 
   it('revokes a client only once its name or id is typed, and shows it as Revoked at once', async () => {
     const client = await createClient(await sessionToken(OWNER), { name: 'To be revoked' })
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
     await page.getByRole('button', { name: 'Actions for To be revoked' }).click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     const dialog = page.getByRole('dialog')
@@ -190,21 +185,21 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     for (let number = clients.length + 1; number <= 100; number++) {
       await createClient(token, { vendorId: 'ven_globex', name: `Client ${number}` })
     }
-    tab = await visit({ sessionToken: token, path: '/ven_globex/integrations/oauth2-clients' })
-    const rows = tab.page.locator('tbody tr')
+    const { page } = await visit({ sessionToken: token, path: '/ven_globex/integrations/oauth2-clients' })
+    const rows = page.locator('tbody tr')
     await rows.nth(99).waitFor()
     assert.equal(await rows.count(), 100)
-    await tab.page.setViewportSize({ width: 390, height: 844 })
-    await fillClient(tab.page, 'One too many', 'Read boosts')
-    await submitClient(tab.page)
-    const refused = tab.page.getByRole('alert').filter({ hasText: 'A company can have 100 active clients' })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await fillClient(page, 'One too many', 'Read boosts')
+    await submitClient(page)
+    const refused = page.getByRole('alert').filter({ hasText: 'A company can have 100 active clients' })
     await refused.waitFor()
     // It is scrolled to once it is there.
     let place = ''
     await eventually(
       async () => {
         const { y, height } = (await refused.boundingBox()) as { y: number; height: number }
-        const foot = (await tab.page.locator('.dialog-foot').boundingBox()) as { y: number }
+        const foot = (await page.locator('.dialog-foot').boundingBox()) as { y: number }
         place = `from ${y} to ${y + height}`
         return y >= 0 && y + height <= foot.y
       },
@@ -213,10 +208,10 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
   })
 
   it('says that a client does not exist', async () => {
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/cli_0000000000000000000000` })
-    await tab.page.getByText('No client with this id in Acme Outfitters').waitFor()
-    assert.equal(await tab.page.getByRole('button', { name: 'Try again' }).count(), 0)
-    await tab.page.getByRole('link', { name: 'All clients' }).click()
-    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/cli_0000000000000000000000` })
+    await page.getByText('No client with this id in Acme Outfitters').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+    await page.getByRole('link', { name: 'All clients' }).click()
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EVERYTHING } from '../support/tier.ts'
-import { assertAccessible, assertFits, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import { assertAccessible, assertFits, leaveVisits, testWorkspace, visit } from '../support/workspace.ts'
 
 const PAGES = [
   '/docs',
@@ -13,13 +13,11 @@ const PAGES = [
 const DARK = ['/docs', '/docs/token', '/docs/errors', '/docs/reference/analytics']
 
 describe('documentation: accessible in both themes, and as wide as the window', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   for (const path of PAGES) {
     it(`passes axe and fits every width: ${path}`, async () => {
-      tab = await visit({ path })
-      const { page } = tab
+      const { page } = await visit({ path })
       for (const width of [1600, 320]) {
         await page.setViewportSize({ width, height: 800 })
         await assertFits(page)
@@ -39,12 +37,10 @@ describe('documentation: accessible in both themes, and as wide as the window', 
 })
 
 describe('documentation', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('copies an example as it is, says so, and has all topics behind the title of the page on a narrow screen', async () => {
-    tab = await visit({ path: '/docs/token' })
-    const { page } = tab
+    const { page } = await visit({ path: '/docs/token' })
     await page.getByRole('button', { name: 'Copy Node: access-token.mjs' }).click()
     await page.getByRole('button', { name: 'Copied Node: access-token.mjs' }).waitFor()
     const copied = await page.evaluate(() => navigator.clipboard.readText())

@@ -3,17 +3,16 @@ import {
   api,
   createClient,
   GLOBEX_OWNER,
+  leaveVisits,
   OWNER,
   requestToken,
   sessionToken,
   testWorkspace,
   untilExplained,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 describe('workspace: explaining a refusal', () => {
-  let tab: Visit
   let client: { clientId: string; clientSecret: string }
   let wrongSecret: string
   before(async () => {
@@ -22,7 +21,7 @@ describe('workspace: explaining a refusal', () => {
       (await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })).requestId,
     )
   })
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   /** What a refusal is known by, once it can be looked up. */
   async function known(requestId: string): Promise<string> {
@@ -32,8 +31,7 @@ describe('workspace: explaining a refusal', () => {
 
   it('opens the explanation from /explain/{request_id} after signing in', async () => {
     const { stack } = await testWorkspace()
-    tab = await visit({ path: `/explain/${wrongSecret}` })
-    const { page } = tab
+    const { page } = await visit({ path: `/explain/${wrongSecret}` })
     await page.getByLabel('Email address').fill(OWNER)
     await page.getByLabel('Password').fill(stack.demoPassword)
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -52,8 +50,7 @@ describe('workspace: explaining a refusal', () => {
     const token = await sessionToken(OWNER)
     const gone = await createClient(token, { name: 'Revoked' })
     await api(`/v1/vendor/ven_acme/oauth-clients/${gone.clientId}/revoke`, { token, method: 'POST' })
-    tab = await visit({ as: OWNER, path: '/ven_acme/explain' })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/explain' })
     const box = page.getByRole('textbox', { name: 'Request id' })
     await box.fill('why?')
     await box.press('Enter')
@@ -74,14 +71,13 @@ describe('workspace: explaining a refusal', () => {
   })
 
   it('explains nothing to another company, and no unknown request', async () => {
-    tab = await visit({ as: GLOBEX_OWNER, path: `/explain/${wrongSecret}` })
-    const { page } = tab
+    const { page, baseUrl } = await visit({ as: GLOBEX_OWNER, path: `/explain/${wrongSecret}` })
     const unknown = page.getByRole('status').filter({ hasText: 'No refused request with this id' })
     await unknown.waitFor()
     await page.getByRole('heading', { name: 'This request', level: 2 }).waitFor()
     assert.equal(await page.getByRole('heading', { name: 'Why it was refused' }).count(), 0)
     const said = await unknown.textContent()
-    await page.goto(`${tab.baseUrl}/ven_globex/explain/${crypto.randomUUID()}`)
+    await page.goto(`${baseUrl}/ven_globex/explain/${crypto.randomUUID()}`)
     await unknown.waitFor()
     assert.equal(await unknown.textContent(), said)
   })

@@ -6,21 +6,20 @@ import {
   assertAccessible,
   assertFits,
   createClient,
+  leaveVisits,
   OWNER,
   requestToken,
   sessionToken,
   testStack,
   untilExplained,
   untilReadAgain,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 describe('workspace: clients that fail', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   /** A client that got tokens until yesterday, and has a wrong secret since. */
   async function brokenClient(name: string) {
@@ -39,8 +38,7 @@ describe('workspace: clients that fail', () => {
     // With one client alone, the line leads to it.
     await brokenClient('Nightly import')
     const { clientSecret, address } = await brokenClient('Power BI gateway')
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
     const line = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem')
     await line
       .filter({ hasText: /^[2-9] clients fail/ })
@@ -86,11 +84,11 @@ describe('workspace: clients that fail', () => {
     await createClient(token, { name: `${name} 2`, replaces: old.clientId })
     await api(`/v1/vendor/ven_acme/oauth-clients/${old.clientId}/revoke`, { token, method: 'POST' })
     await untilExplained(token, (await requestToken(old)).requestId)
-    tab = await visit({ as: OWNER, path: `${CLIENTS}?show=asking`, width: 390 })
-    await tab.page.getByText(`Still asks, replaced by ${name} 2`).waitFor()
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}?show=asking`, width: 390 })
+    await page.getByText(`Still asks, replaced by ${name} 2`).waitFor()
     for (const width of [390, 320]) {
-      await tab.page.setViewportSize({ width, height: 700 })
-      await assertFits(tab.page)
+      await page.setViewportSize({ width, height: 700 })
+      await assertFits(page)
     }
   })
 
@@ -98,8 +96,7 @@ describe('workspace: clients that fail', () => {
     const token = await sessionToken(OWNER)
     const client = await brokenClient('Unknown while away')
     const redis = await processOfRedis()
-    tab = await visit({ as: OWNER, path: `${CLIENTS}?show=failing`, clock: true })
-    const { page } = tab
+    const { page, baseUrl } = await visit({ as: OWNER, path: `${CLIENTS}?show=failing`, clock: true })
     await page.getByRole('radio', { name: /^Failing [1-9]/ }).waitFor({ state: 'attached' })
     process.kill(redis, 'SIGSTOP')
     try {
@@ -107,7 +104,7 @@ describe('workspace: clients that fail', () => {
       await page.getByText('Failing: –. Refused requests cannot be read right now.').waitFor()
       await page.getByRole('radio', { name: 'Failing –', exact: true }).waitFor({ state: 'attached' })
       assert.equal(await page.getByText('No client needs attention.').count(), 0)
-      await page.goto(`${tab.baseUrl}${CLIENTS}/${client.clientId}`)
+      await page.goto(`${baseUrl}${CLIENTS}/${client.clientId}`)
       await page.getByText('Whether its requests are refused cannot be read right now').waitFor()
     } finally {
       process.kill(redis, 'SIGCONT')
@@ -125,8 +122,8 @@ describe('workspace: clients that fail', () => {
     const token = await sessionToken(OWNER)
     const client = await createClient(token, { name: 'Not deployed' })
     await untilExplained(token, (await requestToken({ ...client, clientSecret: 'wrong' })).requestId)
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
-    await tab.page.getByText(/^It has never had a token\. Anyone who knows the client id/).waitFor()
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
+    await page.getByText(/^It has never had a token\. Anyone who knows the client id/).waitFor()
   })
 })
 

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import {
   api,
   createClient,
+  leaveVisits,
   MEMBER,
   OWNER,
   requestToken,
@@ -10,14 +11,12 @@ import {
   untilExplained,
   untilReported,
   untilUsed,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 describe('workspace: finding', () => {
-  let tab: Visit
   let used: { clientId: string; clientSecret: string }
   let token: string
   before(async () => {
@@ -29,15 +28,14 @@ describe('workspace: finding', () => {
     const { clientId } = await createClient(token, { name: 'Zebra revoked' })
     await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
   })
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   const names = (page: Page) => page.locator('tbody th').allInnerTexts()
   const show = (page: Page, label: string) =>
     page.getByRole('radio', { name: new RegExp(`^${label}`) }).check({ force: true })
 
   it('finds a client by its name, with or without accents, or its id, and says where else there is a match', async () => {
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: CLIENTS })
     await page.getByRole('row').nth(1).waitFor()
     await page.getByRole('searchbox').fill('zebra')
     await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
@@ -64,8 +62,7 @@ describe('workspace: finding', () => {
   })
 
   it('lists clients by name, scopes and their last 14 days, and sorts them by last use, name and age', async () => {
-    tab = await visit({ sessionToken: token, path: `${CLIENTS}?q=zebra&show=all` })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}?q=zebra&show=all` })
     const sort = (name: string) => page.getByRole('columnheader', { name }).getByRole('button').click()
     await page.getByRole('row').nth(3).waitFor()
     assert.deepEqual(await names(page), ['Zebra revoked', 'Zébra unused', 'Zebra crossing'])
@@ -96,8 +93,7 @@ describe('workspace: finding', () => {
       const { clientId } = await createClient(token, { name })
       await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
     }
-    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
-    const { page, baseUrl } = tab
+    const { page, baseUrl } = await visit({ sessionToken: token, path: '/favicon.svg' })
     // In place of the 200 that one answer has: a page of one client each.
     await page.route('**/oauth-clients?*status=Revoked*', (route) =>
       route.continue({ url: route.request().url().replace('limit=200', 'limit=1') }),
@@ -109,8 +105,7 @@ describe('workspace: finding', () => {
 
   it('shows a client a line, so that 12 fit 900 px beside the frame, and a table down to 860 px', async () => {
     for (let number = 0; number < 12; number++) await createClient(token, { name: `Row ${number}` })
-    tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440, height: 900 })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: CLIENTS, width: 1440, height: 900 })
     await page.getByRole('row').nth(12).waitFor()
     const boxOf = async (row: number) =>
       (await page.getByRole('row').nth(row).boundingBox()) as { y: number; height: number }
@@ -128,8 +123,7 @@ describe('workspace: finding', () => {
   it('finds a client, a screen or a refused request with Ctrl+K, and moves through what it finds by arrow keys', async () => {
     const { requestId } = await requestToken({ ...used, clientSecret: `${used.clientSecret}x` })
     await untilExplained(token, requestId)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const input = page.getByRole('combobox', { name: 'Search or jump to' })
     const open = async (typed: string) => {
       await page.keyboard.press('Control+k')
@@ -182,16 +176,16 @@ describe('workspace: finding', () => {
   })
 
   it('offers a member no screens to jump to, and requests no clients', async () => {
-    tab = await visit({ as: MEMBER })
+    const { page } = await visit({ as: MEMBER })
     const asked: string[] = []
-    tab.page.on('request', (request) => {
+    page.on('request', (request) => {
       if (request.url().includes('/v1/vendor/')) asked.push(request.url())
     })
-    await tab.page.getByRole('heading', { name: 'You have no access yet', level: 1 }).waitFor()
-    await tab.page.keyboard.press('Control+k')
-    await tab.page.getByRole('option', { name: 'API documentation' }).waitFor()
-    assert.equal(await tab.page.getByRole('option', { name: /OAuth2 Clients|People/ }).count(), 0)
-    await untilReported(tab.page)
+    await page.getByRole('heading', { name: 'You have no access yet', level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('option', { name: 'API documentation' }).waitFor()
+    assert.equal(await page.getByRole('option', { name: /OAuth2 Clients|People/ }).count(), 0)
+    await untilReported(page)
     assert.deepEqual(asked, [])
   })
 })

@@ -9,23 +9,24 @@ import {
   assertAccessible,
   assertFits,
   createClient,
+  leaveVisits,
   OWNER,
   requestToken,
   sessionToken,
   testWorkspace,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = 'integrations/oauth2-clients'
 
 describe('workspace: the first hour', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('leads a new company from no figures to its first event, and claims only what the service has seen', async () => {
-    tab = await visit({ sessionToken: await ownerOfNewCompany(), path: '/ven_newcompany/analytics' })
-    const { page } = tab
+    const { page, context, baseUrl } = await visit({
+      sessionToken: await ownerOfNewCompany(),
+      path: '/ven_newcompany/analytics',
+    })
     await page.getByRole('heading', { name: 'Report your first event' }).waitFor()
     assert.equal(await page.getByRole('table').count(), 0)
     assert.equal(await page.getByLabel('First day').count(), 0)
@@ -63,8 +64,8 @@ describe('workspace: the first hour', () => {
     await reminder.waitFor()
     await dialog.getByText('Waiting for the first call with a token.').waitFor()
     assert.equal(await dialog.getByText(/It works|This client works/).count(), 0)
-    const second = await tab.context.newPage()
-    await second.goto(`${tab.baseUrl}/ven_newcompany/analytics`)
+    const second = await context.newPage()
+    await second.goto(`${baseUrl}/ven_newcompany/analytics`)
     await second.getByRole('heading', { name: 'Report with Shop <b>1</b>' }).waitFor()
     const code = await second.getByRole('region', { name: 'curl command' }).innerText()
     assert.match(code, new RegExp(`${client.clientId}[^/]*[\\s\\S]*/v1/analytics/ven_newcompany/events`))
@@ -84,8 +85,7 @@ describe('workspace: the first hour', () => {
   })
 
   it('shows a granted read, and says that no route needs a scope', async () => {
-    tab = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}` })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}` })
     for (const [scope, label, words] of [
       ['analytics:read', 'Read daily analytics', 'Granted: GET /v1/analytics/{vendorId}/daily'],
       ['boost:read', 'Read boosts', 'No route of this API needs its scopes yet.'],
@@ -105,15 +105,15 @@ describe('workspace: the first hour', () => {
       name: 'Documented',
       scopes: ['analytics:read', 'catalog:write'],
     })
-    tab = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}/${clientId}` })
-    const opening = tab.page.context().waitForEvent('page')
-    await tab.page.getByRole('link', { name: /filled in for this client/ }).press('Enter')
+    const { page, baseUrl } = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}/${clientId}` })
+    const opening = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: /filled in for this client/ }).press('Enter')
     const docs = await opening
     const env = docs.locator('figure', { hasText: 'INTEGRATION_VENDOR_ID=' }).locator('code').first()
     await docs.getByText('Filled in for the client').waitFor()
     assert.equal(
       await env.textContent(),
-      `INTEGRATION_BASE_URL=${tab.baseUrl}
+      `INTEGRATION_BASE_URL=${baseUrl}
 INTEGRATION_VENDOR_ID=ven_acme
 INTEGRATION_CLIENT_ID=${clientId}
 INTEGRATION_CLIENT_SECRET=ias_…
@@ -126,7 +126,7 @@ INTEGRATION_SCOPE="analytics:read catalog:write"`,
     await docs.getByText(`INTEGRATION_CLIENT_ID=${clientId}`).waitFor()
     await docs.getByRole('link', { name: 'Show placeholders' }).press('Enter')
     await docs.getByText('INTEGRATION_CLIENT_ID=cli_…').waitFor()
-    assert.equal(docs.url(), `${tab.baseUrl}/docs`)
+    assert.equal(docs.url(), `${baseUrl}/docs`)
     await docs.close()
   })
 })

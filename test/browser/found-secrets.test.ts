@@ -5,11 +5,11 @@ import {
   assertAccessible,
   assertFits,
   createClient,
+  leaveVisits,
   OWNER,
   requestToken,
   sessionToken,
   untilUsed,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
@@ -22,7 +22,6 @@ describe('workspace: a client secret that was found', () => {
   let token: string
   let clientId: string
   let clientSecret: string
-  let tab: Visit
 
   before(async () => {
     token = await sessionToken(OWNER)
@@ -33,11 +32,11 @@ describe('workspace: a client secret that was found', () => {
   })
   // A warning on every page would be in the way of other tests.
   after(() => api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' }))
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   async function enter(path: string): Promise<Page> {
-    tab = await visit({ as: OWNER, path })
-    return tab.page
+    const { page } = await visit({ as: OWNER, path })
+    return page
   }
   const warning = (page: Page) => page.getByRole('alert').filter({ hasText: 'A client secret was found' })
 

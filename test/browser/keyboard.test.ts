@@ -1,27 +1,25 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
-import { assertFocused, OWNER, type Visit, visit } from '../support/workspace.ts'
+import { assertFocused, leaveVisits, OWNER, visit } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 describe('workspace: by keyboard alone', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('skips the navigation by keyboard', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    await tab.page.getByRole('button', { name: 'Create client' }).waitFor()
-    await tab.page.keyboard.press('Tab')
-    await assertFocused(tab.page, 'Skip to the content')
-    await tab.page.keyboard.press('Enter')
-    await tab.page.keyboard.press('Tab')
-    await assertFocused(tab.page, 'Create client')
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
+    await page.getByRole('button', { name: 'Create client' }).waitFor()
+    await page.keyboard.press('Tab')
+    await assertFocused(page, 'Skip to the content')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await assertFocused(page, 'Create client')
   })
 
   it('goes through the dialogs and the menu of a new client, which keep and return the focus, and to the next screen', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: CLIENTS })
     const { keyboard } = page
     const dialog = page.getByRole('dialog')
     await page.getByRole('button', { name: 'Create client' }).focus()

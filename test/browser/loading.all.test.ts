@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createCompany } from '../../infra/admin/people.ts'
 import { testOperator } from '../support/operator.ts'
-import { api, assertFits, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import { api, assertFits, leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'
 
 /** Of what Google calls good, a tenth. */
 const LAYOUT_SHIFT = 0.01
@@ -13,8 +13,7 @@ const LOADS = 8
 const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analytics', 'activity', 'people']
 
 describe('workspace: the page, while it loads', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   for (const { width, late } of [
     { width: 360, late: '/people' },
@@ -22,13 +21,13 @@ describe('workspace: the page, while it loads', () => {
     { width: 1600 },
   ]) {
     it(`keeps the layout still while the page loads, at ${width} px${late ? `, when ${late} answers late` : ''}`, async () => {
-      tab = await visit({ as: OWNER, width, alone: true })
-      if (late) await tab.page.addInitScript(answerLate, late)
+      const { page, baseUrl } = await visit({ as: OWNER, width, alone: true })
+      if (late) await page.addInitScript(answerLate, late)
       for (const screen of SCREENS) {
-        await tab.page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
-        await tab.page.getByRole('heading', { level: 1 }).waitFor()
-        await tab.page.waitForLoadState('networkidle')
-        const shift = await layoutShift(tab.page)
+        await page.goto(`${baseUrl}/ven_acme/${screen}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.waitForLoadState('networkidle')
+        const shift = await layoutShift(page)
         assert.ok(shift.sum < LAYOUT_SHIFT, `${screen}: ${shift.sum} by ${shift.moved}`)
       }
     })
@@ -36,22 +35,26 @@ describe('workspace: the page, while it loads', () => {
 
   for (const width of [1600, 1440, 1200, 1000, 860, 390]) {
     it(`keeps the columns of the clients still when later rows are wider, at ${width} px`, async () => {
-      tab = await visit({ sessionToken: await ownerOfManyClients(), width, path: MANY, alone: true })
+      const { page, baseUrl } = await visit({
+        sessionToken: await ownerOfManyClients(),
+        width,
+        path: MANY,
+        alone: true,
+      })
       for (const view of ['', '?show=all']) {
-        await tab.page.goto(tab.baseUrl + MANY + view)
-        await tab.page.getByRole('link', { name: 'The oldest client' }).waitFor()
-        const shift = await layoutShift(tab.page)
+        await page.goto(baseUrl + MANY + view)
+        await page.getByRole('link', { name: 'The oldest client' }).waitFor()
+        const shift = await layoutShift(page)
         assert.ok(shift.sum < LAYOUT_SHIFT, `${view}: ${shift.sum} by ${shift.moved}`)
-        await assertFits(tab.page)
-        assert.deepEqual(await cutOff(tab.page), [])
+        await assertFits(page)
+        assert.deepEqual(await cutOff(page), [])
       }
     })
   }
 
   it('runs no task longer than 200 ms on a machine four times slower', async () => {
     const { browser } = await testWorkspace()
-    tab = await visit({ as: OWNER, alone: true })
-    const { page, baseUrl } = tab
+    const { page, baseUrl } = await visit({ as: OWNER, alone: true })
     async function load(screen: string): Promise<number> {
       await browser.startTracing(page, { categories: ['toplevel', '__metadata'] })
       await page.goto(`${baseUrl}/ven_acme/${screen}`)

@@ -6,20 +6,19 @@ import {
   api,
   clickUntilShown,
   createClient,
+  leaveVisits,
   newSession,
   OWNER,
   sessionToken,
   testWorkspace,
   untilReported,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 describe('workspace: the next person in the same tab', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   async function signIn(page: Page, email: string): Promise<void> {
     const { stack } = await testWorkspace()
@@ -32,8 +31,7 @@ describe('workspace: the next person in the same tab', () => {
   it('shows the next person nothing that was read for the one before', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'Read by the owner' })
-    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
     await page.getByText('No tokens issued').waitFor()
     await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
     await page.getByRole('link', { name: 'Read by the owner' }).waitFor()
@@ -60,8 +58,7 @@ describe('workspace: the next person in the same tab', () => {
       token,
       body: { name: 'Next Person', email: 'next@acme.example', role: 'admin' },
     })
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page, context } = tab
+    const { page, context } = await visit({ sessionToken: token, path: CLIENTS })
     await page.getByRole('link', { name: 'Read in another tab' }).waitFor()
     // What is shown from now on can only have been kept.
     await page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
@@ -77,8 +74,10 @@ describe('workspace: the next person in the same tab', () => {
   })
 
   it('keeps a session when a request of the one before is refused late', async () => {
-    tab = await visit({ sessionToken: await newSession(OWNER), path: '/ven_acme/integrations/webhooks' })
-    const { page } = tab
+    const { page } = await visit({
+      sessionToken: await newSession(OWNER),
+      path: '/ven_acme/integrations/webhooks',
+    })
     let answer = (_: Parameters<Route['fulfill']>[0]): Promise<void> => Promise.reject(new Error('not sent'))
     await page.route('**/v1/vendor/ven_acme/callback-url', (route) => {
       if (route.request().method() !== 'PATCH') return route.continue()
@@ -105,8 +104,7 @@ describe('workspace: the next person in the same tab', () => {
   })
 
   it('stays signed out when the roles of the one before arrive late', async () => {
-    tab = await visit({ sessionToken: await newSession(OWNER), path: CLIENTS })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: await newSession(OWNER), path: CLIENTS })
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     let answer = (): Promise<void> => Promise.reject(new Error('not asked'))
     await page.route('**/v1/session', (route) => {
@@ -129,8 +127,7 @@ describe('workspace: the next person in the same tab', () => {
 
   it('drops the unsaved input of someone whose session ended when another person signs in', async () => {
     const token = await newSession(OWNER)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
     const field = page.getByRole('textbox', { name: 'Callback URL' })
     const typed = 'https://hooks.typed-by-the-owner.com/'
     await field.fill(typed)
@@ -147,8 +144,7 @@ describe('workspace: the next person in the same tab', () => {
 
   it('hides the secret that someone left on the screen when another person signs in', async () => {
     const token = await newSession(OWNER)
-    tab = await visit({ sessionToken: token, path: CLIENTS })
-    const { page, context, baseUrl } = tab
+    const { page, context, baseUrl } = await visit({ sessionToken: token, path: CLIENTS })
     const dialog = await fillClient(page, 'Left open', 'Read boosts')
     await submitClient(page)
     await dialog.getByText('Client secret').waitFor()

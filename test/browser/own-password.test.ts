@@ -5,9 +5,9 @@ import {
   assertAccessible,
   assertFocused,
   GLOBEX_OWNER,
+  leaveVisits,
   sessionToken,
   testWorkspace,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
@@ -15,12 +15,11 @@ const FIRST = 'a password to be changed'
 const SECOND = 'wrong donkey capacitor nail'
 
 describe('workspace: one’s own password and sessions', () => {
-  let tab: Visit
   let person: { email: string; userId: string; token: string }
   before(async () => {
     person = await join(`${crypto.randomUUID()}@globex.example`)
   })
-  afterEach(() => tab.leave())
+  afterEach(leaveVisits)
   after(async () => {
     const token = await sessionToken(GLOBEX_OWNER)
     await api(`/v1/vendor/ven_globex/people/${person.userId}`, { token, method: 'DELETE' })
@@ -37,8 +36,7 @@ describe('workspace: one’s own password and sessions', () => {
   }
   const signIn = (password: string) => api('/v1/session', { body: { email: person.email, password } })
   const open = async (item: string) => {
-    tab = await visit({ sessionToken: person.token, path: '/ven_globex/activity' })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: person.token, path: '/ven_globex/activity' })
     await page.getByRole('button', { name: person.email }).click()
     await page.getByRole('menuitem', { name: item }).click()
     return { page, dialog: page.getByRole('dialog') }
@@ -90,8 +88,7 @@ describe('workspace: one’s own password and sessions', () => {
 
   it('is asked for again before a company is handed over, if the sign-in is too old', async () => {
     const { stack } = await testWorkspace()
-    tab = await visit({ as: GLOBEX_OWNER, path: '/ven_globex/people' })
-    const { page } = tab
+    const { page } = await visit({ as: GLOBEX_OWNER, path: '/ven_globex/people' })
     try {
       // The service refuses an old sign-in; this one is new.
       const problem = { status: 403, code: 'recent_sign_in_required', detail: 'Sign in again.' }

@@ -5,24 +5,23 @@ import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 import {
   assertAccessible,
   carrySession,
+  leaveVisits,
   OWNER,
   sessionToken,
   testWorkspace,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 85_000
 
 describe('workspace: the page', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it(`loads less than ${FIRST_LOAD_BYTES / 1_000} KB of gzipped script before the first screen`, async () => {
     const { stack } = await testWorkspace()
-    tab = await visit({ alone: true })
-    await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    const scripts = await tab.page.evaluate(() =>
+    const { page } = await visit({ alone: true })
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const scripts = await page.evaluate(() =>
       performance
         .getEntriesByType('resource')
         .map(({ name }) => name)
@@ -39,16 +38,16 @@ describe('workspace: the page', () => {
   })
 
   it('preloads two fonts, both of which a page uses', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
-    await tab.page.getByRole('row').nth(1).waitFor()
-    const links = await tab.page.locator('link[rel="preload"][as="font"]').all()
+    const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
+    await page.getByRole('row').nth(1).waitFor()
+    const links = await page.locator('link[rel="preload"][as="font"]').all()
     assert.equal(links.length, 2)
     for (const link of links) {
       const href = (await link.getAttribute('href')) as string
-      const font = await fetch(tab.baseUrl + href)
+      const font = await fetch(baseUrl + href)
       assert.equal(font.status, 200)
       assert.equal(font.headers.get('content-type'), 'font/woff2')
-      const families = await tab.page.evaluate(async (url) => {
+      const families = await page.evaluate(async (url) => {
         await document.fonts.ready
         const styles = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
         const rule = styles.find((each) =>
@@ -74,8 +73,7 @@ describe('workspace: the page', () => {
   })
 
   it('runs no inline script and applies no inline style', async () => {
-    tab = await visit({ path: '/favicon.svg' })
-    const { page, baseUrl, troubles } = tab
+    const { page, baseUrl, troubles } = await visit({ path: '/favicon.svg' })
     await page.route(`${baseUrl}/`, async (route) => {
       const response = await route.fetch()
       const injected =
@@ -100,9 +98,9 @@ describe('workspace: the page', () => {
   })
 
   it('refuses to turn text into markup or script, or to create a policy that would', async () => {
-    tab = await visit({ as: OWNER })
-    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
-    const refused = await tab.page.evaluate(() => {
+    const { page, troubles } = await visit({ as: OWNER })
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    const refused = await page.evaluate(() => {
       const attempts: Record<string, () => unknown> = {
         innerHTML: () => {
           document.createElement('p').innerHTML = '<b>bold</b>'
@@ -135,12 +133,11 @@ describe('workspace: the page', () => {
         .map(([name]) => name)
     })
     assert.deepEqual(refused, ['innerHTML', 'script.textContent', 'script.src', 'srcdoc', 'policy'])
-    assert.equal(tab.troubles.splice(0).length, 5)
+    assert.equal(troubles.splice(0).length, 5)
   })
 
   it('shows the sign-in form, and requests what a screen shows, without waiting for a timer, a frame or any other answer', async () => {
-    tab = await visit({ path: '/favicon.svg', clock: true })
-    const { page, context, baseUrl } = tab
+    const { page, context, baseUrl } = await visit({ path: '/favicon.svg', clock: true })
     await page.clock.pauseAt(Date.now() + 1_000)
     await page.route('**/v1/**', (route) => {
       if (/\/v1\/(?:session|sign-in)$/.test(route.request().url())) return route.continue()
@@ -159,36 +156,36 @@ describe('workspace: the page', () => {
   })
 
   it('follows the system’s theme until one is chosen, and remembers the choice', async () => {
-    tab = await visit({ as: OWNER, theme: 'dark' })
+    const { page } = await visit({ as: OWNER, theme: 'dark' })
     const theme = () =>
-      tab.page.evaluate(() => {
+      page.evaluate(() => {
         const [red] = /\d+/.exec(getComputedStyle(document.body).backgroundColor) ?? []
         return Number(red) < 128 ? 'dark' : 'light'
       })
-    await tab.page.getByRole('button', { name: OWNER }).click()
+    await page.getByRole('button', { name: OWNER }).click()
     assert.equal(await theme(), 'dark')
-    await tab.page.getByRole('menuitemradio', { name: 'Light' }).click()
+    await page.getByRole('menuitemradio', { name: 'Light' }).click()
     assert.equal(await theme(), 'light')
-    await tab.page.reload()
+    await page.reload()
     assert.equal(await theme(), 'light')
-    await tab.page.getByRole('button', { name: OWNER }).click()
-    await tab.page.getByRole('menuitemradio', { name: 'System' }).click()
+    await page.getByRole('button', { name: OWNER }).click()
+    await page.getByRole('menuitemradio', { name: 'System' }).click()
     assert.equal(await theme(), 'dark')
-    assert.deepEqual(await tab.page.evaluate(() => ({ ...localStorage })), {})
+    assert.deepEqual(await page.evaluate(() => ({ ...localStorage })), {})
   })
 
   it('keeps the navigation when a screen’s files cannot be loaded, and loads them again on request', async () => {
-    tab = await visit({ as: OWNER, path: '/favicon.svg' })
-    await tab.page.route('**/ActivityScreen-*.js', (route) => route.abort())
-    await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
-    await tab.page.getByRole('heading', { name: 'This screen could not be shown' }).waitFor()
-    await assertAccessible(tab.page)
-    await tab.page.getByRole('link', { name: 'OAuth2 Clients' }).click()
-    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
-    await tab.page.unroute('**/ActivityScreen-*.js')
-    await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
-    await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    const reported = tab.troubles.splice(0)
+    const { page, baseUrl, troubles } = await visit({ as: OWNER, path: '/favicon.svg' })
+    await page.route('**/ActivityScreen-*.js', (route) => route.abort())
+    await page.goto(`${baseUrl}/ven_acme/activity`)
+    await page.getByRole('heading', { name: 'This screen could not be shown' }).waitFor()
+    await assertAccessible(page)
+    await page.getByRole('link', { name: 'OAuth2 Clients' }).click()
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    await page.unroute('**/ActivityScreen-*.js')
+    await page.goto(`${baseUrl}/ven_acme/activity`)
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const reported = troubles.splice(0)
     assert.ok(
       reported.every((trouble) => trouble.includes('ActivityScreen')),
       reported.join('\n'),
@@ -196,19 +193,19 @@ describe('workspace: the page', () => {
   })
 
   it('says that it is offline, keeps what it shows, recovers, and shows a screen whose files are there without a placeholder', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
-    const row = tab.page.getByRole('row').nth(1)
+    const { page, context } = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
+    const row = page.getByRole('row').nth(1)
     await row.waitFor()
-    for (const file of ['ActivityScreen', 'AnalyticsScreen']) await loaded(tab.page, file)
-    await tab.page.waitForLoadState('networkidle')
-    await tab.context.setOffline(true)
-    await tab.page.getByText('You are offline.').waitFor()
+    for (const file of ['ActivityScreen', 'AnalyticsScreen']) await loaded(page, file)
+    await page.waitForLoadState('networkidle')
+    await context.setOffline(true)
+    await page.getByText('You are offline.').waitFor()
     assert.equal(await row.isVisible(), true)
-    await tab.page.getByRole('link', { name: 'Activity' }).click()
-    await tab.page.getByText('This loads as soon as you are back online.').waitFor()
-    await tab.context.setOffline(false)
-    await tab.page.getByRole('listitem').filter({ hasText: 'created the client' }).first().waitFor()
-    const shown = await tab.page.evaluate(async () => {
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByText('This loads as soon as you are back online.').waitFor()
+    await context.setOffline(false)
+    await page.getByRole('listitem').filter({ hasText: 'created the client' }).first().waitFor()
+    const shown = await page.evaluate(async () => {
       document.querySelector<HTMLElement>('a[aria-label="Analytics"]')?.click()
       await new Promise((resolve) => requestAnimationFrame(resolve))
       return document.querySelector('h1')?.textContent

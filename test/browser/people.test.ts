@@ -7,9 +7,9 @@ import {
   assertFocused,
   clickUntilShown,
   GLOBEX_OWNER,
+  leaveVisits,
   sessionToken,
   testWorkspace,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
@@ -18,15 +18,7 @@ const PASSWORD = 'a password of Kim'
 const OWNER_NAME = 'Grace Holloway'
 
 describe('workspace: people', () => {
-  const tabs: Visit[] = []
-  const enter = async (options: Parameters<typeof visit>[0]) => {
-    const tab = await visit(options)
-    tabs.push(tab)
-    return tab
-  }
-  afterEach(async () => {
-    for (const tab of tabs.splice(0)) await tab.leave()
-  })
+  afterEach(leaveVisits)
 
   const globex = async (path: string, body?: unknown, method?: string) =>
     api(`/v1/vendor/ven_globex${path}`, {
@@ -70,7 +62,7 @@ describe('workspace: people', () => {
   it('takes a person the whole way: invited, joined, changed, suspended, made the owner, removed', async () => {
     const email = 'kim@globex.example'
     const newest = (await globex('/activity?limit=1')).entries[0]?.entryId ?? 0
-    const owner = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
+    const owner = await visit({ as: GLOBEX_OWNER, path: PEOPLE })
     const { page } = owner
     await row(page, OWNER_NAME).getByText('Owner (you)').waitFor()
     await fillInvitation(page, 'Kim R.', email)
@@ -78,7 +70,7 @@ describe('workspace: people', () => {
     assert.match(link.href, /\/invitation#inv_[0-9A-Za-z]{43}$/)
     await row(page, 'Kim R.').getByText('Invited').waitFor()
 
-    const invited = await enter({ path: link.pathname + link.hash })
+    const invited = await visit({ path: link.pathname + link.hash })
     const kim = invited.page
     await kim.getByRole('heading', { name: 'Join Globex Supply', level: 1 }).waitFor()
     await kim.getByText(`${OWNER_NAME} invites you as an admin.`).waitFor()
@@ -161,7 +153,7 @@ describe('workspace: people', () => {
     const { stack } = await testWorkspace()
     const path = await invitation('Noa', 'noa@globex.example', 'member')
     const token = path.split('#')[1] as string
-    const { page } = await enter({ path: '/favicon.svg' })
+    const { page } = await visit({ path: '/favicon.svg' })
     const sent: string[] = []
     page.on('request', async (request) => {
       sent.push(request.url(), JSON.stringify(await request.allHeaders()))
@@ -197,7 +189,7 @@ describe('workspace: people', () => {
   it('joins with the password of an existing account, whoever was signed in', async () => {
     const { stack } = await testWorkspace()
     const path = await invitation('Anton W.', ADMIN)
-    const { page } = await enter({ as: GLOBEX_OWNER, path })
+    const { page } = await visit({ as: GLOBEX_OWNER, path })
     await page.getByText('You are signed in as someone else').waitFor()
     await page.getByRole('button', { name: 'Sign in instead' }).click()
     assert.equal(await page.getByLabel('Your name').count(), 0)
@@ -215,7 +207,7 @@ describe('workspace: people', () => {
   })
 
   it('says what is wrong with an invitation, replaces its link by a new one, and ends it by keyboard', async () => {
-    const { page } = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
+    const { page } = await visit({ as: GLOBEX_OWNER, path: PEOPLE })
     await fillInvitation(page, '', 'nobody', 'Member')
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Enter a name.').waitFor()

@@ -3,11 +3,11 @@ import { eventually } from '../support/eventually.ts'
 import {
   api,
   createClient,
+  leaveVisits,
   OWNER,
   requestToken,
   sessionToken,
   testStack,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
@@ -15,8 +15,7 @@ const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 const DAILY = '/v1/analytics/ven_acme/daily'
 
 describe('workspace: the requests of a client', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   const untilListed = async (clientId: string, count: number) => {
     const token = await sessionToken(OWNER)
@@ -37,8 +36,7 @@ describe('workspace: the requests of a client', () => {
     const refused = (await read(body.access_token, '?from=never')).headers.get('x-request-id') ?? ''
     await requestToken({ ...client, clientSecret: 'wrong' })
     await untilListed(clientId, 4)
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}`, width: 1440 })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}`, width: 1440 })
     const section = page.getByRole('region', { name: 'Requests', exact: true })
     const rows = section.locator('tbody').getByRole('row')
     await rows.first().waitFor()

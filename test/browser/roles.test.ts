@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { MEMBER, SUSPENDED, untilReported, type Visit, visit } from '../support/workspace.ts'
+import { leaveVisits, MEMBER, SUSPENDED, untilReported, visit } from '../support/workspace.ts'
 
 const SCREENS = [
   'integrations/oauth2-clients',
@@ -13,8 +13,7 @@ const SCREENS = [
 ]
 
 describe('workspace: whoever may not', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   for (const [email, screens, title, sentence] of [
     [
@@ -31,14 +30,13 @@ describe('workspace: whoever may not', () => {
     ],
   ] as const) {
     it(`shows ${email} whom to ask in place of a screen, and requests nothing from the API`, async () => {
-      tab = await visit({ as: email, path: '/favicon.svg' })
-      const { page } = tab
+      const { page, baseUrl } = await visit({ as: email, path: '/favicon.svg' })
       const asked: string[] = []
       page.on('request', (request) => {
         if (request.url().includes('/v1/vendor/')) asked.push(request.url())
       })
       for (const path of screens) {
-        await page.goto(`${tab.baseUrl}/ven_acme/${path}`)
+        await page.goto(`${baseUrl}/ven_acme/${path}`)
         await page.getByRole('heading', { name: title, level: 1 }).waitFor()
         assert.match(await page.getByRole('main').innerText(), sentence)
         for (const part of ['navigation', 'alert'] as const)

@@ -9,12 +9,12 @@ import {
   assertAccessible,
   assertFits,
   createClient,
+  leaveVisits,
   OWNER,
   requestToken,
   sessionToken,
   testWorkspace,
   untilUsed,
-  type Visit,
   visit,
 } from '../support/workspace.ts'
 
@@ -41,22 +41,17 @@ const said = (at: string): string => weekdayTime(new Date(at))
 describe('workspace: the rotation of a client', () => {
   before(() => setZone('Europe/Berlin'))
   after(() => setZone(undefined))
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   /** Opens the rotation of two new clients that have this past. */
-  async function rotating(
-    name: string,
-    prepare: (past: Past, pair: Pair) => Promise<unknown>,
-  ): Promise<{ page: Page; pair: Pair }> {
+  async function rotating(name: string, prepare: (past: Past, pair: Pair) => Promise<unknown>) {
     const token = await sessionToken(OWNER)
     const { clientId: old, clientSecret: secret } = await createClient(token, { name })
     const { clientId: replacement } = await createClient(token, { name: `${name} 2`, replaces: old })
     const pair = { old, secret, replacement }
     await using past = await pastOf((await testWorkspace()).stack)
     await prepare(past, pair)
-    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old}/rotate` })
-    return { page: tab.page, pair }
+    return { ...(await visit({ sessionToken: token, path: `${CLIENTS}/${old}/rotate` })), pair }
   }
 
   const bothUsed = async (past: Past, { old, replacement }: Pair) => {
@@ -98,7 +93,7 @@ describe('workspace: the rotation of a client', () => {
   })
 
   it('shows – for what cannot be read, and offers to revoke nevertheless', async () => {
-    const { page } = await rotating('Away', bothUsed)
+    const { page, troubles } = await rotating('Away', bothUsed)
     await page.getByText(/^Last used on .+Longest time/).waitFor()
     await page.route(/\/(?:rotation|usage)$/, (route) => route.fulfill({ status: 503 }))
     await page.getByText('The use of these clients cannot be read right now').waitFor()
@@ -108,7 +103,7 @@ describe('workspace: the rotation of a client', () => {
     assert.equal(await page.getByRole('row').count(), 0)
     assert.equal(await page.getByRole('button', { name: 'Arm' }).count(), 0)
     await page.getByRole('button', { name: 'Revoke now' }).waitFor()
-    tab.troubles.length = 0
+    troubles.length = 0
   })
 
   it('arms the revocation after the chosen days without use, for everyone to see and to disarm', async () => {
@@ -131,14 +126,13 @@ describe('workspace: the rotation of a client', () => {
       .getByText(`On ${said(armed.revokesAt)} (in ${daysLeft} days), unless it is used before then.`)
       .waitFor()
     await assertAccessible(page)
-    await tab.leave()
 
-    tab = await visit({ as: ADMIN, path: `${CLIENTS}/${pair.old}/rotate` })
-    await tab.page.getByRole('button', { name: 'Disarm' }).click()
-    await tab.page.getByRole('button', { name: 'Arm', exact: true }).waitFor()
-    await tab.page.goto(`${tab.baseUrl}/ven_acme/activity?client=${pair.old}`)
-    await tab.page.getByText('disarmed the revocation of the client Armed').waitFor()
-    await tab.page.getByText('armed the revocation of the client Armed after 5 days without use').waitFor()
+    const { page: other, baseUrl } = await visit({ as: ADMIN, path: `${CLIENTS}/${pair.old}/rotate` })
+    await other.getByRole('button', { name: 'Disarm' }).click()
+    await other.getByRole('button', { name: 'Arm', exact: true }).waitFor()
+    await other.goto(`${baseUrl}/ven_acme/activity?client=${pair.old}`)
+    await other.getByText('disarmed the revocation of the client Armed').waitFor()
+    await other.getByText('armed the revocation of the client Armed after 5 days without use').waitFor()
   })
 
   it('arms nothing that would be revoked at once', async () => {
@@ -167,7 +161,7 @@ describe('workspace: the rotation of a client', () => {
   })
 
   it('shows what was refused since the old client was revoked, and by whom it was', async () => {
-    const { page, pair } = await rotating('Refused', async (past, pair) => {
+    const { page, baseUrl, pair } = await rotating('Refused', async (past, pair) => {
       await bothUsed(past, pair)
       await revoke(pair.old)
     })
@@ -178,7 +172,7 @@ describe('workspace: the rotation of a client', () => {
     await page.getByText(/^Refused since: 3 requests, the last on .+, from /).waitFor()
     assert.equal(await page.getByRole('button', { name: /Revoke|Arm/ }).count(), 0)
     await assertAccessible(page)
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${pair.old}`)
+    await page.goto(`${baseUrl}${CLIENTS}/${pair.old}`)
     await page.getByRole('button', { name: 'Show the rotation' }).click()
     await page.getByText(/^Refused since: 3 requests/).waitFor()
   })
@@ -204,8 +198,7 @@ describe('workspace: the rotation of a client', () => {
     const old = await createClient(token, { name: 'Too wide', scopes: ['analytics:read', 'boost:write'] })
     await requestToken(old)
     await untilUsed(token, old.clientId)
-    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
-    const { page } = tab
+    const { page, baseUrl } = await visit({ sessionToken: token, path: '/favicon.svg' })
     await page.route(`**/oauth-clients/${old.clientId}`, async (route) => {
       const response = await route.fetch()
       await route.fulfill({
@@ -213,7 +206,7 @@ describe('workspace: the rotation of a client', () => {
         json: { ...(await response.json()), createdAt: '2026-01-01T00:00:00.000Z' },
       })
     })
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}`)
+    await page.goto(`${baseUrl}${CLIENTS}/${old.clientId}`)
     await page.getByText('One scope was not used in 30 days').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Make a narrower replacement' }).click()
@@ -230,18 +223,16 @@ describe('workspace: the rotation of a client', () => {
 
   it('lets a teammate see a rotation in the list and on both clients, and resume it', async () => {
     const old = await createClient(await sessionToken(OWNER), { name: 'Left alone' })
-    tab = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
-    await tab.page.getByRole('button', { name: 'Create replacement' }).click()
-    await tab.page.getByRole('dialog').getByRole('button', { name: 'Create replacement' }).click()
-    const replacement = await revealed(tab.page)
-    await closeReveal(tab.page, 'Continue the rotation')
+    const own = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
+    await own.page.getByRole('button', { name: 'Create replacement' }).click()
+    await own.page.getByRole('dialog').getByRole('button', { name: 'Create replacement' }).click()
+    const replacement = await revealed(own.page)
+    await closeReveal(own.page, 'Continue the rotation')
     const unused = (page: Page) =>
       page.getByRole('region', { name: 'Replacement: Left alone 2' }).getByText('Never used.').waitFor()
-    await unused(tab.page)
-    await tab.leave()
+    await unused(own.page)
 
-    tab = await visit({ as: ADMIN, path: CLIENTS })
-    const { page } = tab
+    const { page, baseUrl } = await visit({ as: ADMIN, path: CLIENTS })
     await page.getByRole('link', { name: 'Replacement of Left alone' }).waitFor()
     await page.getByRole('link', { name: 'Being replaced by Left alone 2' }).click()
     await unused(page)
@@ -256,7 +247,7 @@ describe('workspace: the rotation of a client', () => {
     await page.getByRole('button', { name: 'Continue the rotation' }).click()
     await page.getByText(/^Last used on .+First used on/).waitFor()
     assert.match(page.url(), new RegExp(`${old.clientId}/rotate$`))
-    await page.goto(`${tab.baseUrl}${CLIENTS}`)
+    await page.goto(`${baseUrl}${CLIENTS}`)
     await page.getByRole('link', { name: 'Taking over from Left alone' }).waitFor()
   })
 
@@ -265,8 +256,7 @@ describe('workspace: the rotation of a client', () => {
     const old = await createClient(token, { name: 'Begun twice' })
     const first = await createClient(token, { name: 'Begun twice 2', replaces: old.clientId })
     await revoke(first.clientId)
-    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
     await page.getByText('The last replacement, Begun twice 2, was revoked.').waitFor()
     await page.getByRole('button', { name: 'Create replacement' }).click()
     const dialog = page.getByRole('dialog')

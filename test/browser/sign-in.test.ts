@@ -14,6 +14,7 @@ import {
   api,
   assertAccessible,
   clickUntilShown,
+  leaveVisits,
   newSession,
   OWNER,
   testWorkspace,
@@ -23,18 +24,16 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: signing in and out', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
-  async function fill(email: string, password: string): Promise<void> {
-    await tab.page.getByLabel('Email address').fill(email)
-    await tab.page.getByLabel('Password').fill(password)
-    await tab.page.getByRole('button', { name: 'Sign in' }).click()
+  async function fill(page: Page, email: string, password: string): Promise<void> {
+    await page.getByLabel('Email address').fill(email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
   }
 
   it('names an empty field before it asks the service, which says the same of a wrong password and an unknown person', async () => {
-    tab = await visit()
-    const { page } = tab
+    const { page } = await visit()
     let asked = 0
     page.on('request', (request) => {
       if (request.url().endsWith('/v1/session')) asked++
@@ -44,11 +43,11 @@ describe('workspace: signing in and out', () => {
     await page.getByLabel('Email address').and(page.locator(':focus')).waitFor()
     await untilReported(page)
     assert.equal(asked, 0)
-    await fill(OWNER, 'not the password')
+    await fill(page, OWNER, 'not the password')
     const notice = page.getByRole('alert')
     const said = await notice.textContent()
     const answered = page.waitForResponse('**/v1/session')
-    await fill('nobody@acme.example', 'not the password')
+    await fill(page, 'nobody@acme.example', 'not the password')
     await (await answered).finished()
     await page.getByRole('button', { name: 'Sign in' }).and(page.locator(':not([aria-busy])')).waitFor()
     assert.equal(await notice.textContent(), said)
@@ -57,15 +56,14 @@ describe('workspace: signing in and out', () => {
 
   it('opens the company’s clients after an owner signs in, and keeps the session across a reload, where no script can read it', async () => {
     const { stack } = await testWorkspace()
-    tab = await visit()
-    const { page } = tab
-    await fill(OWNER, stack.demoPassword)
+    const { page, context } = await visit()
+    await fill(page, OWNER, stack.demoPassword)
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     assert.equal(new URL(page.url()).pathname, '/ven_acme/integrations/oauth2-clients')
     await page.reload()
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
 
-    const cookies = await tab.context.cookies()
+    const cookies = await context.cookies()
     assert.deepEqual(cookies.map(({ name }) => name).sort(), ['browser', 'session'])
     for (const { httpOnly, sameSite } of cookies) assert.deepEqual([httpOnly, sameSite], [true, 'Strict'])
     const readable = await page.evaluate(() => document.cookie)
@@ -75,87 +73,81 @@ describe('workspace: signing in and out', () => {
 
   it('forgets everything in all tabs on signing out, and ends the session at the service', async () => {
     const token = await newSession(OWNER)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    const second = await tab.context.newPage()
-    await second.goto(`${tab.baseUrl}/ven_acme/integrations/oauth2-clients`)
+    const { page, context, baseUrl } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const second = await context.newPage()
+    await second.goto(`${baseUrl}/ven_acme/integrations/oauth2-clients`)
     await second.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     // It has to hear of it from the first tab, since it cannot ask.
     await second.route('**/v1/**', (route) => route.abort())
-    const ended = tab.page.waitForResponse((response) => response.request().method() === 'DELETE')
-    await leave(tab.page)
-    await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const ended = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await leave(page)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await second.getByRole('heading', { name: 'Sign in' }).waitFor()
     assert.equal((await ended).status(), 204)
-    assert.deepEqual(await everythingStored(tab.page), NOTHING)
-    assert.deepEqual(await tab.context.cookies(), [])
+    assert.deepEqual(await everythingStored(page), NOTHING)
+    assert.deepEqual(await context.cookies(), [])
     assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
-    await tab.page.goBack()
-    await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 
   it('lists a person’s sessions, and keeps them until the service confirms that all have ended', async () => {
     const { stack } = await testWorkspace()
     const [token, elsewhereToken] = [await newSession(OWNER), await newSession(OWNER)]
     const elsewhere = await visit({ sessionToken: elsewhereToken, path: '/ven_acme/activity' })
-    try {
-      await elsewhere.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-      tab = await visit({ path: '/ven_acme/activity' })
-      const { page } = tab
-      await fill(OWNER, stack.demoPassword)
-      const account = page.getByRole('button', { name: OWNER })
-      await account.focus()
-      await page.keyboard.press('Enter')
-      await page.getByRole('menuitem', { name: 'Your sessions' }).press('Enter')
-      const dialog = page.getByRole('dialog', { name: 'Your sessions' })
-      const here = dialog.getByRole('listitem').filter({ hasText: 'This session' })
-      await here.getByText('Chrome on Linux').waitFor()
-      await here.getByText(/^From (?:127\.0\.0\.1|::1), in use now$/).waitFor()
-      assert.equal(await here.count(), 1)
-      assert.ok((await dialog.getByRole('listitem').count()) >= 3)
-      await page.keyboard.press('Escape')
-      await dialog.waitFor({ state: 'detached' })
-      await eventually(() => account.evaluate((it) => it === document.activeElement))
+    await elsewhere.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const { page, context, baseUrl } = await visit({ path: '/ven_acme/activity' })
+    await fill(page, OWNER, stack.demoPassword)
+    const account = page.getByRole('button', { name: OWNER })
+    await account.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: 'Your sessions' }).press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Your sessions' })
+    const here = dialog.getByRole('listitem').filter({ hasText: 'This session' })
+    await here.getByText('Chrome on Linux').waitFor()
+    await here.getByText(/^From (?:127\.0\.0\.1|::1), in use now$/).waitFor()
+    assert.equal(await here.count(), 1)
+    assert.ok((await dialog.getByRole('listitem').count()) >= 3)
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await eventually(() => account.evaluate((it) => it === document.activeElement))
 
-      await account.click()
-      await page.getByRole('menuitem', { name: 'Your sessions' }).click()
-      const signOut = dialog.getByRole('button', { name: 'Sign out everywhere' })
-      await page.route('**/v1/session?all=true', (route) => route.abort('connectionreset'), { times: 1 })
-      await signOut.click()
-      await dialog.getByText('You may still be signed in elsewhere').waitFor()
-      await signOut.click()
-      await page.getByText('You are signed out everywhere').waitFor()
-      await page.waitForURL(`${tab.baseUrl}/`)
-      const left = await tab.context.cookies()
-      assert.deepEqual(
-        left.map(({ name }) => name),
-        ['browser'],
-      )
-      await clickUntilShown(
-        elsewhere.page.getByRole('link', { name: 'Analytics' }),
-        elsewhere.page.getByText('Your session has ended'),
-      )
-      assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
-    } finally {
-      await elsewhere.leave()
-    }
+    await account.click()
+    await page.getByRole('menuitem', { name: 'Your sessions' }).click()
+    const signOut = dialog.getByRole('button', { name: 'Sign out everywhere' })
+    await page.route('**/v1/session?all=true', (route) => route.abort('connectionreset'), { times: 1 })
+    await signOut.click()
+    await dialog.getByText('You may still be signed in elsewhere').waitFor()
+    await signOut.click()
+    await page.getByText('You are signed out everywhere').waitFor()
+    await page.waitForURL(`${baseUrl}/`)
+    const left = await context.cookies()
+    assert.deepEqual(
+      left.map(({ name }) => name),
+      ['browser'],
+    )
+    await clickUntilShown(
+      elsewhere.page.getByRole('link', { name: 'Analytics' }),
+      elsewhere.page.getByText('Your session has ended'),
+    )
+    assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
   })
 
   it('signs in every tab with the first, each at its own address', async () => {
     const { stack } = await testWorkspace()
-    tab = await visit({ path: '/ven_acme/analytics' })
-    const second = await tab.context.newPage()
-    await second.goto(`${tab.baseUrl}/ven_acme/activity`)
+    const { page, context, baseUrl } = await visit({ path: '/ven_acme/analytics' })
+    const second = await context.newPage()
+    await second.goto(`${baseUrl}/ven_acme/activity`)
     await second.getByRole('heading', { name: 'Sign in' }).waitFor()
-    await fill(OWNER, stack.demoPassword)
-    await tab.page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
+    await fill(page, OWNER, stack.demoPassword)
+    await page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
     await second.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
   })
 
   it('says that a sign-out is not confirmed, and tries again', async () => {
     const token = await newSession(OWNER)
-    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
     await leave(page)
@@ -168,10 +160,9 @@ describe('workspace: signing in and out', () => {
   })
 
   it('retries when the service cannot be reached at the start', async () => {
-    tab = await visit({ path: '/favicon.svg', as: OWNER })
-    const { page } = tab
+    const { page, baseUrl } = await visit({ path: '/favicon.svg', as: OWNER })
     await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
-    await page.goto(`${tab.baseUrl}/ven_acme/activity`)
+    await page.goto(`${baseUrl}/ven_acme/activity`)
     await page.getByText('The workspace could not be opened').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
@@ -181,33 +172,33 @@ describe('workspace: signing in and out', () => {
     const { stack } = await testWorkspace()
     const token = await newSession(OWNER)
     const path = '/ven_acme/analytics?days=7'
-    tab = await visit({ sessionToken: token, path })
-    await tab.page.getByRole('button', { name: 'Download CSV' }).waitFor()
+    const { page } = await visit({ sessionToken: token, path })
+    await page.getByRole('button', { name: 'Download CSV' }).waitFor()
     await api('/v1/session', { token, method: 'DELETE' })
     // Not "check", which waits to see it checked: the answer takes it away with the page.
-    await tab.page.locator('label').filter({ hasText: '90 days' }).click()
-    await tab.page.getByText('Your session has ended').waitFor()
-    await tab.page.waitForURL('**/ven_acme/analytics?days=90')
-    await fill(OWNER, stack.demoPassword)
-    await tab.page.getByRole('button', { name: 'Download CSV' }).waitFor()
-    assert.match(tab.page.url(), /analytics\?days=90$/)
+    await page.locator('label').filter({ hasText: '90 days' }).click()
+    await page.getByText('Your session has ended').waitFor()
+    await page.waitForURL('**/ven_acme/analytics?days=90')
+    await fill(page, OWNER, stack.demoPassword)
+    await page.getByRole('button', { name: 'Download CSV' }).waitFor()
+    assert.match(page.url(), /analytics\?days=90$/)
   })
 
   it('ends the session in the browser when it expires', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
-    await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    await tab.page.clock.fastForward('12:00:01')
-    await tab.page.getByText('Your session has ended').waitFor()
-    assert.equal(await tab.page.getByLabel('Email address').inputValue(), OWNER)
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/activity', clock: true })
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    await page.clock.fastForward('12:00:01')
+    await page.getByText('Your session has ended').waitFor()
+    assert.equal(await page.getByLabel('Email address').inputValue(), OWNER)
   })
 
   it('says the same of another’s company and of one that does not exist', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_globex/analytics' })
-    await tab.page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
-    const said = await tab.page.getByRole('main').textContent()
-    await tab.page.goto(`${tab.baseUrl}/ven_nosuch/analytics`)
-    await tab.page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
-    assert.equal(await tab.page.getByRole('main').textContent(), said)
+    const { page, baseUrl } = await visit({ as: OWNER, path: '/ven_globex/analytics' })
+    await page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
+    const said = await page.getByRole('main').textContent()
+    await page.goto(`${baseUrl}/ven_nosuch/analytics`)
+    await page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
+    assert.equal(await page.getByRole('main').textContent(), said)
   })
 })
 
@@ -254,14 +245,17 @@ describe('workspace: signing in with the provider of the company', () => {
     const others = troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
     assert.deepEqual(others, [])
   })
+  const enter = async (path: string, sessionToken?: string): Promise<Visit> => {
+    tab = await visit({ baseUrl, path, ...(sessionToken && { sessionToken }) })
+    return tab
+  }
 
   it('signs in with the OpenID provider by keyboard, in every tab, at the same address, and signs out there too', async () => {
     provider.signInAs('kim')
-    tab = await visit({ baseUrl, path: '/ven_acme/activity?days=7' })
-    const second = await tab.context.newPage()
+    const { page, context } = await enter('/ven_acme/activity?days=7')
+    const second = await context.newPage()
     await second.goto(`${baseUrl}/ven_acme/people`)
     await second.getByRole('heading', { name: 'Sign in' }).waitFor()
-    const { page } = tab
     const button = page.getByRole('button', { name: 'Sign in with Acme ID' })
     await button.waitFor()
     await assertAccessible(page)
@@ -271,7 +265,7 @@ describe('workspace: signing in with the provider of the company', () => {
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     assert.equal(page.url(), `${baseUrl}/ven_acme/activity?days=7`)
     await second.getByRole('heading', { name: 'People', level: 1 }).waitFor()
-    const cookies = (await tab.context.cookies(baseUrl)).map(({ name, httpOnly, sameSite }) => ({
+    const cookies = (await context.cookies(baseUrl)).map(({ name, httpOnly, sameSite }) => ({
       name,
       httpOnly,
       sameSite,
@@ -311,13 +305,12 @@ describe('workspace: signing in with the provider of the company', () => {
     await atProvider.click()
     await button.waitFor()
     assert.equal(page.url(), `${baseUrl}/`)
-    assert.equal((await tab.context.cookies(baseUrl)).length, 0)
+    assert.equal((await context.cookies(baseUrl)).length, 0)
   })
 
   it('offers no invitations where there are no built-in accounts', async () => {
     const { sessionToken } = await service.createPerson({ vendorId: 'ven_acme', role: 'owner' })
-    tab = await visit({ baseUrl, sessionToken, path: '/ven_acme/people' })
-    const { page } = tab
+    const { page } = await enter('/ven_acme/people', sessionToken)
     const invite = page.getByRole('button', { name: 'Invite a person' })
     await invite.waitFor()
     await page.route('**/v1/sign-in', (route) =>
@@ -330,14 +323,13 @@ describe('workspace: signing in with the provider of the company', () => {
 
   it('says why a sign-in with the OpenID provider failed, and offers to try again', async () => {
     provider.signInAs('pat')
-    tab = await visit({ baseUrl, path: '/ven_acme/analytics' })
-    const { page } = tab
+    const { page, context } = await enter('/ven_acme/analytics')
     const button = page.getByRole('button', { name: 'Sign in with Acme ID' })
     await button.click()
     const notice = page.getByRole('alert')
     await notice.getByText('Your account has no role here').waitFor()
     assert.equal(page.url(), `${baseUrl}/ven_acme/analytics`)
-    await tab.context.clearCookies()
+    await context.clearCookies()
     provider.signInAsNobody()
     await button.click()
     await notice.getByText('You have not signed in').waitFor()
@@ -353,8 +345,7 @@ describe('workspace: signing in with the provider of the company', () => {
   })
 
   it('shows the sign-in form when the answer with the sign-in methods is missing or breaks off', async () => {
-    tab = await visit({ baseUrl, path: '/ven_acme/people' })
-    const { page } = tab
+    const { page } = await enter('/ven_acme/people')
     for (const fail of [
       (route: Route) => route.fulfill({ status: 404, body: '' }),
       (route: Route) => route.abort(),

@@ -2,18 +2,16 @@ import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dialog, Page } from 'playwright-core'
 import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
-import { OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import { leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'
 
 /** How long the browser is given to ask before it closes a tab. */
 const ASKED_WITHIN_MS = 20_000
 
 describe('workspace: what would be lost', () => {
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
   it('shows a secret once, in its dialog only, stores and caches it nowhere, and asks before the tab closes until it is saved', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
-    const { page } = tab
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     const dialog = await fillClient(page, 'Kept nowhere', 'Read daily analytics')
     await submitClient(page)
     const { clientSecret } = await revealed(page)

@@ -13,6 +13,7 @@ import {
   assertAccessible,
   assertFits,
   createClient,
+  leaveVisits,
   OWNER,
   sessionToken,
   testStack,
@@ -58,7 +59,6 @@ async function runJob(script: string, { environment }: { environment: string }):
 const dialogOf = (page: Page) => page.getByRole('dialog')
 
 describe('workspace: clients that trust a platform', () => {
-  let tab: Visit
   let token: string
   before(async () => {
     token = await sessionToken(OWNER)
@@ -66,16 +66,16 @@ describe('workspace: clients that trust a platform', () => {
     const workload = { issuer: GITHUB, claims: { sub: 'another' }, keys: JSON.parse(keySet('github-1')) }
     await createClient(token, { name: 'Holds the keys', workload })
   })
-  afterEach(() => tab?.leave())
+  afterEach(leaveVisits)
 
-  async function open(name: string, options: Parameters<typeof visit>[0] = {}): Promise<Page> {
-    tab = await visit({ sessionToken: token, path: CLIENTS, ...options })
+  async function open(name: string, options: Parameters<typeof visit>[0] = {}): Promise<Visit> {
+    const tab = await visit({ sessionToken: token, path: CLIENTS, ...options })
     const { page } = tab
     await fillClient(page, name, 'Read daily analytics')
     await dialogOf(page)
       .getByRole('radio', { name: /trust a platform/ })
       .check()
-    return page
+    return tab
   }
   const newest = async (name: string) => {
     const { clients } = await api('/v1/vendor/ven_acme/oauth-clients?status=Active&limit=200', { token })
@@ -83,7 +83,7 @@ describe('workspace: clients that trust a platform', () => {
   }
 
   it('leads from the list to the workflow of a GitHub job, with nothing to save', async () => {
-    const page = await open('GitHub job', { width: 1440 })
+    const { page, baseUrl } = await open('GitHub job', { width: 1440 })
     const dialog = dialogOf(page)
     await dialog.getByText('Anyone with this client’s platform token can').waitFor()
     await dialog.getByLabel('Repository id').fill('1296269')
@@ -99,7 +99,7 @@ describe('workspace: clients that trust a platform', () => {
     for (const line of [
       'id-token: write',
       'environment: "production"',
-      `audience=${tab.baseUrl}`,
+      `audience=${baseUrl}`,
       `client_id=${clientId}`,
     ])
       assert.ok(file.includes(line), line)
@@ -120,7 +120,7 @@ describe('workspace: clients that trust a platform', () => {
   })
 
   it('compares a pasted token in the browser, and neither sends nor stores it', async () => {
-    const page = await open('Compared')
+    const { page, baseUrl, context } = await open('Compared')
     const dialog = dialogOf(page)
     const sent: Request[] = []
     page.on('request', (request) => sent.push(request))
@@ -131,7 +131,7 @@ describe('workspace: clients that trust a platform', () => {
     await field.fill('eyJ')
     await dialog.getByText('This is not a JWT.').waitFor()
     const now = Math.floor(Date.now() / 1_000)
-    const claims = { iss: GITHUB, repository_id: '1296269', ref: 'refs/heads/Main', aud: tab.baseUrl }
+    const claims = { iss: GITHUB, repository_id: '1296269', ref: 'refs/heads/Main', aud: baseUrl }
     const payload = Buffer.from(JSON.stringify({ ...claims, iat: now, exp: now + 300 })).toString('base64url')
     await field.fill(`e30.${payload}.c2ln`)
     await dialog.getByText('refs/heads/main differs: refs/heads/Main', { exact: true }).waitFor()
@@ -144,7 +144,7 @@ describe('workspace: clients that trust a platform', () => {
     await dialog.waitFor({ state: 'detached' })
     const kept = [
       sent.map((request) => [request.url(), request.postData(), request.headers()]),
-      await tab.context.storageState({ indexedDB: true }),
+      await context.storageState({ indexedDB: true }),
       await page.evaluate(() => [{ ...sessionStorage }, history.state]),
     ]
     assert.ok(JSON.stringify(kept).includes('refs/heads/Main'), 'the map itself was sent')
@@ -152,7 +152,7 @@ describe('workspace: clients that trust a platform', () => {
   })
 
   it('says what is wrong with a platform, takes pasted keys for a private cluster, refuses a private one, and replaces them', async () => {
-    const page = await open('In a cluster')
+    const { page, baseUrl } = await open('In a cluster')
     const dialog = dialogOf(page)
     await submitClient(page)
     await dialog.getByText('Fill in: Repository id.').waitFor()
@@ -182,7 +182,7 @@ describe('workspace: clients that trust a platform', () => {
     await submitClient(page)
     await dialog.getByText('In a cluster is ready').waitFor()
     const file = await dialog.getByRole('region', { name: 'report.yaml' }).innerText()
-    for (const line of ['namespace: prod', 'serviceAccountName: report', `audience: ${tab.baseUrl}`])
+    for (const line of ['namespace: prod', 'serviceAccountName: report', `audience: ${baseUrl}`])
       assert.ok(file.includes(line), line)
     await dialog.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'In a cluster' }).click()
@@ -212,18 +212,17 @@ describe('workspace: clients that trust a platform', () => {
          attempted_at = now(), failure = 'name not found' where issuer = 'https://down.example'`,
     )
     await db.destroy()
-    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
-    await tab.page.getByText(/^The keys could not be fetched: name not found\./).waitFor()
-    await tab.page.getByText(/^Fetched 3 hours ago: ?down/).waitFor()
-    await assertAccessible(tab.page)
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
+    await page.getByText(/^The keys could not be fetched: name not found\./).waitFor()
+    await page.getByText(/^Fetched 3 hours ago: ?down/).waitFor()
+    await assertAccessible(page)
   })
 
   it('replaces a client by one of the same workload', async () => {
     const workload = { issuer: GITHUB, claims: { sub: 'a', actor: 'b' } }
     const scopes = ['boost:read', 'analytics:read']
     const { clientId } = await createClient(token, { name: 'Replaced', scopes, workload })
-    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
-    const { page } = tab
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
     await page.getByRole('button', { name: 'Replace the client' }).click()
     await page.getByRole('button', { name: 'Create replacement' }).click()
     await dialogOf(page).getByText('Workload, the same as before').waitFor()
@@ -234,7 +233,7 @@ describe('workspace: clients that trust a platform', () => {
   })
 
   it('has accessible forms for each platform, as wide as the window', async () => {
-    const page = await open('Looked at', { width: 1440 })
+    const { page } = await open('Looked at', { width: 1440 })
     const select = dialogOf(page).getByLabel('Platform', { exact: true })
     for (const width of [1440, 390]) {
       await page.setViewportSize({ width, height: 900 })

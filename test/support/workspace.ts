@@ -69,6 +69,13 @@ export interface VisitOptions {
 
 export type Visit = Awaited<ReturnType<typeof visit>>
 
+const open: { leave: () => Promise<void> }[] = []
+
+/** Leaves every tab that is still open, for after each test. @throws AssertionError when there was trouble in one. */
+export async function leaveVisits(): Promise<void> {
+  for (const tab of open.splice(0)) await tab.leave()
+}
+
 /** Left, and as good as new but for its process, which has compiled the scripts: the next visit takes half the time. */
 let spare: Page | undefined
 
@@ -89,7 +96,7 @@ export async function visit(options: VisitOptions = {}) {
   if (options.clock) await page.clock.install()
   await page.goto(baseUrl + path)
   let left = false
-  return {
+  const tab = {
     page,
     context,
     baseUrl,
@@ -104,6 +111,8 @@ export async function visit(options: VisitOptions = {}) {
       assert.deepEqual(troubles, [])
     },
   }
+  open.push(tab)
+  return tab
 }
 
 async function newTab(): Promise<Page> {
