@@ -6,12 +6,16 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 describe('the gateway: what it says for a caller', () => {
   const gateway = sharedGateway()
 
-  /** Sends fields as they are; returns what the service got. */
-  async function passedOn(fields: string[], body = '') {
-    const lines = ['POST /v1/session HTTP/1.1', 'Host: gateway.test', 'Connection: close', ...fields]
-    const answer = await gateway.raw(`${lines.join('\r\n')}\r\n\r\n${body}`)
-    const [request] = gateway.received
-    assert.ok(request, answer)
+  /** Sends fields as they are. */
+  const send = (fields: string[], body = '', method = 'POST') => {
+    const lines = [`${method} /v1/session HTTP/1.1`, 'Host: gateway.test', 'Connection: close', ...fields]
+    return gateway.raw(`${lines.join('\r\n')}\r\n\r\n${body}`)
+  }
+  /** The same; returns the one request that the service got. */
+  async function passedOn(...sent: Parameters<typeof send>) {
+    const answer = await send(...sent)
+    const [request, ...others] = gateway.received
+    assert.ok(request && others.length === 0, answer)
     return { answer, request }
   }
 
@@ -88,56 +92,38 @@ describe('the gateway: what it says for a caller', () => {
     ['http://localhost:8080', null],
   ] as const)
     it(`${expected ? 'asks browsers to come back by TLS' : 'says nothing of TLS'} when callers use ${apiResource}`, async () => {
-      const other = await startTestGateway({ apiResource })
-      try {
-        for (const path of ['/', '/assets/none.js', '/v1/session', '/v1/oauth/jwks', '/v1//x']) {
-          const { headers } = await fetch(other.url + path)
-          assert.equal(headers.get('strict-transport-security'), expected, path)
-        }
-      } finally {
-        await other.stop()
+      await using other = await startTestGateway({ apiResource })
+      for (const path of ['/', '/assets/none.js', '/v1/session', '/v1/oauth/jwks', '/v1//x']) {
+        const { headers } = await fetch(other.url + path)
+        assert.equal(headers.get('strict-transport-security'), expected, path)
       }
     })
 
   describe('the length of a body', () => {
+    const hidden = 'DELETE /v1/hidden HTTP/1.1\r\nHost: x\r\n\r\n'
+    const chunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`
+
     for (const method of ['GET', 'POST'])
       it(`restates the length when ${method} came in chunks, so that no second request hides in it`, async () => {
-        const hidden = 'DELETE /v1/hidden HTTP/1.1\r\nHost: x\r\n\r\n'
-        const chunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`
-        await gateway.raw(
-          `${method} /v1/session HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk}`,
-        )
-        assert.deepEqual(
-          gateway.received.map((request) => [request.method, request.body]),
-          [[method, hidden]],
-        )
+        const { request } = await passedOn(['Transfer-Encoding: chunked'], chunk, method)
+        assert.deepEqual([request.method, request.body], [method, hidden])
       })
 
     for (const method of ['DELETE', 'OPTIONS'])
       it(`refuses ${method} in chunks, so that no second request hides in it`, async () => {
-        const hidden = 'DELETE /v1/hidden HTTP/1.1\r\nHost: x\r\n\r\n'
-        const answer = await gateway.raw(
-          `${method} /v1/session HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`,
-        )
-        assert.match(answer, /^HTTP\/1\.1 400 /)
+        assert.match(await send(['Transfer-Encoding: chunked'], chunk, method), /^HTTP\/1\.1 400 /)
         assert.equal(gateway.received.length, 0)
       })
 
-    for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST']) {
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST'])
       it(`passes the length on when ${method} declared it`, async () => {
-        await gateway.raw(
-          `${method} /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello`,
-        )
-        assert.deepEqual(
-          gateway.received.map((request) => [request.body, request.headers['content-length']]),
-          [['hello', '5']],
-        )
+        const { request } = await passedOn(['Content-Length: 5'], 'hello', method)
+        assert.deepEqual([request.body, request.headers['content-length']], ['hello', '5'])
       })
-    }
   })
 
   it('takes from an answer what is about the other connection', async () => {
-    const other = await startTestGateway()
+    await using other = await startTestGateway()
     other.answerWith((_request, response) => {
       response.writeHead(200, {
         'Keep-Alive': 'timeout=77',
@@ -148,15 +134,11 @@ describe('the gateway: what it says for a caller', () => {
       })
       response.end('x')
     })
-    try {
-      const response = await fetch(`${other.url}/v1/session`)
-      assert.notEqual(response.headers.get('keep-alive'), 'timeout=77')
-      assert.equal(response.headers.get('proxy-authenticate'), null)
-      assert.equal(response.headers.get('x-kept'), 'yes')
-      assert.match(response.headers.get('x-request-id') ?? '', UUID)
-      assert.deepEqual(response.headers.getSetCookie(), ['a=1', 'b=2'])
-    } finally {
-      await other.stop()
-    }
+    const { headers } = await fetch(`${other.url}/v1/session`)
+    assert.notEqual(headers.get('keep-alive'), 'timeout=77')
+    assert.equal(headers.get('proxy-authenticate'), null)
+    assert.equal(headers.get('x-kept'), 'yes')
+    assert.match(headers.get('x-request-id') ?? '', UUID)
+    assert.deepEqual(headers.getSetCookie(), ['a=1', 'b=2'])
   })
 })

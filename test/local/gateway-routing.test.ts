@@ -68,11 +68,13 @@ describe('the gateway: where a path goes', () => {
     '/explain',
     '/explain/0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
     '/ven_acme',
+    '/ven_acme/',
     '/ven_acme/integrations/oauth-clients?tab=1',
   ]) {
     it(`answers GET ${target} with the workspace`, async () => {
       const response = await fetch(gateway.url + target)
       assert.equal(response.status, 200)
+      assert.equal(response.headers.get('cache-control'), 'no-cache')
       assert.equal(await response.text(), INDEX)
       assert.equal(gateway.received.length, 0)
     })
@@ -92,10 +94,18 @@ describe('the gateway: where a path goes', () => {
     '/invitation/more',
     '/Ven_acme',
     '/ven_',
+    '/ven_acme/font.woff2',
+    '/assets/gone-123.js',
+    '/robots.txt',
+    '/healthz',
+    '/readyz',
+    '/metrics',
   ]) {
     it(`answers GET ${target} with 404, not with a page`, async () => {
       const response = await fetch(gateway.url + target)
       assert.equal(response.status, 404)
+      assert.equal(response.headers.get('content-type'), 'application/problem+json')
+      assert.equal(response.headers.get('cache-control'), 'no-store')
       assert.equal(((await response.json()) as { code: string }).code, 'not_found')
       assert.equal(gateway.received.length, 0)
     })

@@ -72,6 +72,11 @@ export async function startTestGateway(options: { idleTimeout_ms?: number; apiRe
     ...options,
   })
   const { port } = gateway
+  const stop = async () => {
+    gateway.kill()
+    await Promise.all(Object.values(services).map((server) => drain(server, 0)))
+    await rm(directory, { recursive: true, force: true })
+  }
   return {
     url: `http://127.0.0.1:${port}`,
     port,
@@ -93,10 +98,7 @@ export async function startTestGateway(options: { idleTimeout_ms?: number; apiRe
         socket.on('end', () => resolve(text)).on('error', reject)
         socket.setTimeout(5_000, () => socket.destroy(new Error(`no end of the answer: ${text}`)))
       }),
-    async stop() {
-      gateway.kill()
-      await Promise.all(Object.values(services).map((server) => drain(server, 0)))
-      await rm(directory, { recursive: true, force: true })
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
