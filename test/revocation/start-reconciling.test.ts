@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
+import type { Log } from '#shared/process/log.ts'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
@@ -9,6 +9,7 @@ import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { eventually } from '../support/eventually.ts'
+import { keptLog } from '../support/log.ts'
 import {
   createSubjects,
   FAST,
@@ -24,16 +25,8 @@ describe('reconciling all the time', () => {
   let server: TestRedis
   let owner: Database
   let subjects: Subjects
-  let lines: {
-    level: number
-    msg: string
-    reason?: string
-    here?: string
-    elsewhere?: string
-    event?: string
-    clientId?: string
-    kid?: string
-  }[]
+  let log: Log
+  let lines: Record<string, unknown>[]
   let api: TestProcess
 
   before(async () => {
@@ -42,7 +35,7 @@ describe('reconciling all the time', () => {
     subjects = await createSubjects(owner)
   })
   beforeEach(async () => {
-    lines = []
+    ;({ log, lines } = keptLog())
     api = await startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl })
   })
   afterEach(async () => {
@@ -57,7 +50,6 @@ describe('reconciling all the time', () => {
     await database.drop()
   })
 
-  const log = () => pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
   const until = (condition: () => boolean | Promise<boolean>) =>
     eventually(condition, { every_ms: 10, otherwise: () => JSON.stringify(lines) })
   const isTrusted = async () => (await api.ask({ clientId: 'cli_x' })) === 'live by redis'
@@ -76,7 +68,7 @@ describe('reconciling all the time', () => {
       }
     }
     const { redis, db } = api
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), step })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log, step })
     await until(() => ended === 2)
     await until(() => running === 1)
     await reconciling.stop()
@@ -87,7 +79,7 @@ describe('reconciling all the time', () => {
 
   it('reports a failure once, and its end once', async () => {
     const { redis, db } = api
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log })
     await until(isTrusted)
     await server.stop('SIGKILL')
     await sleep(5 * FAST.round_ms)
@@ -97,7 +89,7 @@ describe('reconciling all the time', () => {
     const events = lines.map(({ event }) => event)
     assert.equal(events.filter((event) => event === 'redis.trusted').length, 2)
     assert.ok(events.includes('redis.new') && events.includes('redis.not_trusted'))
-    const warnings = lines.filter(({ level }) => level >= 40).map(({ reason }) => reason)
+    const warnings = lines.filter(({ level }) => Number(level) >= 40).map(({ reason }) => reason)
     assert.ok(warnings.length >= 1, 'no warning')
     assert.deepEqual(warnings, [...new Set(warnings)])
   })
@@ -111,7 +103,7 @@ describe('reconciling all the time', () => {
     const step = (now: Step) => {
       if (now === 'read') read += 1
     }
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), step })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log, step })
     await until(() => read > 3)
     await reconciling.stop()
     const events = lines.filter((line) => line.clientId === clientId || line.kid === kid)
@@ -134,7 +126,7 @@ describe('reconciling all the time', () => {
     // The first purge is due at once, and the next in an hour unless the first left some.
     const { random } = Math
     Math.random = () => 0
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), purgeEvery_ms: 3_600_000 })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log, purgeEvery_ms: 3_600_000 })
     Math.random = random
     await until(async () => {
       const { rows } = await owner.raw("select count(*) as n from revoked_tokens where jti like 'long-%'")
@@ -150,7 +142,7 @@ describe('reconciling all the time', () => {
     const step = (now: Step) => {
       if (now === 'marked') marked += 1
     }
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), step, purgeEvery_ms: 0 })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log, step, purgeEvery_ms: 0 })
     try {
       await until(() => marked > 2)
     } finally {
@@ -162,7 +154,7 @@ describe('reconciling all the time', () => {
   it('warns of each promotion of a standby, not only of the first', async () => {
     const { redis, db } = api
     const promotions = () => lines.filter(({ event }) => event === 'database.promoted').length
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log })
     try {
       await until(isTrusted)
       for (const times of [1, 2]) {
