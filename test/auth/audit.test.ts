@@ -76,8 +76,7 @@ describe('the audit log', () => {
   it('logs a revoked token', async () => {
     const token = (await auth.token(client)).json.access_token
     auth.logLines.length = 0
-    const { client_id = '', client_secret = '' } = tokenFields(client)
-    await auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
+    await auth.revokeToken(client, token)
     const { event, clientId, jti } = only()
     assert.deepEqual(
       { event, clientId, jti },
@@ -109,12 +108,12 @@ describe('the audit log', () => {
     await keep(auth.post(`/v1/oauth/token?client_secret=${secret}&${secret}=1`, tokenFields(client)))
     await keep(auth.post(`/v1/oauth/${secret}`, tokenFields(client)))
     await keep(auth.post('/v1/oauth/token', tokenFields(client), { 'x-request-id': secret }))
-    const { client_id = '', client_secret = '' } = tokenFields(client)
-    await keep(auth.post('/v1/oauth/revoke', { client_id, client_secret, token: tokens[0] }))
-    await keep(auth.post('/v1/oauth/revoke', { client_id, client_secret: 'x', token: tokens[0] }))
+    const [token = ''] = tokens
+    await keep(auth.revokeToken(client, token))
+    await keep(auth.revokeToken(client, token, { client_secret: 'x' }))
     const restore = await cutOffDatabase(auth.database)
     await keep(auth.token({ ...client, clientId: newClientId() }))
-    await keep(auth.post('/v1/oauth/revoke', { client_id, client_secret, token: tokens[0] }))
+    await keep(auth.revokeToken(client, token))
     await restore()
     assert.ok(tokens.length > 0 && events().length > 10)
     const log = auth.logLines.join('')

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
 import { newClientId, newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
-import { createService, revokeService } from '../../infra/admin/services.ts'
+import { revokeService } from '../../infra/admin/services.ts'
 import {
   type AuthResponse,
   basic,
@@ -32,8 +32,8 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
     async function create(): Promise<TestClient> {
       const one = await auth.createClient()
       if (!ofServices) return one
-      const { serviceId, serviceSecret } = await createService(auth.db, { name: 'S', by: testOperator() })
-      return { ...one, clientId: serviceId, clientSecret: serviceSecret }
+      const { client_id: clientId, client_secret: clientSecret } = await auth.createService()
+      return { ...one, clientId, clientSecret }
     }
     const revoke = (one: TestClient) =>
       ofServices

@@ -1,22 +1,13 @@
 import { strict as assert } from 'node:assert'
 import { newClientSecret } from '#shared/oauth/new-ids.ts'
-import { createService } from '../../infra/admin/services.ts'
 import { assertionFields, assertionOf, createKeyClient } from '../support/assertions.ts'
 import { basic, sharedAuth, startAuth } from '../support/auth.ts'
 import { requestLines } from '../support/log.ts'
-import { testOperator } from '../support/operator.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('a client that expires', () => {
   const auth = sharedAuth({ trusted: true })
-  let introspection: { client_id: string; client_secret: string }
-
-  before(async () => {
-    const service = await createService(auth.db, { name: 'Boost', by: testOperator() })
-    introspection = { client_id: service.serviceId, client_secret: service.serviceSecret }
-  })
-
   const expiring = (left_ms: number) => auth.createClient({ expiresAt: new Date(auth.clock.now() + left_ms) })
 
   it('says in each token answer when the client expires, in whole seconds', async () => {
@@ -64,8 +55,7 @@ describe('a client that expires', () => {
     const authorization = basic(client.clientId, client.clientSecret)
     const { status } = await auth.post('/v1/oauth/revoke', { token: access_token }, { authorization })
     assert.equal(status, 401)
-    const asService = { token: access_token, ...introspection }
-    assert.equal((await auth.post('/v1/oauth/introspect', asService)).json.active, true)
+    assert.equal((await auth.introspect(await auth.createService(), access_token)).json.active, true)
   })
 
   it('names revocation first, of a client that is both', async () => {

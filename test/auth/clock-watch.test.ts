@@ -3,11 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
-import { createService } from '../../infra/admin/services.ts'
-import { sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
+import { sharedAuth, startAuth } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
-import { testOperator } from '../support/operator.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -104,37 +102,25 @@ describe('a wrong clock of the authorization server', () => {
     }
   })
 
-  it('knows a wrong clock when the process has started', async () => {
-    const slowly = async () => {
+  it('knows a wrong clock when it has started, issues, introspects and publishes nothing by it and is not ready, but revokes tokens', async () => {
+    const client = await auth.createClient()
+    const service = await auth.createService()
+    const { access_token: token } = (await auth.token(client)).json
+    const behind = async () => {
       await sleep(50)
       return auth.clock.now() - 17 * MINUTE_MS
     }
-    const wrong = await startAuth({ beside: auth, stores: { postgres: slowly, redis: slowly } })
+    const wrong = await startAuth({ beside: auth, stores: { postgres: behind, redis: behind } })
     try {
       const { status, json } = await wrong.request('GET', '/readyz')
       assert.deepEqual([status, json], [503, { status: 'not ready', waitingFor: ['clock'] }])
-    } finally {
-      await wrong.stop()
-    }
-  })
-
-  it('issues, introspects and publishes nothing by a wrong clock and is not ready, but revokes tokens', async () => {
-    const client = await auth.createClient()
-    const service = await createService(auth.db, { name: 'Boost', by: testOperator() })
-    const { access_token: token } = (await auth.token(client)).json
-    const behind = async () => auth.clock.now() - 17 * MINUTE_MS
-    const wrong = await startAuth({ beside: auth, stores: { postgres: behind, redis: behind } })
-    try {
-      const asService = { client_id: service.serviceId, client_secret: service.serviceSecret, token }
       for (const refused of [
         await wrong.token(client),
-        await wrong.post('/v1/oauth/introspect', asService),
+        await wrong.introspect(service, token),
         await wrong.request('GET', '/v1/oauth/revocations'),
       ])
         assert.deepEqual([refused.status, refused.json.error], [503, 'temporarily_unavailable'])
-      assert.equal((await wrong.request('GET', '/readyz')).status, 503)
-      const { client_id = '', client_secret = '' } = tokenFields(client)
-      assert.equal((await wrong.post('/v1/oauth/revoke', { client_id, client_secret, token })).status, 200)
+      assert.equal((await wrong.revokeToken(client, token)).status, 200)
       assert.ok(wrong.logLines.some((line) => line.includes('"event":"clock.wrong"')))
     } finally {
       await wrong.stop()

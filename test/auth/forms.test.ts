@@ -1,8 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { newClientId } from '#shared/oauth/new-ids.ts'
-import { createService } from '../../infra/admin/services.ts'
 import { basic, sharedAuth, TEST_RESOURCE, tokenFields } from '../support/auth.ts'
-import { testOperator } from '../support/operator.ts'
 
 /** The fields of each endpoint, the one that it requires first. */
 const FIELDS = {
@@ -97,12 +95,11 @@ for (const [path, names] of Object.entries(FIELDS))
     const auth = sharedAuth()
     let form: Form
     before(async () => {
-      const { serviceId, serviceSecret } = await createService(auth.db, { name: 'S', by: testOperator() })
       const client = tokenFields(await auth.createClient())
       const { client_id = '', client_secret = '' } = client
       if (path === '/v1/oauth/token') form = { ...client, resource: TEST_RESOURCE }
       else if (path === '/v1/oauth/revoke') form = { token: 'x', client_id, client_secret }
-      else form = { token: 'x', client_id: serviceId, client_secret: serviceSecret }
+      else form = { token: 'x', ...(await auth.createService()) }
     })
     const send = ({ query = '', body = formOf(form), headers = {} }: Sent) =>
       auth.post(path + query, body, headers)

@@ -2,10 +2,8 @@ import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
 import { parseForm } from '../../apps/auth/form.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
-import { createService } from '../../infra/admin/services.ts'
 import { ANY_CHARACTER } from '../support/any-character.ts'
 import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
-import { testOperator } from '../support/operator.ts'
 
 /** Each run of the tests tries others; `FC_RUNS=1000 npx mocha test/auth/fuzz.test.ts` tries more at once. */
 const RUNS = Number(process.env.FC_RUNS ?? 100)
@@ -91,10 +89,8 @@ describe('any input', () => {
   })
 
   it('revokes nothing and calls nothing active for any token, and answers 400 to an empty one', async () => {
-    const service = await createService(auth.db, { name: 'Service', by: testOperator() })
-    const { client_id = '', client_secret = '' } = tokenFields(client)
-    const asClient = `client_id=${client_id}&client_secret=${client_secret}`
-    const asService = `client_id=${service.serviceId}&client_secret=${service.serviceSecret}`
+    const asClient = new URLSearchParams(tokenFields(client))
+    const asService = new URLSearchParams(await auth.createService())
     const { access_token } = (await auth.token(client)).json
     const [header = '', payload = '', signature = ''] = access_token.split('.')
     const token = fc.oneof(

@@ -1,9 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { newClientId } from '#shared/oauth/new-ids.ts'
-import { createService } from '../../infra/admin/services.ts'
 import { assertionFields, assertionOf, createKeyClient, type KeyClient } from '../support/assertions.ts'
 import { type AuthResponse, sharedAuth, startAuth, type TestClient, tokenFields } from '../support/auth.ts'
-import { testOperator } from '../support/operator.ts'
 
 const LIMITS = {
   RATE_TOKEN_PER_CLIENT: '5/60',
@@ -87,8 +85,7 @@ for (const store of ['with Redis', 'without Redis']) {
     })
 
     it('limits POST /v1/oauth/revoke by a count of its own', async () => {
-      const { client_id = '', client_secret = '' } = tokenFields(client)
-      const revoke = () => auth.post('/v1/oauth/revoke', { client_id, client_secret, token: 'x' })
+      const revoke = () => auth.revokeToken(client, 'x')
       for (const _ of SEVERAL) assert.equal((await revoke()).status, 200)
       assertTooMany(await revoke(), 'token-revocations')
       assert.equal((await auth.token(client)).status, 200)
@@ -97,9 +94,7 @@ for (const store of ['with Redis', 'without Redis']) {
     it('limits the tokens that all clients of a company revoke', async () => {
       const revoke = async () => {
         const one = await auth.createClient({ vendorId: client.vendorId })
-        const { client_id = '', client_secret = '' } = tokenFields(one)
-        const token = (await auth.token(one)).json.access_token
-        return auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
+        return auth.revokeToken(one, (await auth.token(one)).json.access_token)
       }
       // At once, since each waits for the processes that may have missed it.
       for (const { status } of await Promise.all(SEVERAL.map(revoke))) assert.equal(status, 200)
@@ -122,15 +117,15 @@ for (const store of ['with Redis', 'without Redis']) {
     })
 
     it('limits POST /v1/oauth/introspect by service, and its failures by address like any other', async () => {
-      const service = await createService(auth.db, { name: 'Service', by: testOperator() })
+      const service = await auth.createService()
       const introspect = (client_secret: string, token = 'x') =>
         auth.post(
           '/v1/oauth/introspect',
-          { client_id: service.serviceId, client_secret, token },
+          { ...service, client_secret, token },
           { 'x-forwarded-for': `203.0.113.${100 + address}` },
         )
       const { json } = await auth.token(client)
-      const live = () => introspect(service.serviceSecret, json.access_token)
+      const live = () => introspect(service.client_secret, json.access_token)
       for (const _ of SEVERAL) assert.equal((await live()).status, 200)
       assertTooMany(await live(), 'introspections')
       for (const _ of SEVERAL) assert.equal((await introspect('wrong')).status, 401)
@@ -139,12 +134,8 @@ for (const store of ['with Redis', 'without Redis']) {
     })
 
     it('does not let a stranger use up the introspections of a service with tokens that cannot be live', async () => {
-      const { serviceId: client_id, serviceSecret: client_secret } = await createService(auth.db, {
-        name: 'Service',
-        by: testOperator(),
-      })
-      const introspect = (token: string) =>
-        auth.post('/v1/oauth/introspect', { client_id, client_secret, token })
+      const service = await auth.createService()
+      const introspect = (token: string) => auth.introspect(service, token)
       const { access_token: token } = (await auth.token(client)).json
       const forged = `${token.slice(0, -6)}AAAAAA`
       for (const junk of ['x', forged, 'a.b.c', forged, `${token}x`])

@@ -3,13 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { createService, revokeService } from '../../infra/admin/services.ts'
+import { revokeService } from '../../infra/admin/services.ts'
 import { newKeyPair, signJwt } from '../support/assertions.ts'
 import {
   type AuthResponse,
   basic,
   sharedAuth,
   startAuth,
+  type TestAuth,
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
@@ -20,7 +21,7 @@ import { FENCES } from '../support/stores.ts'
 
 const PATH = '/v1/oauth/introspect'
 
-type Service = Awaited<ReturnType<typeof createService>>
+type Service = Awaited<ReturnType<TestAuth['createService']>>
 
 describe(`POST ${PATH}`, () => {
   const auth = sharedAuth({ trusted: true })
@@ -28,16 +29,12 @@ describe(`POST ${PATH}`, () => {
   let client: TestClient
 
   before(async () => {
-    service = await createService(auth.db, { name: 'Boost', by: testOperator() })
+    service = await auth.createService()
     client = await auth.createClient({ scopes: ['boost:read', 'boost:write'] })
   })
 
   const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token
-  const fieldsOf = ({ serviceId, serviceSecret }: Service) => ({
-    client_id: serviceId,
-    client_secret: serviceSecret,
-  })
-  const ask = (token: string, as = service) => auth.post(PATH, { ...fieldsOf(as), token })
+  const ask = (token: string, as = service) => auth.introspect(as, token)
 
   function assertInactive(response: AuthResponse): void {
     assert.equal(response.status, 200, response.text)
@@ -60,7 +57,7 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('takes HTTP Basic, and ignores token_type_hint', async () => {
-    const header = { authorization: basic(service.serviceId, service.serviceSecret) }
+    const header = { authorization: basic(service.client_id, service.client_secret) }
     const response = await auth.post(
       PATH,
       { token: await tokenOf(client), token_type_hint: 'refresh_token' },
@@ -71,11 +68,7 @@ describe(`POST ${PATH}`, () => {
 
   it('answers inactive from the reply of a revocation on: of the token, and of its client', async () => {
     const [ended, kept] = [await tokenOf(client), await tokenOf(client)]
-    const { client_id = '', client_secret = '' } = tokenFields(client)
-    assert.equal(
-      (await auth.post('/v1/oauth/revoke', { client_id, client_secret, token: ended })).status,
-      200,
-    )
+    assert.equal((await auth.revokeToken(client, ended)).status, 200)
     assertInactive(await ask(ended))
     assert.equal((await ask(kept)).json.active, true)
     const other = await auth.createClient()
@@ -89,7 +82,7 @@ describe(`POST ${PATH}`, () => {
     const token = await tokenOf(client)
     const { kid = '' } = decodeProtectedHeader(token)
     await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('key', kid), '1'))
-    assertInactive(await beside.post(PATH, { ...fieldsOf(service), token }))
+    assertInactive(await beside.post(PATH, { ...service, token }))
     await asAdmin(auth.redis, (redis) => redis.del(redisKeys.revoked('key', kid)))
     await beside.stop()
   })
@@ -120,7 +113,7 @@ describe(`POST ${PATH}`, () => {
     const page = await auth.request('GET', '/v1/oauth/revocations')
     assert.equal(page.status, 200)
     for (const other of [
-      ...['nonsense', '..', 'a.b.c', '\0', service.serviceSecret, foreign, none, page.text],
+      ...['nonsense', '..', 'a.b.c', '\0', service.client_secret, foreign, none, page.text],
       `${header}.${encode({ ...decodeJwt(token), scope: 'catalog:write' })}.${signature}`,
       `${encode({ alg: 'HS256', typ: 'at+jwt', kid })}.${payload}.${signature}`,
       `${encode({ alg: 'ES256', typ: 'at+jwt', kid, crit: ['x'], x: 1 })}.${payload}.${signature}`,
@@ -146,10 +139,10 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('answers a service from its revocation on', async () => {
-    const revoked = await createService(auth.db, { name: 'Old', by: testOperator() })
+    const revoked = await auth.createService()
     const token = await tokenOf(client)
     assert.equal((await ask(token, revoked)).json.active, true)
-    await revokeService(auth.db, { serviceId: revoked.serviceId, by: testOperator() })
+    await revokeService(auth.db, { serviceId: revoked.client_id, by: testOperator() })
     assert.equal((await ask(token, revoked)).status, 401)
   })
 
@@ -158,9 +151,9 @@ describe(`POST ${PATH}`, () => {
     const { clientId: client_id } = client
     for (const response of [
       await auth.post(PATH, { ...tokenFields(client), token }),
-      await auth.post(PATH, { ...fieldsOf(service), client_id, token }),
-      await auth.post('/v1/oauth/token', { ...tokenFields(client), ...fieldsOf(service) }),
-      await auth.post('/v1/oauth/revoke', { ...fieldsOf(service), token }),
+      await auth.post(PATH, { ...service, client_id, token }),
+      await auth.post('/v1/oauth/token', { ...tokenFields(client), ...service }),
+      await auth.post('/v1/oauth/revoke', { ...service, token }),
     ])
       assert.deepEqual([response.status, response.json.error], [401, 'invalid_client'])
     assert.equal((await ask(token)).json.active, true)
@@ -170,14 +163,14 @@ describe(`POST ${PATH}`, () => {
     const token = await tokenOf(client)
     auth.logLines.length = 0
     await ask(token)
-    await auth.post(PATH, { ...fieldsOf(service), client_secret: `${service.serviceSecret}x`, token })
-    await auth.post(PATH, { client_id: service.serviceSecret, client_secret: service.serviceSecret, token })
+    await auth.post(PATH, { ...service, client_secret: `${service.client_secret}x`, token })
+    await auth.post(PATH, { client_id: service.client_secret, client_secret: service.client_secret, token })
     const [wrong, unknown] = requestLines(auth)
-    assert.deepEqual([wrong.clientId, wrong.reason], [service.serviceId, 'wrong_secret'])
+    assert.deepEqual([wrong.clientId, wrong.reason], [service.client_id, 'wrong_secret'])
     assert.deepEqual([unknown.clientId, unknown.reason], [undefined, 'unknown_client'])
     const log = auth.logLines.join('')
     // As much of the secret as no random id has by chance.
-    for (const part of [service.serviceSecret.slice(0, 12), ...token.split('.')])
+    for (const part of [service.client_secret.slice(0, 12), ...token.split('.')])
       assert.ok(!log.includes(part))
   })
 })
@@ -187,11 +180,10 @@ describe(`POST ${PATH} without a store`, () => {
   let service: Service
   let token: string
   before(async () => {
-    service = await createService(auth.db, { name: 'Boost', by: testOperator() })
+    service = await auth.createService()
     token = (await auth.token(await auth.createClient())).json.access_token
   })
-  const ask = () =>
-    auth.post(PATH, { client_id: service.serviceId, client_secret: service.serviceSecret, token })
+  const ask = () => auth.introspect(service, token)
 
   it('is decided by Postgres alone while Redis is away', async () => {
     await auth.redis.stop('SIGKILL')

@@ -3,10 +3,8 @@ import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { createService } from '../../infra/admin/services.ts'
 import { type AuthResponse, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
-import { testOperator } from '../support/operator.ts'
 
 const PATH = '/v1/oauth/revoke'
 
@@ -97,9 +95,7 @@ describe('POST /v1/oauth/revoke', () => {
     )
     const later = await startAuth({ beside: auth })
     const { status } = await revoke(client, token, {}, later)
-    const { serviceId, serviceSecret } = await createService(auth.db, { name: 'X', by: testOperator() })
-    const asking = { client_id: serviceId, client_secret: serviceSecret, token }
-    const introspected = await later.post('/v1/oauth/introspect', asking)
+    const introspected = await later.introspect(await auth.createService(), token)
     await auth.db.raw('delete from signing_keys where kid = ?', [kid])
     await later.stop()
     assert.deepEqual([status, introspected.status], [503, 503])

@@ -3,7 +3,7 @@ import { ServerResponse } from 'node:http'
 import type { Redis } from 'ioredis'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { assertionFields, assertionOf, createKeyClient, newKeyPair } from '../support/assertions.ts'
-import { sharedAuth, startAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('the log of a client’s requests to the authorization server', () => {
@@ -30,7 +30,7 @@ describe('the log of a client’s requests to the authorization server', () => {
     const granted = await auth.token(client)
     const token = granted.json.access_token as string
     const refused = await auth.token(client, { scope: 'boost:write' })
-    const revoked = await auth.post('/v1/oauth/revoke', { ...tokenFields(client), token })
+    const revoked = await auth.revokeToken(client, token)
     const at_ms = auth.clock.now()
     const [newest, middle, oldest] = await logged(client, 3)
     const id = ({ headers }: { headers: Headers }) => headers.get('x-request-id')

@@ -319,9 +319,7 @@ describe('signing keys', () => {
       for (const kid of (await published()).reverse()) await revoke(kid)
       const server = await another()
       const token: string = (await server.token(client)).json.access_token
-      const { clientId: client_id, clientSecret: client_secret } = client
-      const { status } = await auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
-      assert.equal(status, 200)
+      assert.equal((await auth.revokeToken(client, token)).status, 200)
       assert.equal((await auth.db('revoked_tokens').where({ jti: decodeJwt(token).jti })).length, 1)
     })
   })

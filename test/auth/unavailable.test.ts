@@ -1,8 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { createService } from '../../infra/admin/services.ts'
-import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
-import { testOperator } from '../support/operator.ts'
+import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -18,7 +16,7 @@ describe('when neither store can decide', () => {
   let client: TestClient
   let unseen: TestClient
   let eager: TestClient
-  let service: Awaited<ReturnType<typeof createService>>
+  let service: Awaited<ReturnType<TestAuth['createService']>>
   let token: string
   let restore: () => Promise<void>
 
@@ -30,7 +28,7 @@ describe('when neither store can decide', () => {
     eager = await auth.createClient()
     assert.equal((await auth.token(eager)).status, 200)
     unseen = await auth.createClient()
-    service = await createService(auth.db, { name: 'Boost', by: testOperator() })
+    service = await auth.createService()
     token = (await auth.token(client)).json.access_token
     await auth.redis.stop('SIGKILL')
     restore = await cutOffDatabase(auth.database)
@@ -56,22 +54,17 @@ describe('when neither store can decide', () => {
     assertUnavailable(await auth.token(unseen, { scope: 'x' }))
   })
   it('answers 503 to a revocation when neither store can decide', async () => {
-    const { client_id = '', client_secret = '' } = tokenFields(client)
-    assertUnavailable(await auth.post('/v1/oauth/revoke', { client_id, client_secret, token }))
+    assertUnavailable(await auth.revokeToken(client, token))
   })
   it('answers 503 to an introspection when neither store can decide, whatever the secret', async () => {
-    for (const client_secret of [service.serviceSecret, 'x'])
-      assertUnavailable(
-        await auth.post('/v1/oauth/introspect', { client_id: service.serviceId, client_secret, token }),
-      )
+    assertUnavailable(await auth.introspect(service, token))
+    assertUnavailable(await auth.introspect(service, token, { client_secret: 'x' }))
   })
   it('answers 429, not 503, to a client over its rate', async () => {
-    const { client_id = '', client_secret = '' } = tokenFields(eager)
     for (let sent = 0; sent < 20; sent += 1) assertUnavailable(await auth.token(eager))
     assert.equal((await auth.token(eager)).status, 429)
-    const revoke = () => auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
-    for (let sent = 0; sent < 2; sent += 1) assertUnavailable(await revoke())
-    assert.equal((await revoke()).status, 429)
+    for (let sent = 0; sent < 2; sent += 1) assertUnavailable(await auth.revokeToken(eager, token))
+    assert.equal((await auth.revokeToken(eager, token)).status, 429)
   })
   it('serves the documents when neither store can decide', async () => {
     assert.equal((await auth.request('GET', '/v1/oauth/jwks')).status, 200)

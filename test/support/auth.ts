@@ -17,9 +17,11 @@ import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
+import { createService } from '../../infra/admin/services.ts'
 import type { ApiResponse } from './api.ts'
 import { checkOfAuthorizationServer } from './api-document.ts'
 import { createTestClock, type TestClock } from './clock.ts'
+import { testOperator } from './operator.ts'
 import { connectedRedis } from './redis.ts'
 import { revokeClient, startProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
@@ -148,6 +150,16 @@ export async function startAuth({
     token: (client: TestClient, fields: Fields = {}) =>
       post('/v1/oauth/token', { ...tokenFields(client), ...fields }),
     createClient: (client: NewTestClient = {}) => createClient(db, client),
+    /** A revocation of one token, by its client. */
+    revokeToken: (client: TestClient, token: string, fields: Fields = {}) =>
+      post('/v1/oauth/revoke', { ...tokenFields(client), token, ...fields }),
+    /** Creates a service, which may introspect. Returns the fields that authenticate it. */
+    async createService() {
+      const { serviceId, serviceSecret } = await createService(db, { name: 'Boost', by: testOperator() })
+      return { client_id: serviceId, client_secret: serviceSecret }
+    },
+    introspect: (service: Fields, token: string, fields: Fields = {}) =>
+      post('/v1/oauth/introspect', { ...service, token, ...fields }),
     /** Marks the client as Revoked in Postgres, and tells nobody. */
     async markRevoked({ clientId, vendorId }: TestClient) {
       await markClientRevoked(db, { clientId, vendorId, revokedBy: null })
