@@ -72,27 +72,36 @@ describe('the resolver', () => {
     assert.deepEqual(asked.sort(), [`hooks.acme.com ${A}`, `hooks.acme.com ${AAAA}`])
   })
 
-  it('takes a name with addresses of one family as complete', async () => {
-    const { resolution } = await resolving((_name, type) => ({
-      records: type === A ? [ipv4('8.8.8.8')] : [],
-    }))
-    assert.deepEqual(resolution, { addresses: ['8.8.8.8'], complete: true, failure: null })
-  })
-
-  it('says that a name without addresses has none', async () => {
-    const { resolution } = await resolving(() => ({}))
-    assert.deepEqual(resolution, { addresses: [], complete: true, failure: 'not_found' })
-  })
-
-  it('says that there is no such name', async () => {
-    const { resolution } = await resolving(() => ({ code: NXDOMAIN }))
-    assert.deepEqual(resolution, { addresses: [], complete: true, failure: 'not_found' })
-  })
-
-  it('says that a failing name server gave no answer', async () => {
-    const { resolution } = await resolving(() => ({ code: SERVFAIL }))
-    assert.deepEqual(resolution, { addresses: [], complete: false, failure: 'no_answer' })
-  })
+  const onlyA = (other: Answer) => (_name: string, type: number) =>
+    type === A ? { records: [ipv4('8.8.8.8')] } : other
+  for (const [what, answer, resolution] of [
+    [
+      'takes a name with addresses of one family as complete',
+      onlyA({}),
+      { addresses: ['8.8.8.8'], complete: true, failure: null },
+    ],
+    [
+      'says when only one family was answered',
+      onlyA({ code: SERVFAIL }),
+      { addresses: ['8.8.8.8'], complete: false, failure: null },
+    ],
+    [
+      'says that a name without addresses has none',
+      () => ({}),
+      { addresses: [], complete: true, failure: 'not_found' },
+    ],
+    [
+      'says that there is no such name',
+      () => ({ code: NXDOMAIN }),
+      { addresses: [], complete: true, failure: 'not_found' },
+    ],
+    [
+      'says that a failing name server gave no answer',
+      () => ({ code: SERVFAIL }),
+      { addresses: [], complete: false, failure: 'no_answer' },
+    ],
+  ] as const)
+    it(what, async () => assert.deepEqual((await resolving(answer)).resolution, resolution))
 
   it('gives up on a silent name server after two questions of each type', async () => {
     const { resolution, asked } = await resolving(() => 'silence')
@@ -108,13 +117,6 @@ describe('the resolver', () => {
     assert.equal(DNS_DEADLINE_MS, 3_000)
   })
 
-  it('says when only one family was answered', async () => {
-    const { resolution } = await resolving((_name, type) =>
-      type === A ? { records: [ipv4('8.8.8.8')] } : { code: SERVFAIL },
-    )
-    assert.deepEqual(resolution, { addresses: ['8.8.8.8'], complete: false, failure: null })
-  })
-
   it('reads no hosts file and no search list: the name is asked for as it is', async () => {
     for (const name of ['localhost', 'ip6-localhost', 'server']) {
       const { resolution, asked } = await resolving(() => ({ code: NXDOMAIN }), { name })
@@ -124,7 +126,7 @@ describe('the resolver', () => {
   })
 
   it('caches nothing: each call asks', async () => {
-    const server = await startNameServer((_name, type) => ({ records: type === A ? [ipv4('8.8.8.8')] : [] }))
+    const server = await startNameServer(onlyA({}))
     await server.resolve('hooks.acme.com')
     await server.resolve('hooks.acme.com')
     server.stop()

@@ -86,40 +86,26 @@ describe('a test send to a receiver that answers without end', () => {
       Object.assign(sent, { [counted.what]: { ...results[at], ...counted } })
   })
 
-  for (const what of ['a body of 10 GB', 'a body of no stated length'] as const) {
-    it(`reads little of ${what}, with flat memory`, () => {
+  for (const [title, what, outcome, said] of [
+    ['reads little of a body of 10 GB', 'a body of 10 GB', 'success', /^the body was cut after 16 KiB$/m],
+    [
+      'reads little of a body of no stated length',
+      'a body of no stated length',
+      'success',
+      /^the body was cut after 16 KiB$/m,
+    ],
+    ['reads little of endless chunks', 'endless chunks', 'success', /^the body was cut after 16 KiB$/m],
+    ['does not unpack a gzip bomb', 'a gzip bomb', 'success', /^a compressed body/m],
+    ['stops at header fields without end', 'header fields without end', 'unconfirmed', /more than 16 KiB/],
+    ['stops at interim answers without end', 'interim answers without end', 'unconfirmed', /interim/],
+  ] as const) {
+    it(title, () => {
       const { result, grown_bytes, sent_bytes } = sent[what]
-      assert.equal(result.outcome, 'success')
-      assert.ok(result.log.includes('the body was cut after 16 KiB'))
+      assert.equal(result.outcome, outcome)
+      assert.match([result.advice, ...result.log].join('\n'), said)
       assert.ok(grown_bytes < MEMORY_MAX, `${grown_bytes} bytes`)
       assert.ok(sent_bytes < SENT_MAX, `${sent_bytes} bytes`)
       assert.ok(JSON.stringify(result.log).length < 20_000)
     })
   }
-
-  it('reads little of endless chunks', () => {
-    const { result, grown_bytes } = sent['endless chunks']
-    assert.equal(result.outcome, 'success')
-    assert.ok(grown_bytes < MEMORY_MAX, `${grown_bytes} bytes`)
-  })
-
-  it('does not unpack a gzip bomb', () => {
-    const { result, grown_bytes } = sent['a gzip bomb']
-    assert.equal(result.outcome, 'success')
-    assert.ok(result.log.some((line) => line.startsWith('a compressed body')))
-    assert.ok(grown_bytes < MEMORY_MAX, `${grown_bytes} bytes`)
-  })
-
-  it('stops at header fields without end', () => {
-    const { result, grown_bytes, sent_bytes } = sent['header fields without end']
-    assert.match(result.advice, /more than 16 KiB/)
-    assert.ok(grown_bytes < MEMORY_MAX, `${grown_bytes} bytes`)
-    assert.ok(sent_bytes < SENT_MAX, `${sent_bytes} bytes`)
-  })
-
-  it('stops at interim answers without end', () => {
-    const { result, grown_bytes } = sent['interim answers without end']
-    assert.match(result.advice, /interim/)
-    assert.ok(grown_bytes < MEMORY_MAX, `${grown_bytes} bytes`)
-  })
 })

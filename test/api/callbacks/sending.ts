@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { systemClock } from '#shared/process/clock.ts'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { createTestSender, type TestSender } from '../../../apps/api/callbacks/sender.ts'
@@ -53,4 +54,11 @@ export async function sendTo(url: string, options?: SendingOptions): Promise<Tes
   })
   if (!result) throw new Error('the send was stopped')
   return result
+}
+
+/** Asserts that nothing is known of the event, and what its sender is advised. */
+export function assertUnconfirmed(result: TestResult, advice: RegExp): void {
+  const { delivered, status, outcome } = result
+  assert.deepEqual({ delivered, status, outcome }, { delivered: false, status: null, outcome: 'unconfirmed' })
+  assert.match(result.advice, advice)
 }
