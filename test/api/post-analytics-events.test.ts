@@ -62,18 +62,13 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       }
     })
 
-    it('counts an id once: in a call, over calls, and whatever else it says the second time', async () => {
-      const event = click({ quantity: 3 })
-      assertStored(await company.send(event, { ...event, quantity: 9 }, click()), 2, 1)
-      assertStored(await company.send(event, order({ eventId: event.eventId })), 0, 2)
-      const { totals } = (await company.read()).json
-      assert.deepEqual([totals.clicks, totals.orders], [4, 0])
-    })
-
-    it('stores one event, or a thousand', async () => {
-      assertStored(await company.send(click()), 1)
-      assertStored(await company.send(...Array.from({ length: 1_000 }, () => click())), 1_000)
+    it('stores one event, or a thousand, and an id once', async () => {
+      const event = click()
+      assertStored(await company.send(event), 1)
+      const many = Array.from({ length: 999 }, () => click())
+      assertStored(await company.send(...many, { ...event, quantity: 9 }), 999, 1)
       assert.deepEqual(await storedDays(api.db, company.vendorId), await recount(api.db, company.vendorId))
+      assertInvalid(await company.send(event, event, ...many), '/events')
     })
   })
 
@@ -163,11 +158,6 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       it(`refuses a body ${what}`, async () => assertInvalid(await company.post(body), ...pointers))
     }
 
-    it('refuses 1,001 events', async () => {
-      assertInvalid(await company.send(...Array.from({ length: 1_001 }, () => click())), '/events')
-      await company.assertNothingStored()
-    })
-
     for (const event of [null, 1, 'click', [], true]) {
       it(`refuses the event ${JSON.stringify(event)}`, async () => {
         assertInvalid(await company.send(click(), event), '/events/1')
@@ -179,14 +169,6 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
         assertInvalid(await company.send(click({ type })), '/events/0/type')
       })
     }
-
-    it('refuses an unknown member of an event', async () => {
-      assertInvalid(
-        await company.send(click({ 'a/b~c': 1, vendorId: 'ven_x' })),
-        '/events/0/a~1b~0c',
-        '/events/0/vendorId',
-      )
-    })
 
     it('accepts exactly 1 MiB, not a byte more', async () => {
       const text = JSON.stringify({ events: [click()] })
