@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { connect } from 'node:net'
 import { exportSPKI, importJWK } from 'jose'
-import { insertRevokedToken } from '#shared/revocation/records.ts'
-import { createRevocation } from '#shared/revocation/revocation.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
-import { type ApiResponse, sharedApi, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
+import { type ApiResponse, sharedApi, startApi, TEST_TIMINGS } from '../support/api.ts'
+import { encode } from '../support/assertions.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
+import { revokeToken, startProcess } from '../support/revocation.ts'
 
 const METADATA = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
 
@@ -145,7 +144,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
 
   it('refuses an unsigned token: alg none', async () => {
     const [, payload] = (await signed()).split('.')
-    const header = encoded({ typ: 'at+jwt', alg: 'none', kid: 'key-1' })
+    const header = encode({ typ: 'at+jwt', alg: 'none', kid: 'key-1' })
     assertInvalidToken(await read(`${header}.${payload}.`), /algorithm/)
   })
 
@@ -154,7 +153,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     const [, payload] = (await signed()).split('.')
     const pem = await exportSPKI((await importJWK(publicJwk, 'ES256')) as CryptoKey)
     for (const secret of [pem, JSON.stringify(publicJwk)]) {
-      const header = encoded({ typ: 'at+jwt', alg: 'HS256', kid })
+      const header = encode({ typ: 'at+jwt', alg: 'HS256', kid })
       const mac = createHmac('sha256', secret).update(`${header}.${payload}`).digest('base64url')
       assertInvalidToken(await read(`${header}.${payload}.${mac}`), /algorithm/)
     }
@@ -188,14 +187,14 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   it('refuses a token with an unknown critical header (RFC 7515 §4.1.11)', async () => {
     const [, payload, signature] = (await signed()).split('.')
     const header = { typ: 'at+jwt', alg: 'ES256', kid: 'key-1', crit: ['x'], x: 1 }
-    const token = `${encoded(header)}.${payload}.${signature}`
+    const token = `${encode(header)}.${payload}.${signature}`
     assertProblem(await read(token), 'invalid_token')
   })
 
   it('refuses a token with one byte changed', async () => {
     const [header, payload = '', signature] = (await signed()).split('.')
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
-    const forged = encoded({ ...claims, vendor_id: 'ven_globex' })
+    const forged = encode({ ...claims, vendor_id: 'ven_globex' })
     assertInvalidToken(await read(`${header}.${forged}.${signature}`), /signature/)
   })
 
@@ -302,7 +301,13 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       const token = await signed({ claims: { jti } })
       assert.equal((await read(token)).status, 200)
       assert.equal((await second.request('GET', path(), { token })).status, 200)
-      await revokeToken(api, { jti, clientId })
+      const process = await startProcess({
+        redisUrl: api.redis.url('auth'),
+        databaseUrl: api.database.authUrl,
+        timings: TEST_TIMINGS,
+      })
+      await revokeToken(process, { jti, clientId })
+      await process.close()
       assertInvalidToken(await read(token), /revoked/)
       assertInvalidToken(await second.request('GET', path(), { token }), /revoked/)
       assert.equal((await read(await signed())).status, 200, 'another token of the client still works')
@@ -346,22 +351,6 @@ describe('the limit of a client', () => {
     assert.equal((await read(two.clientId)).status, 200)
   })
 })
-
-async function revokeToken(
-  api: TestApi,
-  { jti, clientId }: { jti: string; clientId: string },
-): Promise<void> {
-  const db = createPostgres({ url: api.database.authUrl, poolSize: 2, applicationName: 'test' })
-  const redis = await connectedRedis(api.redis.url('auth'))
-  const revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
-  await revocation.revoke({ kind: 'token', id: jti }, (transaction) =>
-    insertRevokedToken(transaction, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) }),
-  )
-  redis.disconnect()
-  await db.destroy()
-}
-
-const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 /** Sends header lines as they are and returns the whole answer. */
 async function rawRequest(url: string, lines: string[]): Promise<string> {
