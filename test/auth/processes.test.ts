@@ -88,7 +88,8 @@ describe('processes of the authorization server', () => {
     after(() => Promise.all([close(), ...pair.map((child) => child.kill())]))
 
     it('refuse a client at both processes once its revocation is answered, whatever they remembered', async () => {
-      for (const child of pair) assert.equal((await tokenFrom(child, client)).status, 200)
+      // On a busy machine the first request of a process may be answered with 503.
+      for (const child of pair) await eventually(async () => (await tokenFrom(child, client)).status === 200)
       await revocation.revoke({ kind: 'client', id: client.clientId }, (transaction) =>
         markClientRevoked(transaction, { ...client, revokedBy: null }),
       )
