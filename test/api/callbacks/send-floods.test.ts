@@ -86,20 +86,15 @@ describe('a test send to a receiver that answers without end', () => {
       Object.assign(sent, { [counted.what]: { ...results[at], ...counted } })
   })
 
-  for (const [title, what, outcome, said] of [
-    ['reads little of a body of 10 GB', 'a body of 10 GB', 'success', /^the body was cut after 16 KiB$/m],
-    [
-      'reads little of a body of no stated length',
-      'a body of no stated length',
-      'success',
-      /^the body was cut after 16 KiB$/m,
-    ],
-    ['reads little of endless chunks', 'endless chunks', 'success', /^the body was cut after 16 KiB$/m],
-    ['does not unpack a gzip bomb', 'a gzip bomb', 'success', /^a compressed body/m],
-    ['stops at header fields without end', 'header fields without end', 'unconfirmed', /more than 16 KiB/],
-    ['stops at interim answers without end', 'interim answers without end', 'unconfirmed', /interim/],
+  for (const [what, outcome, said] of [
+    ['a body of 10 GB', 'success', /^the body was cut after 16 KiB$/m],
+    ['a body of no stated length', 'success', /^the body was cut after 16 KiB$/m],
+    ['endless chunks', 'success', /^the body was cut after 16 KiB$/m],
+    ['a gzip bomb', 'success', /^a compressed body/m],
+    ['header fields without end', 'unconfirmed', /more than 16 KiB/],
+    ['interim answers without end', 'unconfirmed', /interim/],
   ] as const) {
-    it(title, () => {
+    it(`reads little of ${what}, with flat memory`, () => {
       const { result, grown_bytes, sent_bytes } = sent[what]
       assert.equal(result.outcome, outcome)
       assert.match([result.advice, ...result.log].join('\n'), said)
