@@ -34,13 +34,17 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     const store = (
       date: string,
       figures: Partial<typeof METRICS> = METRICS,
-      last_event_at = `${date}T12:00:00Z`,
+      lastEventAt = `${date}T12:00:00Z`,
     ) => {
-      const { impressions, clicks, orders, ...rest } = { ...ZEROS, ...figures }
-      const { unitsSold: units_sold, revenueMinor: revenue_minor, boostSpendMinor: boost_spend_minor } = rest
-      const named = { units_sold, revenue_minor, boost_spend_minor, last_event_at }
-      const day = { vendor_id: vendorId, date, impressions, clicks, orders, ...named }
-      return api.db('analytics_daily').insert(day).onConflict(['vendor_id', 'date']).merge(['impressions'])
+      const { impressions, clicks, orders, unitsSold, revenueMinor, boostSpendMinor } = {
+        ...ZEROS,
+        ...figures,
+      }
+      return api.db.raw(
+        `insert into analytics_daily values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         on conflict (vendor_id, date) do update set impressions = excluded.impressions`,
+        [vendorId, date, impressions, clicks, orders, unitsSold, revenueMinor, boostSpendMinor, lastEventAt],
+      )
     }
     return { vendorId, read, store }
   }

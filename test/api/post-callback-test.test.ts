@@ -5,6 +5,7 @@ import { createConnection } from 'node:net'
 import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type ApiRequest, freshOwner, sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { loggedEvents } from '../support/log.ts'
 import { assertProblem } from '../support/problem.ts'
 import {
   answering,
@@ -273,9 +274,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       api.logLines.length = 0
       await test()
       assert.ok(!/acme-receiver\.com:|\/hook|thank you|ses_|10\.0\.0\.1/.test(api.logLines.join('\n')))
-      const events = api.logLines
-        .map((line) => JSON.parse(line))
-        .filter(({ event }) => event === 'callback.tested')
+      const events = loggedEvents(api, 'callback.tested')
       assert.equal(events.length, 1)
       const { outcome, status, failure, host, addressReason, requestId } = events[0]
       assert.match(requestId, /^[\da-f-]{36}$/)

@@ -82,7 +82,7 @@ describe(`POST ${PATH}`, () => {
     const token = await tokenOf(client)
     const { kid = '' } = decodeProtectedHeader(token)
     await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('key', kid), '1'))
-    assertInactive(await beside.post(PATH, { ...service, token }))
+    assertInactive(await beside.introspect(service, token))
     await asAdmin(auth.redis, (redis) => redis.del(redisKeys.revoked('key', kid)))
     await beside.stop()
   })
@@ -151,7 +151,7 @@ describe(`POST ${PATH}`, () => {
     const { clientId: client_id } = client
     for (const response of [
       await auth.post(PATH, { ...tokenFields(client), token }),
-      await auth.post(PATH, { ...service, client_id, token }),
+      await auth.introspect(service, token, { client_id }),
       await auth.post('/v1/oauth/token', { ...tokenFields(client), ...service }),
       await auth.post('/v1/oauth/revoke', { ...service, token }),
     ])
@@ -163,8 +163,8 @@ describe(`POST ${PATH}`, () => {
     const token = await tokenOf(client)
     auth.logLines.length = 0
     await ask(token)
-    await auth.post(PATH, { ...service, client_secret: `${service.client_secret}x`, token })
-    await auth.post(PATH, { client_id: service.client_secret, client_secret: service.client_secret, token })
+    await auth.introspect(service, token, { client_secret: `${service.client_secret}x` })
+    await auth.introspect(service, token, { client_id: service.client_secret })
     const [wrong, unknown] = requestLines(auth)
     assert.deepEqual([wrong.clientId, wrong.reason], [service.client_id, 'wrong_secret'])
     assert.deepEqual([unknown.clientId, unknown.reason], [undefined, 'unknown_client'])

@@ -105,8 +105,8 @@ describe('workspace: the first hour', () => {
       name: 'Documented',
       scopes: ['analytics:read', 'catalog:write'],
     })
-    const { page, baseUrl } = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}/${clientId}` })
-    const opening = page.context().waitForEvent('page')
+    const { page, context, baseUrl } = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}/${clientId}` })
+    const opening = context.waitForEvent('page')
     await page.getByRole('link', { name: /filled in for this client/ }).press('Enter')
     const docs = await opening
     const env = docs.locator('figure', { hasText: 'INTEGRATION_VENDOR_ID=' }).locator('code').first()

@@ -69,11 +69,11 @@ export interface VisitOptions {
 
 export type Visit = Awaited<ReturnType<typeof visit>>
 
-const open: { leave: () => Promise<void> }[] = []
+const openTabs = new Set<{ leave: () => Promise<void> }>()
 
 /** Leaves every tab that is still open, for after each test. @throws AssertionError when there was trouble in one. */
 export async function leaveVisits(): Promise<void> {
-  for (const tab of open.splice(0)) await tab.leave()
+  for (const tab of openTabs) await tab.leave()
 }
 
 /** Left, and as good as new but for its process, which has compiled the scripts: the next visit takes half the time. */
@@ -95,7 +95,6 @@ export async function visit(options: VisitOptions = {}) {
   if (token) await carrySession(context, token, baseUrl)
   if (options.clock) await page.clock.install()
   await page.goto(baseUrl + path)
-  let left = false
   const tab = {
     page,
     context,
@@ -103,15 +102,14 @@ export async function visit(options: VisitOptions = {}) {
     /** What no screen may cause: script errors, violations of the Content-Security-Policy, requests elsewhere. */
     troubles,
     /** Closes the tab. @throws AssertionError when there was trouble. */
-    async leave() {
-      if (left) return
-      left = true
+    async leave(): Promise<void> {
+      if (!openTabs.delete(tab)) return
       if (alone || spare || page.isClosed()) await context.close()
       else spare = await emptied(page, baseUrl)
       assert.deepEqual(troubles, [])
     },
   }
-  open.push(tab)
+  openTabs.add(tab)
   return tab
 }
 

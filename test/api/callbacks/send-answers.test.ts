@@ -222,15 +222,21 @@ describe('a test send that is answered', () => {
     assert.ok(result.log.includes('the connection broke before the body was complete'), result.log.join('\n'))
   })
 
-  for (const [what, length, body, cut] of [
-    ['takes a body of exactly 16 KiB whole', 16_384, 'x '.repeat(8_192), false],
-    ['cuts a body at once after 16 KiB, though nothing more comes', 99_999, `${'x '.repeat(8_192)}y`, true],
+  for (const [what, length, body, ...cuts] of [
+    ['takes a body of exactly 16 KiB whole', 16_384, 'x '.repeat(8_192)],
+    [
+      'cuts a body at once after 16 KiB, though nothing more comes',
+      99_999,
+      `${'x '.repeat(8_192)}y`,
+      'the body was cut after 16 KiB',
+    ],
   ] as const) {
     it(what, async () => {
       const said = `${http('200 OK', `Content-Length: ${length}`)}${body}`
       const result = await answerOf((socket) => void socket.once('data', () => socket.write(said)))
       assertDelivered(result, 200, 'success')
-      assert.equal(result.log.includes('the body was cut after 16 KiB'), cut, result.log.join('\n'))
+      const cut = result.log.filter((line) => line.includes('cut after'))
+      assert.deepEqual(cut, cuts, result.log.join('\n'))
       // Silence would be waited for up to 5 s.
       assert.ok(result.durationMs < 4_000, `${result.durationMs} ms`)
     })

@@ -27,10 +27,10 @@ const FLOODS = {
     socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
     pour(socket, `1000\r\n${'x'.repeat(4_096)}\r\n`, count)
   },
-  'a gzip bomb': (socket) => {
+  'a gzip bomb': (socket, count) => {
     socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n')
     const gzip = createGzip()
-    gzip.pipe(socket)
+    gzip.on('data', (chunk) => count(chunk.length)).pipe(socket)
     const zeros = Buffer.alloc(MB)
     const more = () => {
       while (!socket.destroyed && gzip.write(zeros));
