@@ -4,31 +4,28 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { createPrimaryAsk } from '#shared/revocation/primary.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { ASK } from '#shared/revocation/scripts.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
 import {
-  asAdmin,
   createSubjects,
   FAST,
   freeze,
   newJti,
-  type Subjects,
-  startProcess,
+  sharedStores,
   type TestProcess,
+  type TestProcessOptions,
   through,
 } from '../support/revocation.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 import { FENCES } from '../support/stores.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
@@ -36,44 +33,29 @@ import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 const LONG = Object.freeze({ ...FAST, lease_ms: 60_000, askPostgres_ms: 60_000 })
 
 describe('asking whether a subject is revoked', () => {
-  let database: TestDatabase
-  let server: TestRedis
+  const stores = sharedStores()
   let toPostgres: TcpProxy
-  let owner: Database
-  let subjects: Subjects
   let auth: TestProcess
   let api: TestProcess
 
   before(async () => {
-    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
-    toPostgres = await createTcpProxy(Number(new URL(database.ownerUrl).port))
-    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-    subjects = await createSubjects(owner)
+    toPostgres = await createTcpProxy(Number(new URL(stores.database.ownerUrl).port))
   })
   beforeEach(async () => {
     ;[auth, api] = await Promise.all([
-      startProcess({
-        redisUrl: server.url('auth'),
-        databaseUrl: through(database.authUrl, toPostgres),
-        timings: LONG,
-      }),
-      startProcess({
-        redisUrl: server.url('api'),
-        databaseUrl: through(database.apiUrl, toPostgres),
-        timings: LONG,
-      }),
+      viaProxy('auth', { timings: LONG }),
+      viaProxy('api', { timings: LONG }),
     ])
   })
   afterEach(async () => {
     toPostgres.heal()
     await Promise.all([auth.close(), api.close()])
-    await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+    await stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
   })
-  after(async () => {
-    await Promise.all([server.stop('SIGKILL'), owner.destroy(), toPostgres.close()])
-    await database.drop()
-  })
+  after(() => toPostgres.close())
 
+  const viaProxy = (user: 'auth' | 'api', options: Partial<TestProcessOptions>) =>
+    stores.start(user, { databaseUrl: through(stores.database[`${user}Url`], toPostgres), ...options })
   /** Has `api` reconcile until `asking` have each believed Redis. @returns how to stop. */
   const trusted = async (asking = [api, auth]) => {
     const stop = api.keepReconciling()
@@ -86,11 +68,11 @@ describe('asking whether a subject is revoked', () => {
   }
 
   it('has Postgres refuse each of client, token and key alone', async () => {
-    const [revoked, live] = await Promise.all([subjects.newClient(), subjects.newClient()])
-    const [jti, kid, otherKid] = [newJti(), await subjects.newKey(), await subjects.newKey()]
-    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
-    await insertRevokedToken(owner, { jti, clientId: live, expiresAt: new Date(Date.now() + 900_000) })
-    await insertRevokedSigningKey(owner, kid)
+    const [revoked, live] = await Promise.all([stores.newClient(), stores.newClient()])
+    const [jti, kid, otherKid] = [newJti(), await stores.newKey(), await stores.newKey()]
+    await stores.markRevoked(revoked)
+    await insertRevokedToken(stores.db, { jti, clientId: live, expiresAt: new Date(Date.now() + 900_000) })
+    await insertRevokedSigningKey(stores.db, kid)
     for (const process of [auth, api]) {
       assert.equal(await process.ask({ clientId: revoked, jti, kid }), 'client revoked by postgres')
       assert.equal(await process.ask({ clientId: live, jti, kid: otherKid }), 'token revoked by postgres')
@@ -104,7 +86,7 @@ describe('asking whether a subject is revoked', () => {
   })
 
   it('refuses an id that Postgres cannot hold, without harm to those who ask beside it', async () => {
-    const clientId = await subjects.newClient()
+    const clientId = await stores.newClient()
     const standings = await Promise.all(
       [{ clientId: 'cli_\0' }, { clientId }, { clientId, jti: 'a\0' }, { clientId, kid: '\ud800' }].map(
         (subject) => api.revocation.ask(subject),
@@ -114,37 +96,30 @@ describe('asking whether a subject is revoked', () => {
   })
 
   it('needs one Redis command to decide, and no Postgres', async () => {
-    const clientId = await subjects.newClient()
+    const clientId = await stores.newClient()
     const stop = await trusted()
     toPostgres.cut()
     const calls = (info: string) => Number(/cmdstat_mget:calls=(\d+)/.exec(info)?.[1])
-    const before = calls(await asAdmin(server, (redis) => redis.info('commandstats')))
+    const before = calls(await stores.asAdmin((redis) => redis.info('commandstats')))
     assert.equal(await api.ask({ clientId, jti: newJti(), kid: 'k' }), 'live by redis')
-    assert.equal(calls(await asAdmin(server, (redis) => redis.info('commandstats'))) - before, 1)
+    assert.equal(calls(await stores.asAdmin((redis) => redis.info('commandstats'))) - before, 1)
     await stop()
   })
 
   it('stops believing a marker that Redis keeps too long, as when its clock is set back', async () => {
-    const clientId = await subjects.newClient()
-    const asking = await Promise.all([
-      startProcess({ redisUrl: server.url('auth'), databaseUrl: database.authUrl }),
-      startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl }),
-    ])
-    try {
-      const stop = await trusted(asking)
-      await stop()
-      await sleep(FAST.lease_ms + FAST.round_ms)
-      for (const process of asking) assert.equal(await process.ask({ clientId }), 'live by postgres')
-      // Redis still has it: a process with a longer lease believes it.
-      assert.equal(await api.ask({ clientId }), 'live by redis')
-    } finally {
-      await Promise.all(asking.map((process) => process.close()))
-    }
+    const clientId = await stores.newClient()
+    const asking = await Promise.all([stores.start('auth'), stores.start('api')])
+    const stop = await trusted(asking)
+    await stop()
+    await sleep(FAST.lease_ms + FAST.round_ms)
+    for (const process of asking) assert.equal(await process.ask({ clientId }), 'live by postgres')
+    // Redis still has it: a process with a longer lease believes it.
+    assert.equal(await api.ask({ clientId }), 'live by redis')
   })
 
   it('believes an entry in Redis even without a marker and without Postgres', async () => {
-    const clientId = await subjects.newClient()
-    await asAdmin(server, (redis) => redis.set(redisKeys.revoked('client', clientId), '1', 'PX', 60_000))
+    const clientId = await stores.newClient()
+    await stores.asAdmin((redis) => redis.set(redisKeys.revoked('client', clientId), '1', 'PX', 60_000))
     toPostgres.cut()
     assert.equal(await api.ask({ clientId }), 'client revoked by redis')
   })
@@ -157,14 +132,14 @@ describe('asking whether a subject is revoked', () => {
       ['client', subject.clientId],
     ] as const
     for (const [kind, id] of entries) {
-      await asAdmin(server, (redis) => redis.set(redisKeys.revoked(kind, id), '1', 'PX', 60_000))
+      await stores.asAdmin((redis) => redis.set(redisKeys.revoked(kind, id), '1', 'PX', 60_000))
       assert.equal(await auth.ask(subject), `${kind} revoked by redis`)
     }
   })
 
   it('has Redis answer thousands who ask at once', async () => {
     const kid = newJti()
-    await asAdmin(server, (redis) => redis.set(redisKeys.revoked('key', kid), '1', 'PX', 60_000))
+    await stores.asAdmin((redis) => redis.set(redisKeys.revoked('key', kid), '1', 'PX', 60_000))
     const asked = Array.from({ length: 5_000 }, (_, i) => ({ clientId: `cli_${i}`, jti: `jti-${i}`, kid }))
     // Not each time: on a busy machine a command may take longer than Redis is waited for.
     await eventually(async () => {
@@ -175,17 +150,12 @@ describe('asking whether a subject is revoked', () => {
   })
 
   it('asks Postgres when Redis does not answer, and after the first time does not wait for it', async () => {
-    const clientId = await subjects.newClient()
+    const clientId = await stores.newClient()
     const stop = await trusted()
     // Only its questions can tell it that Redis is silent: it ticks no more.
-    const timings = { ...FAST, lease_ms: 60_000, tick_ms: 60_000 }
-    const asking = await startProcess({
-      redisUrl: server.url('auth'),
-      databaseUrl: database.authUrl,
-      timings,
-    })
+    const asking = await stores.start('auth', { timings: { ...FAST, lease_ms: 60_000, tick_ms: 60_000 } })
     await eventually(async () => (await asking.ask({ clientId })) === 'live by redis')
-    const thaw = await freeze(server)
+    const thaw = await freeze(stores.server)
     try {
       assert.equal(await asking.ask({ clientId }), 'live by postgres')
       const { redis } = asking
@@ -199,32 +169,24 @@ describe('asking whether a subject is revoked', () => {
       assert.ok(!sent.includes(ASK))
     } finally {
       thaw()
-      await asking.close()
     }
     await stop()
     await api.untilTrusted()
   })
 
   it('is undecided when neither store answers, within its deadlines', async () => {
-    const clientId = await subjects.newClient()
-    const asking = await Promise.all(
-      [
-        { redisUrl: server.url('auth'), databaseUrl: database.authUrl },
-        { redisUrl: server.url('api'), databaseUrl: database.apiUrl },
-        // On a connection that is there already, and whose statements may run for longer than a test.
-        { redisUrl: server.url('api'), databaseUrl: database.apiUrl, statementTimeout_ms: 600_000 },
-      ].map((options) =>
-        startProcess({
-          ...options,
-          databaseUrl: through(options.databaseUrl, toPostgres),
-          timings: { ...LONG, askPostgres_ms: FAST.askPostgres_ms },
-        }),
-      ),
-    )
+    const clientId = await stores.newClient()
+    const timings = { ...LONG, askPostgres_ms: FAST.askPostgres_ms }
+    const asking = await Promise.all([
+      viaProxy('auth', { timings }),
+      viaProxy('api', { timings }),
+      // On a connection that is there already, and whose statements may run for longer than a test.
+      viaProxy('api', { timings, statementTimeout_ms: 600_000 }),
+    ])
     await Promise.all(asking.map(({ db }) => db.raw('select 1')))
     const stop = await trusted(asking)
     for (const fault of ['stall', 'cut'] as const) {
-      const thaw = await freeze(server)
+      const thaw = await freeze(stores.server)
       toPostgres[fault]()
       try {
         for (const process of asking) assert.equal(await process.ask({ clientId }), 'undecided by neither')
@@ -233,7 +195,6 @@ describe('asking whether a subject is revoked', () => {
         thaw()
       }
     }
-    await Promise.all(asking.map((process) => process.close()))
     await stop()
     await api.untilTrusted()
   })
@@ -242,10 +203,10 @@ describe('asking whether a subject is revoked', () => {
     assert.equal(PRODUCTION_TIMINGS.askPostgres_ms, 1_000))
 
   it('is undecided by its own deadline also when it waited for other statements first', async () => {
-    const clientId = await subjects.newClient()
+    const clientId = await stores.newClient()
     const deadline_ms = 400
     const ask = createPrimaryAsk({ db: api.db, deadline_ms })
-    const lock = await owner.transaction()
+    const lock = await stores.db.transaction()
     await lock.raw('lock table oauth_clients in access exclusive mode')
     try {
       const before = []
@@ -263,12 +224,12 @@ describe('asking whether a subject is revoked', () => {
   })
 
   it('leaves connections to others while Postgres does not answer: it takes two', async () => {
-    const clientId = await subjects.newClient()
+    const clientId = await stores.newClient()
     const ask = createPrimaryAsk({ db: api.db, deadline_ms: 20_000 })
-    const lock = await owner.transaction()
+    const lock = await stores.db.transaction()
     await lock.raw('lock table oauth_clients in access exclusive mode')
     const waiting = async () => {
-      const { rows } = await owner.raw(
+      const { rows } = await stores.db.raw(
         `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       )
       return rows.length
@@ -287,14 +248,14 @@ describe('asking whether a subject is revoked', () => {
 
   for (const [why, begin, end] of FENCES)
     it(`is undecided while ${why}`, async () => {
-      const clientId = await subjects.newClient()
-      await asAdmin(server, (redis) => redis.flushall())
+      const clientId = await stores.newClient()
+      await stores.asAdmin((redis) => redis.flushall())
       assert.equal(await api.ask({ clientId }), 'live by postgres')
-      await owner.raw(begin)
+      await stores.db.raw(begin)
       try {
         assert.equal(await api.ask({ clientId }), 'undecided by neither')
       } finally {
-        await owner.raw(end)
+        await stores.db.raw(end)
       }
     })
 
@@ -306,17 +267,14 @@ describe('asking whether a subject is revoked', () => {
     const db = createPostgres({ url: primary.url('postgres'), poolSize: 1, applicationName: 'test' })
     const clientId = await (await createSubjects(db)).newClient()
     // Named and confirmed already, so that a round has nothing to write and only that it is a standby can be noticed.
-    const info = await asAdmin(server, (redis) => redis.info('server'))
+    const info = await stores.asAdmin((redis) => redis.info('server'))
     const runId = /run_id:(\w+)/.exec(info)?.[1] ?? ''
     await db.raw('update revocation_trust set run_id = ?, since = now(), place = database_place()', [runId])
     await db.destroy()
     await primary.stop()
     await writeFile(join(options.directory, 'standby.signal'), '')
     const standby = await startPostgres(options)
-    const process = await startProcess({
-      redisUrl: server.url('api'),
-      databaseUrl: standby.url('postgres'),
-    })
+    const process = await stores.start('api', { databaseUrl: standby.url('postgres') })
     try {
       assert.equal(await process.ask({ clientId }), 'undecided by neither')
       assert.deepEqual(await process.reconciler.round(), {

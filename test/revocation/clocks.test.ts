@@ -5,19 +5,8 @@ import { areApart, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { eventually } from '../support/eventually.ts'
-import {
-  asAdmin,
-  createSubjects,
-  FAST,
-  newJti,
-  revokeClient,
-  type Subjects,
-  startProcess,
-  type TestProcess,
-} from '../support/revocation.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { FAST, newJti, sharedStores, type TestProcess } from '../support/revocation.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -53,10 +42,7 @@ describe('three clocks, of which any two may be two minutes apart', () => {
 })
 
 describe('wall clocks that differ', () => {
-  let database: TestDatabase
-  let server: TestRedis
-  let owner: Database
-  let subjects: Subjects
+  const stores = sharedStores()
   let api: TestProcess
   let auth: TestProcess
   let lines: { level: number; msg: string; postgres_ms?: number; redis_ms?: number }[]
@@ -65,14 +51,8 @@ describe('wall clocks that differ', () => {
   let rounds = 0
 
   before(async () => {
-    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
-    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-    subjects = await createSubjects(owner)
     await letPostgresClockMove()
-    ;[api, auth] = await Promise.all([
-      startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl }),
-      startProcess({ redisUrl: server.url('auth'), databaseUrl: database.authUrl }),
-    ])
+    ;[api, auth] = await Promise.all([stores.start('api'), stores.start('auth')])
   })
   beforeEach(async () => {
     lines = []
@@ -87,15 +67,10 @@ describe('wall clocks that differ', () => {
     await until(isTrusted)
   })
   afterEach(() => reconciling.stop())
-  after(async () => {
-    await Promise.all([api.close(), auth.close()])
-    await Promise.all([server.stop('SIGKILL'), owner.destroy()])
-    await database.drop()
-  })
 
   /** Functions of this database that stand before Postgres' own, so that every statement sees a shifted time. */
   async function letPostgresClockMove(): Promise<void> {
-    await owner.raw(`
+    await stores.db.raw(`
       create table clock_shift (by interval not null);
       insert into clock_shift values ('0');
       grant select on clock_shift to public;
@@ -103,21 +78,21 @@ describe('wall clocks that differ', () => {
         as 'select pg_catalog.now() + by from public.clock_shift';
       create function public.clock_timestamp() returns timestamptz volatile language sql
         as 'select pg_catalog.clock_timestamp() + by from public.clock_shift'`)
-    const name = new URL(database.ownerUrl).pathname.slice(1)
-    await owner.raw(`alter database ${name} set search_path = public, pg_catalog`)
+    const name = new URL(stores.database.ownerUrl).pathname.slice(1)
+    await stores.db.raw(`alter database ${name} set search_path = public, pg_catalog`)
     // It has a search path of its own.
-    await owner.raw('alter function purge_expired_revoked_tokens set search_path = public, pg_catalog')
+    await stores.db.raw('alter function purge_expired_revoked_tokens set search_path = public, pg_catalog')
   }
 
   async function shift({ postgres_ms, own_ms }: { postgres_ms: number; own_ms: number }): Promise<void> {
-    await owner.raw(`update clock_shift set by = make_interval(secs => ?)`, [postgres_ms / 1_000])
+    await stores.db.raw(`update clock_shift set by = make_interval(secs => ?)`, [postgres_ms / 1_000])
     ownShift_ms = own_ms
   }
 
   const until = (condition: () => boolean | Promise<boolean>) =>
     eventually(condition, { every_ms: 10, otherwise: () => JSON.stringify(lines) })
   const isTrusted = async () => (await api.ask({ clientId: 'cli_x' })) === 'live by redis'
-  const flush = () => asAdmin(server, (redis) => redis.flushall())
+  const flush = () => stores.asAdmin((redis) => redis.flushall())
   const moreRounds = (least = 5) => {
     const before = rounds
     return until(() => rounds > before + least)
@@ -129,8 +104,8 @@ describe('wall clocks that differ', () => {
     ['this process is an hour ahead', { postgres_ms: 0, own_ms: HOUR_MS }],
   ] as const)
     it(`refuses a revoked client after a flush, decided by Postgres: ${whose}`, async () => {
-      const clientId = await subjects.newClient()
-      await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+      const clientId = await stores.newClient()
+      await stores.revoke(api, clientId)
       await shift(shifts)
       await flush()
       for (const end = performance.now() + 3 * FAST.settle_ms; performance.now() < end; await sleep(20))
@@ -154,16 +129,16 @@ describe('wall clocks that differ', () => {
   })
 
   it('purges nothing live while clocks differ', async () => {
-    const [clientId, jti] = [await subjects.newClient(), newJti()]
-    await insertRevokedToken(owner, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
+    const [clientId, jti] = [await stores.newClient(), newJti()]
+    await insertRevokedToken(stores.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
     await shift({ postgres_ms: 2 * HOUR_MS, own_ms: 0 })
     await until(() => errors().length > 0)
     await moreRounds()
     const isKept = async () =>
-      (await owner.raw('select 1 from revoked_tokens where jti = ?', [jti])).rows.length === 1
+      (await stores.db.raw('select 1 from revoked_tokens where jti = ?', [jti])).rows.length === 1
     assert.equal(await isKept(), true)
     // Proves that it would have been removed.
-    await owner.raw('select purge_expired_revoked_tokens(1000)')
+    await stores.db.raw('select purge_expired_revoked_tokens(1000)')
     assert.equal(await isKept(), false)
   })
 
@@ -175,9 +150,9 @@ describe('wall clocks that differ', () => {
   })
 
   it('refuses a client revoked while the clock of Postgres was hours behind', async () => {
-    const clientId = await subjects.newClient()
+    const clientId = await stores.newClient()
     await shift({ postgres_ms: -5 * HOUR_MS, own_ms: 0 })
-    await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+    await stores.revoke(api, clientId)
     await shift({ postgres_ms: 0, own_ms: 0 })
     await flush()
     await until(isTrusted)

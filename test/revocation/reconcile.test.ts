@@ -1,25 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { createReconciler, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { eventually } from '../support/eventually.ts'
-import {
-  asAdmin,
-  createSubjects,
-  dump,
-  FAST,
-  newJti,
-  restartFrom,
-  revokeClient,
-  type Subjects,
-  startProcess,
-  type TestProcess,
-} from '../support/revocation.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { dump, FAST, newJti, restartFrom, sharedStores, type TestProcess } from '../support/revocation.ts'
 import { untilBlocked } from '../support/stores.ts'
 
 /** What is looked at of a row that a round reads. */
@@ -29,44 +16,30 @@ interface ReadRow {
 }
 
 describe('a round of the reconciler', () => {
-  let database: TestDatabase
-  let server: TestRedis
-  let owner: Database
-  let subjects: Subjects
+  const stores = sharedStores()
   let api: TestProcess
   let atStep: (step: Step) => Promise<void> | void
 
   before(async () => {
-    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
-    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-    subjects = await createSubjects(owner)
-    api = await startProcess({
-      redisUrl: server.url('api'),
-      databaseUrl: database.apiUrl,
-      step: (step) => atStep(step),
-    })
+    api = await stores.start('api', { step: (step) => atStep(step) })
   })
   beforeEach(async () => {
     atStep = () => {}
     for (const table of ['revoked_tokens', 'revoked_signing_keys', 'signing_keys', 'oauth_clients'])
-      await owner.raw(`delete from ${table}`)
+      await stores.db.raw(`delete from ${table}`)
     // What Redis has seen of earlier tests does not count for a database that was confirmed later.
-    await owner.raw('update revocation_trust set confirmed_at = clock_timestamp()')
-  })
-  after(async () => {
-    await Promise.all([api.close(), owner.destroy(), server.stop('SIGKILL')])
-    await database.drop()
+    await stores.db.raw('update revocation_trust set confirmed_at = clock_timestamp()')
   })
 
   /** Rounds until one has marked the server. */
   const marked = () =>
     eventually(async () => (await api.reconciler.round()).outcome === 'marked', { every_ms: FAST.round_ms })
-  const marker = () => asAdmin(server, (redis) => redis.get(redisKeys.revocationMarker))
-  const removeMarker = () => asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
-  const entry = (key: string) => asAdmin(server, (redis) => redis.pttl(key))
+  const marker = () => stores.asAdmin((redis) => redis.get(redisKeys.revocationMarker))
+  const removeMarker = () => stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
+  const entry = (key: string) => stores.asAdmin((redis) => redis.pttl(key))
   const revokeInPostgres = async () => {
-    const clientId = await subjects.newClient()
-    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
+    const clientId = await stores.newClient()
+    await stores.markRevoked(clientId)
     return clientId
   }
 
@@ -81,7 +54,7 @@ describe('a round of the reconciler', () => {
     }) as unknown as Database
   /** Has the server evict an entry, and end as if it never had. */
   const evict = () =>
-    asAdmin(server, async (redis) => {
+    stores.asAdmin(async (redis) => {
       // So that only the entry goes, and nothing but the count of evictions tells.
       for (const nonce of await redis.keys(redisKeys.revocationNonce('*'))) await redis.persist(nonce)
       await redis.config('SET', 'maxmemory-policy', 'volatile-random')
@@ -115,8 +88,8 @@ describe('a round of the reconciler', () => {
 
   describe('trust', () => {
     beforeEach(async () => {
-      await owner.raw("update revocation_trust set run_id = '', since = null")
-      await asAdmin(server, (redis) => redis.flushall())
+      await stores.db.raw("update revocation_trust set run_id = '', since = null")
+      await stores.asAdmin((redis) => redis.flushall())
     })
 
     it('names a new server in Postgres, waits, and only then marks it', async () => {
@@ -153,13 +126,13 @@ describe('a round of the reconciler', () => {
       assert.deepEqual([await outcomeOf(astray), await outcomeOf(astray)], ['waiting', 'fresh'])
       shift_ms = 3_600_000
       assert.equal(await outcomeOf(astray), 'clocks_apart', 'a fresh marker hid a wrong clock')
-      await asAdmin(server, (redis) => redis.pexpire(redisKeys.revocationMarker, moment_ms / 10))
+      await stores.asAdmin((redis) => redis.pexpire(redisKeys.revocationMarker, moment_ms / 10))
       assert.equal(await outcomeOf(other), 'marked')
     })
 
     it('renews a marker that seems younger than it can be, as after the clock of Redis was set back', async () => {
       await api.untilTrusted()
-      await asAdmin(server, (redis) => redis.pexpire(redisKeys.revocationMarker, 3_600_000))
+      await stores.asAdmin((redis) => redis.pexpire(redisKeys.revocationMarker, 3_600_000))
       assert.equal((await api.reconciler.round()).outcome, 'marked')
       assert.ok((await entry(redisKeys.revocationMarker)) <= FAST.lease_ms)
     })
@@ -176,7 +149,7 @@ describe('a round of the reconciler', () => {
     it('waits from when the naming could be seen, however long its commit took', async () => {
       const { round, wait, trusts } = counting()
       await trusts()
-      const naming = await owner.transaction()
+      const naming = await stores.db.transaction()
       await naming.raw('update revocation_trust set since = clock_timestamp()')
       wait(FAST.settle_ms)
       await naming.commit()
@@ -186,11 +159,11 @@ describe('a round of the reconciler', () => {
     it('waits from when its own naming was committed, however long that took', async () => {
       const { round, wait, trusts } = counting()
       await trusts()
-      await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
-      const inTheWay = await owner.transaction()
+      await stores.db.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
+      const inTheWay = await stores.db.transaction()
       await inTheWay.raw('select * from revocation_trust for update')
       const replacing = round()
-      await untilBlocked(owner)
+      await untilBlocked(stores.db)
       wait(FAST.settle_ms)
       await inTheWay.rollback()
       assert.equal(await replacing, 'replaced')
@@ -225,29 +198,29 @@ describe('a round of the reconciler', () => {
         revokeInPostgres(),
         revokeInPostgres(),
         revokeInPostgres(),
-        subjects.newClient(),
+        stores.newClient(),
       ])
-      await owner.raw('alter table oauth_clients disable trigger oauth_client_only_revokes')
+      await stores.db.raw('alter table oauth_clients disable trigger oauth_client_only_revokes')
       for (const [clientId, ago] of [
         [yesterday, '23 hours 59 minutes'],
         [old, '24 hours 1 minute'],
       ] as const)
-        await owner.raw('update oauth_clients set revoked_at = now() - ?::interval where client_id = ?', [
+        await stores.db.raw('update oauth_clients set revoked_at = now() - ?::interval where client_id = ?', [
           ago,
           clientId,
         ])
-      const [kid, oldKid] = [await subjects.newKey(), await subjects.newKey()]
-      await insertRevokedSigningKey(owner, kid)
-      await insertRevokedSigningKey(owner, oldKid)
-      await owner.raw(
+      const [kid, oldKid] = [await stores.newKey(), await stores.newKey()]
+      await insertRevokedSigningKey(stores.db, kid)
+      await insertRevokedSigningKey(stores.db, oldKid)
+      await stores.db.raw(
         "update revoked_signing_keys set revoked_at = now() - interval '61 days' where kid = ?",
         [oldKid],
       )
       const inSeconds = (s: number) => new Date(Date.now() + s * 1_000)
       const [jti, justExpired, longExpired] = [newJti(), newJti(), newJti()]
-      await insertRevokedToken(owner, { jti, clientId: live, expiresAt: inSeconds(900) })
-      await insertRevokedToken(owner, { jti: justExpired, clientId: live, expiresAt: inSeconds(-200) })
-      await insertRevokedToken(owner, { jti: longExpired, clientId: live, expiresAt: inSeconds(-400) })
+      await insertRevokedToken(stores.db, { jti, clientId: live, expiresAt: inSeconds(900) })
+      await insertRevokedToken(stores.db, { jti: justExpired, clientId: live, expiresAt: inSeconds(-200) })
+      await insertRevokedToken(stores.db, { jti: longExpired, clientId: live, expiresAt: inSeconds(-400) })
       await marked()
 
       const there = [
@@ -269,33 +242,33 @@ describe('a round of the reconciler', () => {
     })
 
     it('adds thousands of entries', async () => {
-      const clientId = await subjects.newClient()
-      await owner.raw(
+      const clientId = await stores.newClient()
+      await stores.db.raw(
         `insert into revoked_tokens select 'token-' || n, ?, now(), now() + interval '900 s' from generate_series(1, 3001) n`,
         [clientId],
       )
       await marked()
-      const count = async () => (await asAdmin(server, (redis) => redis.keys('revoked:token:token-*'))).length
+      const count = async () => (await stores.asAdmin((redis) => redis.keys('revoked:token:token-*'))).length
       assert.equal(await count(), 3_001)
     })
 
     it('leaves in Redis which was revoked last, of clients and keys', async () => {
       const revokeKey = async () => {
-        const kid = await subjects.newKey()
-        await insertRevokedSigningKey(owner, kid)
+        const kid = await stores.newKey()
+        await insertRevokedSigningKey(stores.db, kid)
         return kid
       }
       for (const revoke of [revokeInPostgres, revokeKey, revokeInPostgres]) {
         const id = await revoke()
         await removeMarker()
         await marked()
-        const seen = await asAdmin(server, (redis) => redis.get(redisKeys.revocationSeen))
+        const seen = await stores.asAdmin((redis) => redis.get(redisKeys.revocationSeen))
         assert.equal(seen?.split(' ').at(-1), id)
       }
     })
 
     it('sends only new entries while the server is known to have the others', async () => {
-      await asAdmin(server, (redis) => redis.flushall())
+      await stores.asAdmin((redis) => redis.flushall())
       await revokeInPostgres()
       await marked()
       await sleep(FAST.round_ms)
@@ -306,7 +279,7 @@ describe('a round of the reconciler', () => {
     })
 
     it('reads only tokens that it has not read before, even one that was stamped long before it was committed', async () => {
-      const clientId = await subjects.newClient()
+      const clientId = await stores.newClient()
       const read: string[][] = []
       const reading = watched(([row]) => {
         if (row?.tokens) read.push(row.tokens)
@@ -320,8 +293,8 @@ describe('a round of the reconciler', () => {
       }
       const inAnHour = new Date(Date.now() + 3_600_000)
       const [early, late] = [newJti(), newJti()]
-      await insertRevokedToken(owner, { jti: early, clientId, expiresAt: inAnHour })
-      const slow = await owner.transaction()
+      await insertRevokedToken(stores.db, { jti: early, clientId, expiresAt: inAnHour })
+      const slow = await stores.db.transaction()
       await slow.raw(`insert into revoked_tokens values (?, ?, now() - interval '1 hour', ?)`, [
         late,
         clientId,
@@ -349,12 +322,12 @@ describe('a round of the reconciler', () => {
       const clientId = await revokeInPostgres()
       let file = ''
       atStep = async (step) => {
-        if (step === 'read') file = await dump(server)
+        if (step === 'read') file = await dump(stores.server)
       }
       await sleep(FAST.round_ms)
       assert.equal((await api.reconciler.round()).outcome, 'marked')
       atStep = () => {}
-      await restartFrom(server, file)
+      await restartFrom(stores.server, file)
       await eventually(() => api.redis.status === 'ready')
       assert.equal(await entry(redisKeys.revoked('client', clientId)), -2)
       await marked()
@@ -385,7 +358,7 @@ describe('a round of the reconciler', () => {
     it('resends all entries after a flush, a failed round, a fence, or an eviction', async () => {
       await revokeInPostgres()
       await marked()
-      const flush = () => asAdmin(server, (redis) => redis.flushall())
+      const flush = () => stores.asAdmin((redis) => redis.flushall())
       const failure = async () => {
         atStep = () => Promise.reject(new Error('lost'))
         assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'lost' })
@@ -393,9 +366,9 @@ describe('a round of the reconciler', () => {
       }
       // Behind the fence the database may have been replaced by another of the same place.
       const fence = async () => {
-        await owner.raw(`insert into restore_fences (reason) values ('an operator')`)
+        await stores.db.raw(`insert into restore_fences (reason) values ('an operator')`)
         assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', reason: 'an operator' })
-        await owner.raw('delete from restore_fences')
+        await stores.db.raw('delete from restore_fences')
       }
       for (const event of [flush, failure, fence, evict]) {
         await sleep(FAST.round_ms)
@@ -415,7 +388,7 @@ describe('a round of the reconciler', () => {
         await revokeInPostgres()
         await marked()
         atStep = async (now) => {
-          if (now === step) await asAdmin(server, (redis) => redis.flushall())
+          if (now === step) await stores.asAdmin((redis) => redis.flushall())
         }
         await sleep(FAST.round_ms)
         assert.deepEqual(await api.reconciler.round(), {
@@ -427,27 +400,27 @@ describe('a round of the reconciler', () => {
 
       it(`does not mark a server whose eviction policy was changed after "${step}"`, async () => {
         await marked()
-        await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+        await stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
         atStep = async (now) => {
           if (now === step)
-            await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'allkeys-lru'))
+            await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'allkeys-lru'))
         }
         try {
           const why = 'the eviction policy is allkeys-lru'
           assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
           assert.equal(await marker(), null)
         } finally {
-          await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
+          await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
         }
       })
     }
 
     it('does not mark a server that evicted meanwhile under a policy that was put right again', async () => {
       await marked()
-      await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+      await stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
       atStep = async (now) => {
         if (now !== 'added') return
-        await asAdmin(server, (redis) => redis.set('victim', '1', 'PX', 60_000))
+        await stores.asAdmin((redis) => redis.set('victim', '1', 'PX', 60_000))
         await evict()
       }
       await sleep(FAST.round_ms)
@@ -459,11 +432,11 @@ describe('a round of the reconciler', () => {
       await marked()
       atStep = async (now) => {
         if (now !== 'added') return
-        await asAdmin(server, (redis) => redis.save())
-        await server.stop('SIGKILL')
-        await server.start()
+        await stores.asAdmin((redis) => redis.save())
+        await stores.server.stop('SIGKILL')
+        await stores.server.start()
         while (api.redis.status !== 'ready') await sleep(10)
-        await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+        await stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
       }
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'another server answers' })
@@ -471,7 +444,7 @@ describe('a round of the reconciler', () => {
     })
 
     it('leaves no belief behind when the round took longer than its lease', async () => {
-      const clientId = await subjects.newClient()
+      const clientId = await stores.newClient()
       await marked()
       atStep = (now) => (now === 'read' ? sleep(FAST.lease_ms + FAST.tick_ms) : undefined)
       await sleep(FAST.round_ms)
@@ -483,26 +456,30 @@ describe('a round of the reconciler', () => {
   describe('after a standby was promoted', () => {
     const older = (place: string) => place.replace(/\w+$/, '00000000')
     beforeEach(async () => {
-      await asAdmin(server, (redis) => redis.flushall())
+      await stores.asAdmin((redis) => redis.flushall())
       await marked()
     })
     afterEach(async () => {
-      await owner.raw('delete from restore_fences')
-      await owner.raw('update revocation_trust set place = database_place()')
+      await stores.db.raw('delete from restore_fences')
+      await stores.db.raw('update revocation_trust set place = database_place()')
     })
 
     const promote = () =>
-      owner.raw(`update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`)
+      stores.db.raw(
+        `update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`,
+      )
     const isFollowed = async () => {
-      const { rows } = await owner.raw('select place = database_place() as followed from revocation_trust')
+      const { rows } = await stores.db.raw(
+        'select place = database_place() as followed from revocation_trust',
+      )
       return rows[0].followed
     }
     /** Revoked by a call that was answered, and not replicated. */
     const lost = {
       async client() {
-        const clientId = await subjects.newClient()
-        await revokeClient(api, { vendorId: subjects.vendorId, clientId })
-        await owner.transaction(async (transaction) => {
+        const clientId = await stores.newClient()
+        await stores.revoke(api, clientId)
+        await stores.db.transaction(async (transaction) => {
           await transaction.raw('set local session_replication_role = replica')
           await transaction.raw(
             `update oauth_clients set status = 'Active', revoked_at = null where client_id = ?`,
@@ -512,8 +489,8 @@ describe('a round of the reconciler', () => {
         return clientId
       },
       async key() {
-        const kid = await subjects.newKey()
-        await asAdmin(server, (redis) => redis.set(redisKeys.revoked('key', kid), '1', 'PX', FAST.entry_ms))
+        const kid = await stores.newKey()
+        await stores.asAdmin((redis) => redis.set(redisKeys.revoked('key', kid), '1', 'PX', FAST.entry_ms))
         return kid
       },
     }
@@ -525,7 +502,7 @@ describe('a round of the reconciler', () => {
         await sleep(FAST.round_ms)
         const why = `the database has forgotten the revocation of ${id}`
         assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', reason: why })
-        assert.deepEqual(await owner('restore_fences').select('reason', 'lowered_at'), [
+        assert.deepEqual(await stores.db('restore_fences').select('reason', 'lowered_at'), [
           { reason: why, lowered_at: null },
         ])
         assert.equal(await isFollowed(), false)
@@ -535,34 +512,34 @@ describe('a round of the reconciler', () => {
     const tokensInRedis = () => {
       const jtis = Array.from({ length: 3_001 }, newJti)
       const entries = jtis.flatMap((jti) => [redisKeys.revoked('token', jti), '1'])
-      return asAdmin(server, (redis) => redis.mset(entries)).then(() => jtis)
+      return stores.asAdmin((redis) => redis.mset(entries)).then(() => jtis)
     }
 
     it('revokes every token again that only Redis still knows to be revoked, for as long as it can live', async () => {
-      const clientId = await subjects.newClient()
+      const clientId = await stores.newClient()
       const [jti = '', ...others] = await tokensInRedis()
       await promote()
       await sleep(FAST.round_ms)
       assert.equal((await api.reconciler.round()).outcome, 'marked')
-      const { rows } = await owner.raw(
+      const { rows } = await stores.db.raw(
         `select count(*) as lasting from revoked_tokens where expires_at > now() + interval '900 s'`,
       )
       assert.equal(rows[0].lasting, others.length + 1)
-      await asAdmin(server, (redis) => redis.flushall())
+      await stores.asAdmin((redis) => redis.flushall())
       assert.equal(await api.ask({ clientId, jti }), 'token revoked by postgres')
       assert.equal(await api.ask({ clientId, jti: newJti() }), 'live by postgres')
     })
 
     it('accepts a promoted standby that knows all that Redis holds', async () => {
       await revokeInPostgres()
-      await insertRevokedSigningKey(owner, await subjects.newKey())
-      await owner.raw(
+      await insertRevokedSigningKey(stores.db, await stores.newKey())
+      await stores.db.raw(
         `insert into revoked_tokens select 'token-' || n, ?, now(), now() + interval '900 s' from generate_series(1, 3001) n`,
-        [await subjects.newClient()],
+        [await stores.newClient()],
       )
       await sleep(FAST.round_ms)
       await marked()
-      await asAdmin(server, (redis) => redis.set('revoked:else:x', '1'))
+      await stores.asAdmin((redis) => redis.set('revoked:else:x', '1'))
       await promote()
       await sleep(FAST.round_ms)
       assert.equal((await api.reconciler.round()).outcome, 'marked')
@@ -572,7 +549,7 @@ describe('a round of the reconciler', () => {
     it('does not accept a standby if Redis was flushed during the comparison', async () => {
       await promote()
       atStep = async (step) => {
-        if (step === 'read') await asAdmin(server, (redis) => redis.flushall())
+        if (step === 'read') await stores.asAdmin((redis) => redis.flushall())
       }
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: 'the server was flushed' })
@@ -586,7 +563,7 @@ describe('a round of the reconciler', () => {
       const restarting = watched(async (_, sql) => {
         if (!sql.includes('unnest') || restarted) return
         restarted = true
-        await restartFrom(server, await dump(server))
+        await restartFrom(stores.server, await dump(stores.server))
         await eventually(() => api.redis.status === 'ready')
       })
       const reconciler = createReconciler({ redis: api.redis, db: restarting, timings: FAST })
@@ -608,9 +585,9 @@ describe('a round of the reconciler', () => {
       })
 
     it('reads every token again, also in a process that another was ahead of: transaction ids went back', async () => {
-      const clientId = await subjects.newClient()
+      const clientId = await stores.newClient()
       const jti = newJti()
-      await insertRevokedToken(owner, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
+      await insertRevokedToken(stores.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
       let promoted = false
       let read: string[] = []
       const reading = watched(([row]) => {
@@ -632,26 +609,26 @@ describe('a round of the reconciler', () => {
   describe('what Redis and Postgres must be', () => {
     for (const policy of ['allkeys-lru', 'volatile-ttl', 'volatile-lru', 'allkeys-random']) {
       it(`does not trust a server that evicts by ${policy}`, async () => {
-        await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', policy))
+        await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', policy))
         try {
           const why = `the eviction policy is ${policy}, not noeviction`
           assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
         } finally {
-          await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
+          await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
         }
       })
     }
 
     it('does not trust a server that is full', async () => {
-      const clientId = await subjects.newClient()
+      const clientId = await stores.newClient()
       await marked()
-      await asAdmin(server, (redis) => redis.config('SET', 'maxmemory', '1'))
+      await stores.asAdmin((redis) => redis.config('SET', 'maxmemory', '1'))
       try {
         const round = await api.reconciler.round()
         assert.ok(round.outcome === 'failed' && round.reason.startsWith('OOM '), JSON.stringify(round))
         assert.equal(await api.ask({ clientId }), 'live by postgres')
       } finally {
-        await asAdmin(server, (redis) => redis.config('SET', 'maxmemory', '0'))
+        await stores.asAdmin((redis) => redis.config('SET', 'maxmemory', '0'))
       }
     })
 

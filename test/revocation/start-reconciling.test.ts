@@ -1,42 +1,24 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
 import type { Log } from '#shared/process/log.ts'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog } from '../support/log.ts'
-import {
-  createSubjects,
-  FAST,
-  restartEmpty,
-  type Subjects,
-  startProcess,
-  type TestProcess,
-} from '../support/revocation.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { FAST, restartEmpty, sharedStores, type TestProcess } from '../support/revocation.ts'
 
 describe('reconciling all the time', () => {
-  let database: TestDatabase
-  let server: TestRedis
-  let owner: Database
-  let subjects: Subjects
+  const stores = sharedStores()
   let log: Log
   let lines: Record<string, unknown>[]
   let api: TestProcess
 
-  before(async () => {
-    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
-    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-    subjects = await createSubjects(owner)
-  })
   beforeEach(async () => {
     ;({ log, lines } = keptLog())
-    api = await startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl })
+    api = await stores.start('api')
   })
   afterEach(async () => {
     await api.close()
@@ -44,10 +26,6 @@ describe('reconciling all the time', () => {
       lines.filter(({ event }) => event === undefined),
       [],
     )
-  })
-  after(async () => {
-    await Promise.all([server.stop('SIGKILL'), owner.destroy()])
-    await database.drop()
   })
 
   const until = (condition: () => boolean | Promise<boolean>) =>
@@ -81,9 +59,9 @@ describe('reconciling all the time', () => {
     const { redis, db } = api
     const reconciling = startReconciling({ redis, db, timings: FAST, log })
     await until(isTrusted)
-    await server.stop('SIGKILL')
+    await stores.server.stop('SIGKILL')
     await sleep(5 * FAST.round_ms)
-    await restartEmpty(server)
+    await restartEmpty(stores.server)
     await until(isTrusted)
     await reconciling.stop()
     const events = lines.map(({ event }) => event)
@@ -95,9 +73,9 @@ describe('reconciling all the time', () => {
   })
 
   it('logs each revoked client and signing key once, however many rounds read it', async () => {
-    const [clientId, kid] = [await subjects.newClient(), await subjects.newKey()]
-    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
-    await insertRevokedSigningKey(owner, kid)
+    const [clientId, kid] = [await stores.newClient(), await stores.newKey()]
+    await stores.markRevoked(clientId)
+    await insertRevokedSigningKey(stores.db, kid)
     const { redis, db } = api
     let read = 0
     const step = (now: Step) => {
@@ -117,8 +95,8 @@ describe('reconciling all the time', () => {
   })
 
   it('purges the revocations of tokens that expired long ago', async () => {
-    const clientId = await subjects.newClient()
-    await owner.raw(
+    const clientId = await stores.newClient()
+    await stores.db.raw(
       `insert into revoked_tokens select 'long-' || n, ?, now(), now() - interval '2 hours' from generate_series(1, 1500) n`,
       [clientId],
     )
@@ -129,14 +107,14 @@ describe('reconciling all the time', () => {
     const reconciling = startReconciling({ redis, db, timings: FAST, log, purgeEvery_ms: 3_600_000 })
     Math.random = random
     await until(async () => {
-      const { rows } = await owner.raw("select count(*) as n from revoked_tokens where jti like 'long-%'")
+      const { rows } = await stores.db.raw("select count(*) as n from revoked_tokens where jti like 'long-%'")
       return rows[0].n === 0
     })
     await reconciling.stop()
   })
 
   it('goes on with its rounds when a purge fails', async () => {
-    await owner.raw('revoke execute on function purge_expired_revoked_tokens from integration_api')
+    await stores.db.raw('revoke execute on function purge_expired_revoked_tokens from integration_api')
     const { redis, db } = api
     let marked = 0
     const step = (now: Step) => {
@@ -147,7 +125,7 @@ describe('reconciling all the time', () => {
       await until(() => marked > 2)
     } finally {
       await reconciling.stop()
-      await owner.raw('grant execute on function purge_expired_revoked_tokens to integration_api')
+      await stores.db.raw('grant execute on function purge_expired_revoked_tokens to integration_api')
     }
   })
 
@@ -159,12 +137,12 @@ describe('reconciling all the time', () => {
       await until(isTrusted)
       for (const times of [1, 2]) {
         await until(() => reconciling.latest()?.outcome === 'marked')
-        await owner.raw(
+        await stores.db.raw(
           `update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`,
         )
         await until(() => promotions() === times)
         await until(async () => {
-          const { rows } = await owner.raw(
+          const { rows } = await stores.db.raw(
             'select place = database_place() as followed from revocation_trust',
           )
           return rows[0].followed

@@ -15,7 +15,7 @@ import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import type { TestRedis } from './servers.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
 export const FAST: Readonly<RoundTimings> = Object.freeze({
@@ -144,6 +144,44 @@ export async function createSubjects(db: Database) {
       return kid
     },
   }
+}
+
+interface SharedStores extends Subjects {
+  database: TestDatabase
+  server: TestRedis
+  /** As the owner of the database. */
+  db: Database
+}
+
+/** A database and a Redis for the tests of a block, and processes that all end before these. */
+export function sharedStores() {
+  const started: TestProcess[] = []
+  const stores = Object.assign({} as SharedStores, {
+    asAdmin: <T>(act: (redis: Redis) => Promise<T>) => asAdmin(stores.server, act),
+    /** A process of this service. The database is the service's own unless `options` name another. */
+    async start(user: 'auth' | 'api', options: Partial<TestProcessOptions> = {}) {
+      const [redisUrl, databaseUrl] = [stores.server.url(user), stores.database[`${user}Url`]]
+      const process = await startProcess({ redisUrl, databaseUrl, ...options })
+      started.push(process)
+      return process
+    },
+    revoke: (process: TestProcess, clientId: string) =>
+      revokeClient(process, { vendorId: stores.vendorId, clientId }),
+    /** As if the process that revoked it had ended before it told Redis. */
+    markRevoked: (clientId: string, db: Database = stores.db) =>
+      markClientRevoked(db, { vendorId: stores.vendorId, clientId, revokedBy: null }),
+  })
+  before(async () => {
+    const [database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
+    const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    Object.assign(stores, { database, server, db, ...(await createSubjects(db)) })
+  })
+  after(async () => {
+    await Promise.all(started.map((process) => process.close()))
+    await Promise.all([stores.server.stop('SIGKILL'), stores.db.destroy()])
+    await stores.database.drop()
+  })
+  return stores
 }
 
 export const newJti = (): string => randomBytes(16).toString('hex')
