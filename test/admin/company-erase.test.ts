@@ -265,7 +265,7 @@ describe('admin company erase', () => {
   })
 
   it('drops what is counted of its clients later', async () => {
-    const writer = await connectedRedis(api.redis.url('auth'))
+    using writer = await connectedRedis(api.redis.url('auth'))
     const other = await api.createClient({ vendorId: neighbour })
     const usage = anotherUsage(writer, api.db, api.clock)
     for (const { clientId } of [...clients.slice(0, 1), other])
@@ -275,7 +275,6 @@ describe('admin company erase', () => {
     assert.deepEqual(counted, [other.clientId])
     assert.deepEqual(holding(await everything(api.db, api.redis), '192.0.2.7'), ['client_address_usage'])
     await api.db('client_address_usage').where({ client_id: other.clientId }).delete()
-    writer.disconnect()
   })
 
   it('gives its id to no one, and takes neither a member nor a client', async () => {

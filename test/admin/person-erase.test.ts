@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import knex from 'knex'
 import { erasePerson } from '../../infra/admin/persons.ts'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { everything, holding } from '../support/everything.ts'
 import { testOperator } from '../support/operator.ts'
+import { connectedDatabase } from '../support/stores.ts'
 
 const NAME = 'Unmistakable'
 const ADDRESS = 'kim@unmistakable.example'
@@ -198,16 +198,12 @@ describe('admin person', () => {
   describe('the database', () => {
     it('lets an operator erase no one without an entry that says so', async () => {
       const { userId } = await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
-      const role = knex({ client: 'pg', connection: api.database.operatorUrl, pool: { min: 0, max: 1 } })
-      try {
-        await assert.rejects(async () => role.raw('select erase_person(?, ?)', [userId, '$argon2id$']), {
-          message: /no entry of the activity says/,
-        })
-        const { rows } = await role.raw('select sum(erased) as erased from erase_from_activity(0, 100000)')
-        assert.equal(Number(rows[0].erased), 0)
-      } finally {
-        await role.destroy()
-      }
+      await using role = connectedDatabase(api.database.operatorUrl)
+      await assert.rejects(async () => role.raw('select erase_person(?, ?)', [userId, '$argon2id$']), {
+        message: /no entry of the activity says/,
+      })
+      const { rows } = await role.raw('select sum(erased) as erased from erase_from_activity(0, 100000)')
+      assert.equal(Number(rows[0].erased), 0)
     })
   })
 })

@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import knex from 'knex'
 import { readStandings } from '#shared/revocation/records.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/database/migrate.ts'
@@ -15,7 +14,7 @@ import { eventually } from '../support/eventually.ts'
 import type { TestKey } from '../support/issuer.ts'
 import { assertProblem, assertStatuses } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
-import { cutOffDatabase } from '../support/stores.ts'
+import { connectedDatabase, cutOffDatabase } from '../support/stores.ts'
 
 describe('admin restore', () => {
   let api: TestApi
@@ -44,9 +43,8 @@ describe('admin restore', () => {
   async function sql(...statements: string[]): Promise<void> {
     const url = new URL(api.database.ownerUrl)
     url.pathname = '/postgres'
-    const db = knex({ client: 'pg', connection: url.href, pool: { min: 0, max: 1 } })
+    await using db = connectedDatabase(url.href)
     for (const statement of statements) await db.raw(statement)
-    await db.destroy()
   }
   /** A copy of the whole database, as a dump is. */
   async function dump(): Promise<Date> {

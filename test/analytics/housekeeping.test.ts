@@ -178,16 +178,14 @@ describe('housekeeping of analytics events', () => {
   })
 
   it('runs in each process of the API at start, with the configured retention', async () => {
-    const api = await startApi()
+    await using api = await startApi()
     vendorId = (await api.createCompany()).vendorId
     const [kept, old] = [await pastWeek(12, api.db), await pastWeek(14, api.db)]
-    const other = await startApi({ beside: api, env: { EVENT_RETENTION_DAYS: '91' } })
+    await using _other = await startApi({ beside: api, env: { EVENT_RETENTION_DAYS: '91' } })
     await eventually(async () => {
       const { rows } = await api.db.raw('select to_regclass(?) as old, to_regclass(?) as kept', [old, kept])
       assert.equal(rows[0].kept, kept)
       return rows[0].old === null
     })
-    await other.stop()
-    await api.stop()
   })
 })

@@ -296,7 +296,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
 
   describe('that was revoked', () => {
     it('refuses a revoked token at every process, by its jti', async () => {
-      const second = await startApi({ beside: api })
+      await using second = await startApi({ beside: api })
       const jti = crypto.randomUUID()
       const token = await signed({ claims: { jti } })
       assert.equal((await read(token)).status, 200)
@@ -311,7 +311,6 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       assertInvalidToken(await read(token), /revoked/)
       assertInvalidToken(await second.request('GET', path(), { token }), /revoked/)
       assert.equal((await read(await signed())).status, 200, 'another token of the client still works')
-      await second.stop()
     })
 
     it('refuses a token whose signing key was revoked', async () => {
@@ -324,9 +323,8 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
         `insert into signing_keys values ('stolen', 'ES256', '{}', 'x', now(), now());
          insert into revoked_signing_keys values ('stolen', now())`,
       )
-      const redis = await connectedRedis(api.redis.url('admin'))
+      using redis = await connectedRedis(api.redis.url('admin'))
       await redis.set('revoked:key:stolen', '1')
-      redis.disconnect()
       assertInvalidToken(await read(token), /revoked/)
       assert.equal((await read(await signed())).status, 200)
     })

@@ -23,7 +23,7 @@ describe('the workspace of a company', () => {
   })
 
   it('has a limit of changes, whatever they are, and of its own', async () => {
-    const busy = await startApi({ beside: api, env: { RATE_CHANGES_PER_COMPANY: '4/3600' } })
+    await using busy = await startApi({ beside: api, env: { RATE_CHANGES_PER_COMPANY: '4/3600' } })
     const body = { name: 'Old', scopes: ['boost:read'] }
     const { clientId } = (await owner.request('POST', 'oauth-clients', { body, at: busy })).json
     const changes: [method: string, path: string, body: object][] = [
@@ -44,6 +44,5 @@ describe('the workspace of a company', () => {
     const byAdmin = { body: { callbackUrl: 'https://192.0.2.1/' }, at: busy, token }
     assert.equal((await owner.request('PATCH', 'callback-url', byAdmin)).status, 429)
     for (const change of changes) assert.notEqual((await send(change, other)).status, 429)
-    await busy.stop()
   })
 })

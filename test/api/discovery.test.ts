@@ -35,7 +35,10 @@ describe('discovery', () => {
     })
 
     it('serves the metadata where §3.1 puts it for a resource with a path, as the challenge says', async () => {
-      const behind = await startApi({ beside: api, env: { API_RESOURCE: 'https://api.test/integrations' } })
+      await using behind = await startApi({
+        beside: api,
+        env: { API_RESOURCE: 'https://api.test/integrations' },
+      })
       const response = await behind.request('GET', '/.well-known/oauth-protected-resource/integrations')
       assert.equal(response.json.resource, 'https://api.test/integrations')
       const challenge = (await behind.request('GET', '/v1/analytics/ven_a/daily')).headers.get(
@@ -45,7 +48,6 @@ describe('discovery', () => {
         challenge ?? '',
         /resource_metadata="https:\/\/api\.test\/\.well-known\/oauth-protected-resource\/integrations"/,
       )
-      await behind.stop()
     })
   })
 
@@ -443,10 +445,12 @@ describe('discovery', () => {
     })
 
     it('puts the path of an API that has one before its own addresses', async () => {
-      const behind = await startApi({ beside: api, env: { API_RESOURCE: 'https://api.test/integrations' } })
+      await using behind = await startApi({
+        beside: api,
+        env: { API_RESOURCE: 'https://api.test/integrations' },
+      })
       const { text } = await behind.request('GET', '/docs/token')
       for (const href of hrefsOf(text)) assert.match(href, /^(#|https:|\/integrations\/)/)
-      await behind.stop()
     })
   })
 

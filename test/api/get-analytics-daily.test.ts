@@ -237,11 +237,10 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     it('gives the same ETag at another process', async () => {
       const { vendorId, read, store } = await company()
       await store('2026-11-19')
-      const second = await startApi({ beside: api })
+      await using second = await startApi({ beside: api })
       const owner = await api.createPerson({ vendorId })
       const there = await owner.request('GET', 'analytics/daily', { at: second })
       assert.equal(there.headers.get('etag'), (await read()).headers.get('etag'))
-      await second.stop()
     })
 
     it('changes the ETag when a day becomes final', async () => {

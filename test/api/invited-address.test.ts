@@ -150,7 +150,7 @@ describe('an address that two companies invite', () => {
     })
 
     it('limits guesses at the password of an account, and of an address without one, alike', async () => {
-      const limited = await startApi({ beside: api, env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
+      await using limited = await startApi({ beside: api, env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
       for (const to of [victim.email, email]) {
         const token = await invite(acme, to)
         const statuses = []
@@ -160,7 +160,6 @@ describe('an address that two companies invite', () => {
         }
         assert.deepEqual(statuses, [401, 401, 429])
       }
-      await limited.stop()
     })
   })
 

@@ -184,27 +184,23 @@ describe('documents for machines', () => {
 
     it('names the contact and the policy, and never expires while it is served', async () => {
       const contact = 'mailto:security@acme.example'
-      const beside = await startApi({ beside: api, env: { SECURITY_CONTACT: contact } })
-      try {
-        const { status, headers, text } = await beside.request('GET', PATH)
-        assert.equal(status, 200)
-        assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
-        const expires = /^Expires: (.*)$/m.exec(text)?.[1] ?? ''
-        assert.equal(
-          text,
-          `Contact: ${contact}\nExpires: ${expires}\nPreferred-Languages: en\nCanonical: ${API_RESOURCE}${PATH}\nPolicy: ${API_RESOURCE}/docs/security\n`,
-        )
-        for (const days of [0, 300, 3_000]) {
-          api.clock.advance(days * 86_400_000)
-          const later = /^Expires: (\S+)$/m.exec((await beside.request('GET', PATH)).text)?.[1] ?? ''
-          const left_days = (Date.parse(later) - api.clock.now()) / 86_400_000
-          assert.ok(left_days > 170 && left_days < 365, `${left_days} days after ${days}`)
-        }
-        const page = (await beside.request('GET', '/docs/security')).text
-        assert.ok(page.includes(`<a href="${contact}">security@acme.example</a>`))
-      } finally {
-        await beside.stop()
+      await using beside = await startApi({ beside: api, env: { SECURITY_CONTACT: contact } })
+      const { status, headers, text } = await beside.request('GET', PATH)
+      assert.equal(status, 200)
+      assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
+      const expires = /^Expires: (.*)$/m.exec(text)?.[1] ?? ''
+      assert.equal(
+        text,
+        `Contact: ${contact}\nExpires: ${expires}\nPreferred-Languages: en\nCanonical: ${API_RESOURCE}${PATH}\nPolicy: ${API_RESOURCE}/docs/security\n`,
+      )
+      for (const days of [0, 300, 3_000]) {
+        api.clock.advance(days * 86_400_000)
+        const later = /^Expires: (\S+)$/m.exec((await beside.request('GET', PATH)).text)?.[1] ?? ''
+        const left_days = (Date.parse(later) - api.clock.now()) / 86_400_000
+        assert.ok(left_days > 170 && left_days < 365, `${left_days} days after ${days}`)
       }
+      const page = (await beside.request('GET', '/docs/security')).text
+      assert.ok(page.includes(`<a href="${contact}">security@acme.example</a>`))
     })
   })
 })

@@ -96,9 +96,8 @@ describe('signing out with an OpenID provider', () => {
     })
 
     it('says nothing of the provider where OPENID_SIGN_OUT is off', async () => {
-      const at = await startApi({ beside: api, env: { ...all.env, OPENID_SIGN_OUT: 'off' } })
+      await using at = await startApi({ beside: api, env: { ...all.env, OPENID_SIGN_OUT: 'off' } })
       assert.equal((await signOut(await signIn(), { at })).status, 204)
-      await at.stop()
     })
 
     for (const [what, endpoint] of [
@@ -107,7 +106,7 @@ describe('signing out with an OpenID provider', () => {
       ['names something else', 'javascript:alert(1)'],
     ] as const)
       it(`only ends the session when the provider ${what}`, async () => {
-        const at = await startApi({ beside: api, env: all.env })
+        await using at = await startApi({ beside: api, env: all.env })
         provider.answerNext('/.well-known/openid-configuration', (_request, response) =>
           response.setHeader('content-type', 'application/json').end(
             JSON.stringify({
@@ -122,16 +121,14 @@ describe('signing out with an OpenID provider', () => {
         const one = await signIn()
         assert.equal((await signOut(one, { at })).status, 204)
         assert.equal(await rowOf(one.cookie), undefined)
-        await at.stop()
       })
 
     it('only ends the session when the provider does not answer', async () => {
-      const at = await startApi({ beside: api, env: all.env })
+      await using at = await startApi({ beside: api, env: all.env })
       provider.answerNext('/.well-known/openid-configuration', () => {})
       const one = await signIn()
       assert.equal((await signOut(one, { at })).status, 204)
       assert.equal(await rowOf(one.cookie), undefined)
-      await at.stop()
     })
   })
 
@@ -330,18 +327,17 @@ describe('signing out with an OpenID provider', () => {
     })
 
     it('says 503 while the provider does not give its keys', async () => {
-      const at = await startApi({ beside: api, env: all.env })
+      await using at = await startApi({ beside: api, env: all.env })
       const one = await signIn()
       const token = await tokenOf({ sid: one.sid })
       provider.answerNext('/jwks', (_request, response) => response.writeHead(500).end())
       assertProblem(await logout(token, at), 'unavailable')
       assert.equal((await logout(token, at)).status, 200)
-      await at.stop()
     })
 
     it('limits untrusted tokens by address, and takes a good one from there', async () => {
       const limit = { RATE_SESSION_GUESSES_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' }
-      const at = await startApi({ beside: api, env: { ...all.env, ...limit } })
+      await using at = await startApi({ beside: api, env: { ...all.env, ...limit } })
       const sendFrom = (address: string, token: string) =>
         send(`logout_token=${token}`, { 'x-forwarded-for': address }, at)
       const one = await signIn()
@@ -350,13 +346,11 @@ describe('signing out with an OpenID provider', () => {
       assertProblem(await sendFrom('192.0.2.2', 'x.y.z'), 'invalid_request')
       assert.equal((await sendFrom('192.0.2.1', await tokenOf({ sid: one.sid }))).status, 200)
       assert.equal(await statusOf(one), 401)
-      await at.stop()
     })
 
     it('is not there without a provider', async () => {
-      const at = await startApi({ beside: api })
+      await using at = await startApi({ beside: api })
       assertProblem(await logout('x.y.z', at), 'not_found')
-      await at.stop()
     })
 
     it('leaves no token in the log, and says why one was refused', async () => {

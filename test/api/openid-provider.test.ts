@@ -291,7 +291,7 @@ describe('an OpenID provider', () => {
 
   it('counts the start of a sign-in against the address limits, and not its return', async () => {
     const env = { ...all.env, RATE_SIGN_IN_PER_ADDRESS: '3/60', TRUSTED_PROXIES: '127.0.0.1' }
-    const narrow = await startApi({ beside: api, env })
+    await using narrow = await startApi({ beside: api, env })
     const headers = { ...OWN, 'x-forwarded-for': '203.0.113.9' }
     for (let i = 0; i < 5; i++) {
       const response = await narrow.request('GET', `${CALLBACK}?state=x&code=y`, { headers })
@@ -300,7 +300,6 @@ describe('an OpenID provider', () => {
     const start = () => narrow.request('POST', '/v1/session/openid', { body: {}, headers })
     for (let i = 0; i < 3; i++) assert.equal((await start()).status, 201)
     assertProblem(await start(), 'rate_limited')
-    await narrow.stop()
   })
 
   describe('GET /v1/sign-in', () => {
@@ -311,7 +310,7 @@ describe('an OpenID provider', () => {
     })
 
     it('says when there is no provider, and then serves nothing of it', async () => {
-      const plain = await startApi({ beside: api })
+      await using plain = await startApi({ beside: api })
       assert.deepEqual((await plain.request('GET', '/v1/sign-in')).json, {
         builtInAccounts: true,
         openid: null,
@@ -323,11 +322,10 @@ describe('an OpenID provider', () => {
       )
       assertProblem(await plain.request('GET', `${CALLBACK}?code=x&state=y`), 'not_found')
       assert.equal(provider.asked.length, asked)
-      await plain.stop()
     })
 
     it('says when there are no built-in accounts, and then takes no password or invitation', async () => {
-      const only = await startApi({ beside: api, env: { ...all.env, BUILT_IN_ACCOUNTS: 'off' } })
+      await using only = await startApi({ beside: api, env: { ...all.env, BUILT_IN_ACCOUNTS: 'off' } })
       const { json } = await only.request('GET', '/v1/sign-in')
       assert.deepEqual(json, { builtInAccounts: false, openid: { name: 'Acme ID' } })
       const { vendorId } = await api.createCompany()
@@ -347,7 +345,6 @@ describe('an OpenID provider', () => {
         'forbidden',
       )
       await all.sessionOf(await all.signIn(person(), { at: only }))
-      await only.stop()
     })
   })
 

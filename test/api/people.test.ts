@@ -425,7 +425,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
 
     for (const limit of ['RATE_SIGN_IN_PER_ACCOUNT', 'RATE_SIGN_IN_STRANGERS_PER_ACCOUNT']) {
       it(`limits guesses at the password of an account by ${limit}, as signing in does`, async () => {
-        const limited = await startApi({ beside: api, env: { [limit]: '2/60' } })
+        await using limited = await startApi({ beside: api, env: { [limit]: '2/60' } })
         const { email } = await api.createPerson()
         const token = tokenOf(await invite({ email }))
         const statuses = []
@@ -435,7 +435,6 @@ describe('/v1/vendor/{vendor_id}/people', () => {
           statuses.push(status)
         }
         assert.deepEqual(statuses, [401, 401, 429])
-        await limited.stop()
       })
     }
 
@@ -501,13 +500,12 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
 
     it('limits guesses at invitations by address', async () => {
-      const limited = await startApi({ beside: api, env: { RATE_SESSION_GUESSES_PER_ADDRESS: '1/60' } })
+      await using limited = await startApi({ beside: api, env: { RATE_SESSION_GUESSES_PER_ADDRESS: '1/60' } })
       const body = { token: 'x', password: TEST_PASSWORD }
       await limited.request('POST', '/v1/invitation', { body })
       assertProblem(await limited.request('POST', '/v1/invitation', { body }), 'rate_limited')
       const preview = await limited.request('POST', '/v1/invitation/preview', { body: { token: 'x' } })
       assertProblem(preview, 'rate_limited')
-      await limited.stop()
     })
   })
 })

@@ -216,7 +216,7 @@ describe('a call of a thousand bad events at POST /v1/analytics/{vendor_id}/even
   const HELD_UP_MS = 25
 
   it('holds up no other request for long', async () => {
-    const api = await startApi()
+    await using api = await startApi()
     const company = await createSender(api)
     const members = Object.fromEntries(Array.from({ length: 80 }, (_, i) => [`m${i}`, i]))
     const events = Array(1_000).fill({ type: 'order', ...members })
@@ -232,7 +232,6 @@ describe('a call of a thousand bad events at POST /v1/analytics/{vendor_id}/even
     let beating = setImmediate(beat)
     const { status, json } = await answering
     clearImmediate(beating)
-    await api.stop()
     assert.deepEqual([status, json.errors.length], [422, 2_000])
     assert.ok(longest_ms < HELD_UP_MS, `${longest_ms} ms`)
   })

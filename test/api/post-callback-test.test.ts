@@ -124,7 +124,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
 
   describe('one at a time', () => {
     it('refuses a second test during the first, at every process', async () => {
-      const beside = await startApi({ beside: api, outside })
+      await using beside = await startApi({ beside: api, outside })
       const receiver = await saved(silent())
       const first = test()
       await eventually(() => receiver.received.includes('sentAt'))
@@ -133,7 +133,6 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       hangUp(receiver)
       assert.equal((await first).json.outcome, 'unconfirmed')
       assert.equal(receiver.connections, 1)
-      await beside.stop()
     })
 
     it('starts exactly one of many simultaneous tests', async () => {

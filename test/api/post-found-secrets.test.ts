@@ -220,13 +220,12 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('limits reports by address before it reads them', async () => {
-    const limited = await startApi({ beside: api, env: { RATE_FOUND_SECRETS_PER_ADDRESS: '2/60' } })
+    await using limited = await startApi({ beside: api, env: { RATE_FOUND_SECRETS_PER_ADDRESS: '2/60' } })
     const { clientId, secret } = await owner.createClient()
     const send = (body: unknown) => limited.request('POST', PATH, { body })
     await send({ secrets: ['noise'] })
     await send({})
     const refused = await send({ secrets: [secret] })
-    await limited.stop()
     assertProblem(refused, 'rate_limited')
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     assert.equal((await read(clientId)).secretFoundAt, null)
@@ -234,7 +233,7 @@ describe('POST /v1/found-secrets', () => {
 
   it('counts a report once for each 8 KiB, and takes none of more than 64 KiB', async () => {
     const env = { RATE_FOUND_SECRETS_PER_ADDRESS: '8/60', TRUSTED_PROXIES: '127.0.0.1' }
-    const limited = await startApi({ beside: api, env })
+    await using limited = await startApi({ beside: api, env })
     const headers = { 'x-forwarded-for': '192.0.2.7' }
     const send = (kib: number) => {
       const body = [{ token: 'noise', url: '' }]
@@ -248,13 +247,12 @@ describe('POST /v1/found-secrets', () => {
     const chunked = { 'content-type': 'application/json', ...headers }
     await fetch(limited.url + PATH, { method: 'POST', body, headers: chunked, duplex: 'half' } as RequestInit)
     answers.push(await send(1))
-    await limited.stop()
     assertStatuses(answers, 202, 202, 202, 429, 429)
     assertProblem(await report([{ token: 'noise', url: 'x'.repeat(65_536) }]), 'payload_too_large')
   })
 
   it('answers 503 while Postgres is gone, to all but noise, so that a scanner tries again', async () => {
-    const apart = await startApi()
+    await using apart = await startApi()
     const company = await apart.createCompany()
     const { secret } = await apart.createClient({ vendorId: company.vendorId })
     const comeBack = await cutOffDatabase(apart.database)
@@ -270,7 +268,6 @@ describe('POST /v1/found-secrets', () => {
       async () => (await apart.request('POST', PATH, { body: { secrets: [secret] } })).status === 202,
     )
     assert.equal((await apart.db('activity').where({ vendor_id: company.vendorId })).length, 1)
-    await apart.stop()
   })
 
   it('keeps the mark once it is set', async () => {
@@ -292,7 +289,7 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {
-    const auth = await startAuth({ beside: { ...api } as unknown as TestAuth })
+    await using auth = await startAuth({ beside: { ...api } as unknown as TestAuth })
     const ask = async (client: { clientId: string; secret: string }) =>
       (
         await auth.token({
@@ -325,7 +322,6 @@ describe('POST /v1/found-secrets', () => {
     }
     await revoking.stop()
     assert.equal(await ask(safe), 200)
-    await auth.stop()
     assert.equal((await read(safe.clientId)).status, 'Active')
     assert.equal(await daily(safe), 200)
     const [entry] = await entries().where({ action: 'client.revoked', subject: before.clientId })

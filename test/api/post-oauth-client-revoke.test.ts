@@ -149,12 +149,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
   }
 
   it('waits for the longest lease when Redis is gone, with production durations', async () => {
-    const real = await startApi({ beside: api, revocationTimings: ROUND_TIMINGS })
+    await using real = await startApi({ beside: api, revocationTimings: ROUND_TIMINGS })
     await api.redis.stop('SIGKILL')
     const started_ms = performance.now()
     assert.equal((await revoke({ at: real })).status, 200)
     assert.ok(performance.now() - started_ms >= PRODUCTION_TIMINGS.settle_ms - 50)
     await api.redis.start()
-    await real.stop()
   })
 })

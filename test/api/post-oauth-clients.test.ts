@@ -133,7 +133,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
     it('allows 100 Active clients, even for twenty requests at once at two processes', async () => {
       await fill(95)
-      const second = await startApi({ beside: api })
+      await using second = await startApi({ beside: api })
       const statuses = await Promise.all(
         Array.from({ length: 20 }, async (_, index) => {
           const { status } = await create(VALID, { at: index % 2 ? api : second })
@@ -145,7 +145,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await stored()).length, 100)
       assert.equal((await activity()).length, 5)
       assertProblem(await create(), 'client_limit_reached')
-      await second.stop()
     })
 
     it('counts neither revoked clients nor those of other companies', async () => {
@@ -163,7 +162,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
   describe('an Idempotency-Key', () => {
     it('answers a repeat 200 with the same client and no secret, at every process', async () => {
-      const second = await startApi({ beside: api })
+      await using second = await startApi({ beside: api })
       const first = await create(VALID, { key: 'k1' })
       const again = await create(VALID, { key: 'k1' })
       const there = await create({ scopes: VALID.scopes, name: ` ${VALID.name}` }, { key: 'k1', at: second })
@@ -176,7 +175,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       }
       assert.equal((await stored()).length, 1)
       assert.equal((await activity()).length, 1)
-      await second.stop()
     })
 
     it('refuses another body, and keeps the first client', async () => {
@@ -199,7 +197,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     })
 
     it('makes one client of ten requests at once at two processes', async () => {
-      const second = await startApi({ beside: api })
+      await using second = await startApi({ beside: api })
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, index) => create(VALID, { key: 'k1', at: index % 2 ? api : second })),
       )
@@ -209,7 +207,6 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         if (answer.status === 409) assertProblem(answer, 'idempotency_in_progress')
       }
       assert.equal((await stored()).length, 1)
-      await second.stop()
     })
 
     it('answers 409 while the first request is still running', async () => {
@@ -279,13 +276,12 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
   })
 
   it('answers 429 to a company that creates clients all day, and to no other', async () => {
-    const busy = await startApi({ beside: api, env: { RATE_CLIENT_CREATIONS_PER_COMPANY: '2/86400' } })
+    await using busy = await startApi({ beside: api, env: { RATE_CLIENT_CREATIONS_PER_COMPANY: '2/86400' } })
     for (const status of [201, 201, 429]) assert.equal((await create(VALID, { at: busy })).status, status)
     const refused = await create(VALID, { at: busy })
     assertProblem(refused, 'rate_limited')
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     assert.equal((await stored()).length, 2)
     assert.equal((await create(VALID, { at: busy, person: await api.createOwner() })).status, 201)
-    await busy.stop()
   })
 })

@@ -45,12 +45,11 @@ describe('PUT /v1/session/password', () => {
   })
 
   it('limits guesses at the current password', async () => {
-    const limited = await startApi({ beside: api, env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
+    await using limited = await startApi({ beside: api, env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
     const statuses = []
     for (const current of ['a wrong password', 'a wrong password', TEST_PASSWORD])
       statuses.push((await change(NEW_PASSWORD, current, limited)).status)
     assert.deepEqual(statuses, [422, 422, 429])
-    await limited.stop()
   })
 
   for (const [what, password] of [
@@ -87,9 +86,8 @@ describe('PUT /v1/session/password', () => {
       OPENID_CLIENT_SECRET: 'b',
       OPENID_COMPANIES: '*',
     }
-    const without = await startApi({ beside: api, env })
+    await using without = await startApi({ beside: api, env })
     assertProblem(await change(NEW_PASSWORD, TEST_PASSWORD, without), 'forbidden')
-    await without.stop()
   })
 })
 

@@ -86,7 +86,7 @@ describe('a session in a cookie', () => {
   })
 
   it('names the cookie session, without Secure, over plain http on loopback', async () => {
-    const local = await startApi({ beside: api, env: { API_RESOURCE: 'http://localhost:8080' } })
+    await using local = await startApi({ beside: api, env: { API_RESOURCE: 'http://localhost:8080' } })
     const response = await signIn({ origin: 'http://localhost:8080' }, { cookie: true }, local)
     assert.match(
       response.headers.getSetCookie()[0] ?? '',
@@ -96,7 +96,6 @@ describe('a session in a cookie', () => {
       local.request('GET', '/v1/session', { headers: { cookie: `${name}=${person.sessionToken}` } })
     assert.equal((await read('session')).status, 200)
     assert.equal((await read('__Host-session')).status, 401)
-    await local.stop()
   })
 
   it('finds the session among other cookies, by its exact name', async () => {

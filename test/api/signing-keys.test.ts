@@ -247,23 +247,21 @@ describe('the signing keys of the authorization server', () => {
   })
 
   it('answers 503 and is not ready until there are keys', async () => {
-    const early = await startApi({ beside: api, env: { JWKS_URL: 'http://127.0.0.1:1/jwks' } })
+    await using early = await startApi({ beside: api, env: { JWKS_URL: 'http://127.0.0.1:1/jwks' } })
     const token = await api.issuer.token({ clientId, vendorId })
     assertProblem(await early.request('GET', `/v1/analytics/${vendorId}/daily`, { token }), 'unavailable')
     const ready = await early.request('GET', '/readyz')
     assert.equal(ready.status, 503)
     assert.deepEqual(ready.json, { status: 'not ready', waitingFor: ['signing keys'] })
-    await early.stop()
   })
 
   it('tries about each second until there are keys', async () => {
     api.issuer.answerWith({ status: 503 })
-    const early = await startApi({ beside: api })
+    await using early = await startApi({ beside: api })
     assert.equal((await early.request('GET', '/readyz')).status, 503)
     api.issuer.answerWith(undefined)
     await new Promise((resolve) => setTimeout(resolve, 1_300))
     assert.equal((await early.request('GET', '/readyz')).status, 200)
-    await early.stop()
   })
 })
 

@@ -51,16 +51,12 @@ describe('when a store is gone', () => {
       create function public.now() returns timestamptz stable language sql
         as $$ select pg_catalog.now() + interval '1 hour' $$`)
     await api.db.raw(`alter database ${url.pathname.slice(1)} set search_path = public, pg_catalog`)
-    const beside = await startApi({ beside: api })
-    try {
-      await eventually(async () => {
-        const { status, json } = await beside.request('GET', '/readyz')
-        assert.equal(status, 200)
-        return json.degraded?.join() === 'clocks'
-      })
-    } finally {
-      await beside.stop()
-    }
+    await using beside = await startApi({ beside: api })
+    await eventually(async () => {
+      const { status, json } = await beside.request('GET', '/readyz')
+      assert.equal(status, 200)
+      return json.degraded?.join() === 'clocks'
+    })
   })
 
   it('answers 503 with Retry-After on every route without Postgres, and works again when it is back', async () => {

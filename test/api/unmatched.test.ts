@@ -86,7 +86,7 @@ describe('paths and methods that nothing serves', () => {
   })
 
   it('takes the request id of a trusted proxy, and logs that of the caller', async () => {
-    const behind = await startApi({ beside: api, env: { TRUSTED_PROXIES: '127.0.0.1' } })
+    await using behind = await startApi({ beside: api, env: { TRUSTED_PROXIES: '127.0.0.1' } })
     const headers = { 'x-request-id': 'from-the-gateway', 'x-caller-request-id': 'from-the-caller' }
     const response = await behind.request('GET', '/v1/session', { headers })
     assert.equal(response.headers.get('x-request-id'), 'from-the-gateway')
@@ -96,14 +96,12 @@ describe('paths and methods that nothing serves', () => {
     assert.equal(line.route, '/v1/session')
     assert.equal(line.status, 401)
     assert.equal(line.problem, 'unauthenticated')
-    await behind.stop()
   })
 
   it('forbids caching whatever request id a trusted proxy chose', async () => {
-    const behind = await startApi({ beside: api, env: { TRUSTED_PROXIES: '127.0.0.1' } })
+    await using behind = await startApi({ beside: api, env: { TRUSTED_PROXIES: '127.0.0.1' } })
     const response = await behind.request('GET', '/healthz', { headers: { 'x-request-id': 'Cache-Control' } })
     assert.equal(response.headers.get('x-request-id'), 'Cache-Control')
     assert.equal(response.headers.get('cache-control'), 'no-store')
-    await behind.stop()
   })
 })

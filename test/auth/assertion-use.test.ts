@@ -179,19 +179,18 @@ describe('the work of judging an assertion', () => {
     await asAdmin(auth.redis, async (redis) => {
       for (const key of await redis.keys('rate:*')) await redis.del(key)
     })
-    const limited = await startAuth({ beside: auth, env: { RATE_TOKEN_FAILURES_PER_ADDRESS: '2/60' } })
+    await using limited = await startAuth({ beside: auth, env: { RATE_TOKEN_FAILURES_PER_ADDRESS: '2/60' } })
     const wrong = () =>
       signJwt(goodClaims(client, auth.clock.now()), newKeyPair().privateKey, { alg: 'ES256' })
     const seen = []
     for (let sent = 0; sent < 3; sent += 1) seen.push((await send(limited, await wrong())).status)
     assert.deepEqual(seen, [401, 401, 429])
     assert.equal((await send(limited, await assertionOf(client, auth.clock.now()))).status, 200)
-    await limited.stop()
   })
 
   for (const setting of ['RATE_TOKEN_PER_CLIENT', 'RATE_ASSERTIONS_PER_COMPANY'])
     it(`stores nothing of a request over ${setting}`, async () => {
-      const limited = await startAuth({ beside: auth, env: { [setting]: '2/60' } })
+      await using limited = await startAuth({ beside: auth, env: { [setting]: '2/60' } })
       const its = await createKeyClient(auth)
       const stored = () => asAdmin(auth.redis, async (redis) => (await redis.keys('assertion:*')).length)
       const before = await stored()
@@ -204,7 +203,6 @@ describe('the work of judging an assertion', () => {
       // What Redis has already taken of the others lasts for another millisecond.
       await eventually(async () => (await stored()) - before === 2, { otherwise: () => 'more is stored' })
       assert.deepEqual(await statuses(...over.map((each) => send(limited, each))), [401, 401, 401])
-      await limited.stop()
     })
 
   it('needs no read for a client that it has met, while Postgres is away', async () => {

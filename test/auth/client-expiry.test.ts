@@ -72,7 +72,7 @@ describe('a client that expires', () => {
 
   it('answers 503 while its clock is wrong, whether or not the client seems to have expired', async () => {
     const far = async () => auth.clock.now() + HOUR_MS
-    const wrong = await startAuth({ beside: auth, stores: { postgres: far, redis: far } })
+    await using wrong = await startAuth({ beside: auth, stores: { postgres: far, redis: far } })
     const withKey = await createKeyClient(auth)
     const client = await expiring(HOUR_MS)
     const past = await expiring(1)
@@ -84,6 +84,5 @@ describe('a client that expires', () => {
       assert.equal((await wrong.post(path, fields)).status, 503)
     }
     assert.equal((await wrong.token(past, { client_secret: 'wrong' })).status, 401)
-    await wrong.stop()
   })
 })

@@ -110,20 +110,16 @@ describe('a wrong clock of the authorization server', () => {
       await sleep(50)
       return auth.clock.now() - 17 * MINUTE_MS
     }
-    const wrong = await startAuth({ beside: auth, stores: { postgres: behind, redis: behind } })
-    try {
-      const { status, json } = await wrong.request('GET', '/readyz')
-      assert.deepEqual([status, json], [503, { status: 'not ready', waitingFor: ['clock'] }])
-      for (const refused of [
-        await wrong.token(client),
-        await wrong.introspect(service, token),
-        await wrong.request('GET', '/v1/oauth/revocations'),
-      ])
-        assert.deepEqual([refused.status, refused.json.error], [503, 'temporarily_unavailable'])
-      assert.equal((await wrong.revokeToken(client, token)).status, 200)
-      assert.ok(wrong.logLines.some((line) => line.includes('"event":"clock.wrong"')))
-    } finally {
-      await wrong.stop()
-    }
+    await using wrong = await startAuth({ beside: auth, stores: { postgres: behind, redis: behind } })
+    const { status, json } = await wrong.request('GET', '/readyz')
+    assert.deepEqual([status, json], [503, { status: 'not ready', waitingFor: ['clock'] }])
+    for (const refused of [
+      await wrong.token(client),
+      await wrong.introspect(service, token),
+      await wrong.request('GET', '/v1/oauth/revocations'),
+    ])
+      assert.deepEqual([refused.status, refused.json.error], [503, 'temporarily_unavailable'])
+    assert.equal((await wrong.revokeToken(client, token)).status, 200)
+    assert.ok(wrong.logLines.some((line) => line.includes('"event":"clock.wrong"')))
   })
 })

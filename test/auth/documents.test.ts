@@ -98,10 +98,9 @@ describe('what answers on the authorization server', () => {
     })
 
     it('names the algorithms of the published keys, whatever the next key’s', async () => {
-      const other = await startAuth({ beside: auth, env: { SIGNING_ALG: 'RS256' } })
+      await using other = await startAuth({ beside: auth, env: { SIGNING_ALG: 'RS256' } })
       const { json } = await other.request('GET', OPENID_METADATA)
       assert.deepEqual(json.id_token_signing_alg_values_supported, ['ES256'])
-      await other.stop()
     })
 
     it('publishes metadata of what exists and nothing else (RFC 8414)', async () => {
@@ -222,10 +221,9 @@ describe('what answers on the authorization server', () => {
       assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/)
     })
     it('takes the request id of a trusted proxy, if it sends one', async () => {
-      const trusting = await startAuth({ beside: auth, env: { TRUSTED_PROXIES: '127.0.0.1' } })
+      await using trusting = await startAuth({ beside: auth, env: { TRUSTED_PROXIES: '127.0.0.1' } })
       const { headers } = await trusting.request('GET', '/healthz', { headers: { 'x-request-id': 'gw-1' } })
       assert.equal(headers.get('x-request-id'), 'gw-1')
-      await trusting.stop()
     })
   })
 })

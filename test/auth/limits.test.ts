@@ -163,7 +163,7 @@ for (const store of ['with Redis', 'without Redis']) {
 
 describe('client addresses', () => {
   it('takes client addresses only from a trusted proxy’s X-Forwarded-For', async () => {
-    const auth = await startAuth({ env: { ...LIMITS, TRUSTED_PROXIES: '10.0.0.0/8' } })
+    await using auth = await startAuth({ env: { ...LIMITS, TRUSTED_PROXIES: '10.0.0.0/8' } })
     const client = await auth.createClient()
     const wrong = (source: string) =>
       auth.post(
@@ -176,6 +176,5 @@ describe('client addresses', () => {
     const warnings = auth.logLines.filter((line) => line.includes('proxy.untrusted'))
     assert.equal(warnings.length, 1)
     assert.equal(JSON.parse(warnings[0] ?? '').peer, '127.0.0.1')
-    await auth.stop()
   })
 })

@@ -78,13 +78,12 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('answers inactive for a token whose key is revoked', async () => {
-    const beside = await startAuth({ beside: auth })
+    await using beside = await startAuth({ beside: auth })
     const token = await tokenOf(client)
     const { kid = '' } = decodeProtectedHeader(token)
     await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('key', kid), '1'))
     assertInactive(await beside.introspect(service, token))
     await asAdmin(auth.redis, (redis) => redis.del(redisKeys.revoked('key', kid)))
-    await beside.stop()
   })
 
   it('answers inactive for a token from the second on in which it expires', async () => {
@@ -106,9 +105,8 @@ describe(`POST ${PATH}`, () => {
     const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
     const { kid } = decodeProtectedHeader(token)
     const ownKey = newKeyPair().privateKey
-    const elsewhere = await startAuth()
+    await using elsewhere = await startAuth()
     const foreign = (await elsewhere.token(await elsewhere.createClient())).json.access_token
-    await elsewhere.stop()
     const none = `${encode({ alg: 'none', typ: 'at+jwt', kid })}.${payload}.`
     const page = await auth.request('GET', '/v1/oauth/revocations')
     assert.equal(page.status, 200)

@@ -93,11 +93,10 @@ describe('POST /v1/oauth/revoke', () => {
        values (?, 'ES256', '{}', '\\x00', now(), null)`,
       [kid],
     )
-    const later = await startAuth({ beside: auth })
+    await using later = await startAuth({ beside: auth })
     const { status } = await revoke(client, token, {}, later)
     const introspected = await later.introspect(await auth.createService(), token)
     await auth.db.raw('delete from signing_keys where kid = ?', [kid])
-    await later.stop()
     assert.deepEqual([status, introspected.status], [503, 503])
   })
 

@@ -64,7 +64,7 @@ describe('a remembered verdict', () => {
         seen.push({ url: context.url, headers: context.headers, fields: { ...context.oidc.body } })
       return Reflect.apply(emit, this, [event, ...about])
     }
-    const auth = await startAuth()
+    await using auth = await startAuth()
     try {
       const { clientId, clientSecret } = await auth.createClient({ scopes: ['analytics:read'] })
       const { status } = await auth.post(
@@ -79,7 +79,6 @@ describe('a remembered verdict', () => {
       assert.equal(status, 200)
     } finally {
       Provider.prototype.emit = emit
-      await auth.stop()
     }
     const fields = {
       grant_type: 'client_credentials',

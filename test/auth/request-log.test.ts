@@ -73,14 +73,10 @@ describe('the log of a client’s requests to the authorization server', () => {
 
   it('has an answer of 503, though that is no refusal of the client', async () => {
     const ahead = async () => auth.clock.now() + 600_000
-    const other = await startAuth({ beside: auth, stores: { postgres: ahead, redis: ahead } })
-    try {
-      assert.equal((await other.token(client)).status, 503)
-      const [request] = await logged(client, 1)
-      assert.deepEqual(request?.slice(2, 5), ['503', '127.0.0.1', 'temporarily_unavailable'])
-      assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
-    } finally {
-      await other.stop()
-    }
+    await using other = await startAuth({ beside: auth, stores: { postgres: ahead, redis: ahead } })
+    assert.equal((await other.token(client)).status, 503)
+    const [request] = await logged(client, 1)
+    assert.deepEqual(request?.slice(2, 5), ['503', '127.0.0.1', 'temporarily_unavailable'])
+    assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
   })
 })

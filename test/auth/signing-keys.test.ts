@@ -283,7 +283,7 @@ describe('signing keys', () => {
     })
 
     it('signs with the standby key at once even while Postgres is gone', async () => {
-      const server = await startAuth({ trusted: true })
+      await using server = await startAuth({ trusted: true })
       const owner = await server.createClient()
       const [old, next] = (await published(server)) as [string, string]
       assert.equal(kidOf(await server.token(owner)), old)
@@ -297,7 +297,6 @@ describe('signing keys', () => {
       } finally {
         redis.disconnect()
         await restore()
-        await server.stop()
       }
     })
 

@@ -80,25 +80,23 @@ describe('when neither store can decide', () => {
 
 describe('when Redis knows that a client is revoked, and Postgres is gone', () => {
   it('refuses a revoked client with 401 while Postgres is gone', async () => {
-    const auth = await startAuth()
+    await using auth = await startAuth()
     const client = await auth.createClient()
     assert.equal((await auth.token(client)).status, 200)
     await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('client', client.clientId), '1'))
     const restore = await cutOffDatabase(auth.database)
     assert.equal((await auth.token(client)).status, 401)
     await restore()
-    await auth.stop()
   })
 })
 
 describe('before the signing keys are loaded', () => {
   it('is not ready, and answers 503, before keys are loaded', async () => {
-    const auth = await startAuth({ unready: true })
+    await using auth = await startAuth({ unready: true })
     const client = await auth.createClient()
     assertUnavailable(await auth.token(client))
     assertUnavailable(await auth.request('GET', '/v1/oauth/jwks'))
     assert.equal((await auth.request('GET', '/readyz')).status, 503)
     assert.equal((await auth.request('GET', '/healthz')).status, 200)
-    await auth.stop()
   })
 })

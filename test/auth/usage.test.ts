@@ -127,7 +127,7 @@ describe('the usage of clients', () => {
   })
 
   it('loses nothing while Redis takes no more', async () => {
-    const admin: Redis = await connectedRedis(auth.redis.url('admin'))
+    using admin: Redis = await connectedRedis(auth.redis.url('admin'))
     await admin.config('SET', 'maxmemory', '1')
     try {
       assert.equal((await auth.token(client)).status, 200)
@@ -135,7 +135,6 @@ describe('the usage of clients', () => {
       assert.deepEqual(await lastUseOf(client), new Date(auth.clock.now()))
     } finally {
       await admin.config('SET', 'maxmemory', '0')
-      admin.disconnect()
     }
   })
 

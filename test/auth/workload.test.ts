@@ -237,12 +237,11 @@ describe('a workload at POST /v1/oauth/token', () => {
   })
 
   it('uses a token once over two processes', async () => {
-    const beside = await startAuth({ beside: auth, env: CONTROLS })
+    await using beside = await startAuth({ beside: auth, env: CONTROLS })
     const workload = await createWorkload(auth, PLATFORMS['GitHub Actions'] as (typeof PLATFORMS)[string])
     const token = await tokenOf(workload)
     const fields = workloadFields(workload, token)
     const answers = await Promise.all([auth, beside].map((one) => one.post('/v1/oauth/token', fields)))
-    await beside.stop()
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401])
   })
 

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { runAdmin } from '../support/admin.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import {
   ADMIN,
   api,
@@ -94,7 +94,7 @@ describe('workspace: Activity', () => {
 
   it('looks further back by itself when the latest entries do not match the filters', async () => {
     const { stack } = await testWorkspace()
-    const db = createPostgres({ url: stack.stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+    await using db = connectedDatabase(stack.stores.postgres.ownerUrl)
     const { user_id: userId } = await db('users').where({ email: GLOBEX_OWNER }).first()
     const entry = {
       vendor_id: 'ven_globex',
@@ -108,7 +108,6 @@ describe('workspace: Activity', () => {
        select 'ven_globex', ?, 'person.invited', 'usr_x', '2026-01-02' from generate_series(1, 6000)`,
       [userId],
     )
-    await db.destroy()
     const path = `/ven_globex/activity?person=${userId}&kind=callback.saved`
     const { page } = await visit({ as: GLOBEX_OWNER, path })
     await page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).waitFor()

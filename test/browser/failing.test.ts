@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { connectedRedis } from '../support/redis.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import {
   api,
   assertAccessible,
@@ -130,16 +130,15 @@ describe('workspace: clients that fail', () => {
 /** Returns the id of the process that only this stack uses. */
 async function processOfRedis(): Promise<number> {
   const { stores } = await testStack()
-  const redis = await connectedRedis(stores.redis.ownerUrl)
+  using redis = await connectedRedis(stores.redis.ownerUrl)
   const info = await redis.info('server')
-  redis.disconnect()
   return Number(/process_id:(\d+)/.exec(info)?.[1])
 }
 
 /** No clock is moved: the stack's services have the real one. */
 async function usedUntilYesterday(clientId: string): Promise<void> {
   const { stores } = await testStack()
-  const db = createPostgres({ url: stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+  await using db = connectedDatabase(stores.postgres.ownerUrl)
   await db.raw(
     `insert into client_usage select id, at, at from (values (?, now() - interval '26 hours')) as use (id, at)`,
     [clientId],
@@ -150,5 +149,4 @@ async function usedUntilYesterday(clientId: string): Promise<void> {
        values (?, now() - interval '26 hours', ?, 40, now() - interval '26 hours')`,
       [clientId, address],
     )
-  await db.destroy()
 }

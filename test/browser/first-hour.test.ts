@@ -1,9 +1,9 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { createCompany } from '../../infra/admin/people.ts'
 import { testOperator } from '../support/operator.ts'
 import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import {
   api,
   assertAccessible,
@@ -145,7 +145,7 @@ async function looksRight(page: Page): Promise<void> {
 /** Returns a session of the owner of a company of which nothing has been reported. */
 async function ownerOfNewCompany(): Promise<string> {
   const { stack } = await testWorkspace()
-  const db = createPostgres({ url: stack.stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+  await using db = connectedDatabase(stack.stores.postgres.ownerUrl)
   const [email, password] = ['owner@newcompany.example', 'a password for a new company']
   const owner = { email, name: 'Nora', password: async () => password, account: 'new' as const }
   const place = { timezone: 'Europe/Berlin', currency: 'EUR' }
@@ -156,6 +156,5 @@ async function ownerOfNewCompany(): Promise<string> {
     by: testOperator(),
     owner,
   })
-  await db.destroy()
   return (await api('/v1/session', { body: { email, password } })).sessionToken
 }

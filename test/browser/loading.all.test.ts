@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { createCompany } from '../../infra/admin/people.ts'
 import { testOperator } from '../support/operator.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import { api, assertFits, leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'
 
 /** Of what Google calls good, a tenth. */
@@ -79,7 +79,7 @@ function ownerOfManyClients(): Promise<string> {
 
 async function createManyClients(): Promise<string> {
   const { stack } = await testWorkspace()
-  const db = createPostgres({ url: stack.stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+  await using db = connectedDatabase(stack.stores.postgres.ownerUrl)
   const [email, password] = ['owner@many.example', 'a password for many clients']
   const owner = { email, name: 'Mona', password: async () => password, account: 'new' as const }
   await createCompany(db, {
@@ -103,7 +103,6 @@ async function createManyClients(): Promise<string> {
       where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day';
     insert into client_usage_hourly select client_id, date_trunc('hour', now()), 1234567, 0 from oauth_clients
       where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day'`)
-  await db.destroy()
   return (await api('/v1/session', { body: { email, password } })).sessionToken
 }
 

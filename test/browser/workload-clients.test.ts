@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { SignJWT } from 'jose'
 import type { Page, Request } from 'playwright-core'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { fillClient, submitClient } from '../support/reveal.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import {
   api,
   assertAccessible,
@@ -206,12 +206,11 @@ describe('workspace: clients that trust a platform', () => {
     }
     const { clientId } = await createClient(token, { name: 'Old keys', workload })
     const { stores } = await testStack()
-    const db = createPostgres({ url: stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+    await using db = connectedDatabase(stores.postgres.ownerUrl)
     await db.raw(
       `update workload_issuers set keys_from = 'issuer', keys_as_of = now() - interval '3 hours',
          attempted_at = now(), failure = 'name not found' where issuer = 'https://down.example'`,
     )
-    await db.destroy()
     const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
     await page.getByText(/^The keys could not be fetched: name not found\./).waitFor()
     await page.getByText(/^Fetched 3 hours ago: ?down/).waitFor()

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import knex from 'knex'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { sharedDatabase } from '../support/database.ts'
 import { tablesOf } from '../support/everything.ts'
 import { keptRows } from '../support/kept.ts'
-import { createTestDatabase } from '../support/servers.ts'
 
 describe('the table of what is kept', () => {
+  const database = sharedDatabase()
+
   it('has a row for each table and each Redis key, and no other', async () => {
-    const database = await createTestDatabase()
-    const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
-    const tables = await tablesOf(db).finally(() => db.destroy())
-    await database.drop()
+    const tables = await tablesOf(database.owner)
     // `revoked:*` matches others.
     const { revokedAny: _, ...keys } = redisKeys
     const patterns = Object.values(keys).map((key) =>

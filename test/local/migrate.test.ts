@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import knex from 'knex'
 import { migrate } from '../../infra/database/migrate.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../support/servers.ts'
+import { connectedDatabase } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -32,7 +33,7 @@ describe('npm run migrate', () => {
 
   it('lets the services’ roles connect, and make neither temporary tables nor large objects', async () => {
     await migrate({ ownerUrl: database.ownerUrl })
-    const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
+    await using db = connectedDatabase(database.ownerUrl)
     const { rows } = await db.raw(`
       select rolname as role, right_ from pg_roles, unnest(array['connect', 'temporary', 'create']) as right_
       where rolname like 'integration%' and has_database_privilege(rolname, current_database(), right_)
@@ -41,7 +42,6 @@ describe('npm run migrate', () => {
       where rolname like 'integration%' and has_function_privilege(rolname, pg_proc.oid, 'execute')
         and proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_import')
       order by role`)
-    await db.destroy()
     assert.deepEqual(rows, [
       { role: 'integration_api', right_: 'connect' },
       { role: 'integration_auth', right_: 'connect' },
@@ -58,9 +58,8 @@ describe('npm run migrate', () => {
   it('continues where a run was killed', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
-    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
+    await using db = connectedDatabase(ownerUrl)
     await db('knex_migrations_lock').update({ is_locked: 1 })
-    await db.destroy()
     assert.deepEqual(await migrate({ ownerUrl }), [])
   })
 
@@ -89,13 +88,12 @@ describe('npm run migrate', () => {
   it('leaves the data of a newer version alone', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
-    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
+    await using db = connectedDatabase(ownerUrl)
     await db('knex_migrations').insert({
       name: '9000_of_the_future.sql',
       batch: 9,
       migration_time: new Date(),
     })
-    await db.destroy()
     await assert.rejects(migrate({ ownerUrl }), {
       message:
         'This database was migrated by a newer version (migration 9000_of_the_future.sql): run that version, or restore a backup of this one.',
@@ -105,7 +103,7 @@ describe('npm run migrate', () => {
   it('refuses a database from before the first release, and changes nothing in it', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
-    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
+    await using db = connectedDatabase(ownerUrl)
     await db('knex_migrations').update({ name: db.raw(`replace(name, '.sql', '.ts')`) })
     const before = await db('knex_migrations').orderBy('id')
     const { status, stderr } = run({ DATABASE_URL: ownerUrl })
@@ -115,7 +113,6 @@ describe('npm run migrate', () => {
       'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).\n',
     )
     assert.deepEqual(await db('knex_migrations').orderBy('id'), before)
-    await db.destroy()
   })
 
   it('says that the database does not answer, without its password', () => {

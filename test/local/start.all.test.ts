@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
+import { connectedDatabase } from '../support/stores.ts'
 
 /*
  * Five starts on one data folder; each begins where the previous one stopped, crashed or was killed.
@@ -319,9 +319,8 @@ async function auditedIn(
 async function revokeDemoClient(dataDir: string): Promise<string> {
   const { clientId } = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')).demoClient
   const { ownerUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
-  const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'test' })
+  await using db = connectedDatabase(ownerUrl)
   await markClientRevoked(db, { vendorId: 'ven_acme', clientId, revokedBy: null })
-  await db.destroy()
   return clientId
 }
 

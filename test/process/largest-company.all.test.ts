@@ -111,12 +111,11 @@ describe('the event loop, with the largest company that there can be', () => {
       const { vendorId } = await api.createCompany()
       owner = await api.createPerson({ vendorId })
       // Which gives up no command, as a service would: what was lost would be missed.
-      const redis = await connectedRedis(api.redis.url('api'))
+      using redis = await connectedRedis(api.redis.url('api'))
       company = await fillLargestCompany(
         { db: api.db, redis },
         { vendorId, userId: owner.userId, now_ms: api.clock.now() },
       )
-      redis.disconnect()
     })
     after(() => api.stop())
 

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
@@ -13,6 +12,7 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
 const INFRA = join(import.meta.dirname, '../../infra')
@@ -251,7 +251,7 @@ describe('metrics', () => {
 
   it('distinguishes connections in use, free and waited for', async () => {
     const metrics = createMetrics({ service: 'api' })
-    const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
+    await using db = connectedDatabase(api.database.apiUrl)
     measurePools(metrics, { some: db })
     const states = async () => {
       const text = await metrics.registry.metrics()
@@ -259,17 +259,13 @@ describe('metrics', () => {
         seriesValue(text, `integration_postgres_connections{pool="some",state="${state}"}`),
       )
     }
-    try {
-      const connection = await db.client.acquireConnection()
-      const other = db.raw('select 1').then(String)
-      await new Promise(setImmediate)
-      assert.deepEqual(await states(), [1, 0, 1])
-      db.client.releaseConnection(connection)
-      await other
-      assert.deepEqual(await states(), [0, 1, 0])
-    } finally {
-      await db.destroy()
-    }
+    const connection = await db.client.acquireConnection()
+    const other = db.raw('select 1').then(String)
+    await new Promise(setImmediate)
+    assert.deepEqual(await states(), [1, 0, 1])
+    db.client.releaseConnection(connection)
+    await other
+    assert.deepEqual(await states(), [0, 1, 0])
   })
 
   it('exposes nothing that a caller sent', () => {

@@ -130,35 +130,27 @@ describe('the Redis users of the services', () => {
 
   for (const user of ['auth', 'api'] as const) {
     it(`judges what a script of ${user} does as if it came alone`, async () => {
-      const redis = await connectedRedis(server.url(user))
+      using redis = await connectedRedis(server.url(user))
       await asAdmin(server, (admin) => admin.set('revoked:client:c', '1'))
-      try {
-        for (const act of [
-          "redis.call('del', 'revoked:client:c')",
-          "redis.call('flushall')",
-          "redis.call('pexpire', 'revoked:client:c', 1)",
-          "redis.pcall('unlink', 'revoked:client:c')",
-        ]) {
-          await redis.eval(`return ${act}`, 0).catch(() => {})
-          await redis.eval(`return ${act}`, 1, 'rate:x').catch(() => {})
-        }
-        assert.equal(await asAdmin(server, (admin) => admin.pttl('revoked:client:c')), -1)
-      } finally {
-        redis.disconnect()
+      for (const act of [
+        "redis.call('del', 'revoked:client:c')",
+        "redis.call('flushall')",
+        "redis.call('pexpire', 'revoked:client:c', 1)",
+        "redis.pcall('unlink', 'revoked:client:c')",
+      ]) {
+        await redis.eval(`return ${act}`, 0).catch(() => {})
+        await redis.eval(`return ${act}`, 1, 'rate:x').catch(() => {})
       }
+      assert.equal(await asAdmin(server, (admin) => admin.pttl('revoked:client:c')), -1)
     })
 
     it(`lets ${user} count against a rate`, async () => {
-      const redis = await connectedRedis(server.url(user))
-      try {
-        const limits = rateLimits(redis, createMetrics({ service: 'test' }))
-        const policy = [`test-${user}`, { limit: 1, window_s: 60 }] as const
-        await limits(...policy).consume('subject')
-        // Another limiter, so another memory: only Redis can know of the first.
-        assert.equal((await limits(...policy).consume('subject')).allowed, false)
-      } finally {
-        redis.disconnect()
-      }
+      using redis = await connectedRedis(server.url(user))
+      const limits = rateLimits(redis, createMetrics({ service: 'test' }))
+      const policy = [`test-${user}`, { limit: 1, window_s: 60 }] as const
+      await limits(...policy).consume('subject')
+      // Another limiter, so another memory: only Redis can know of the first.
+      assert.equal((await limits(...policy).consume('subject')).allowed, false)
     })
   }
 

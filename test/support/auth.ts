@@ -119,6 +119,17 @@ export async function startAuth({
       body: typeof fields === 'string' ? fields : encode(fields),
       headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     })
+  async function stop() {
+    service.drain()
+    await drain(server, 500)
+    await stopReconciling?.()
+    await service.stop()
+    for (const connection of connections) connection.disconnect()
+    await db.destroy()
+    if (beside) return
+    await redis.stop('SIGKILL')
+    await database.drop()
+  }
   return {
     url,
     /** Method and path of everything that it serves. */
@@ -174,17 +185,8 @@ export async function startAuth({
       await revokeClient(process, client)
       await process.close()
     },
-    async stop() {
-      service.drain()
-      await drain(server, 500)
-      await stopReconciling?.()
-      await service.stop()
-      for (const connection of connections) connection.disconnect()
-      await db.destroy()
-      if (beside) return
-      await redis.stop('SIGKILL')
-      await database.drop()
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
 

@@ -7,7 +7,7 @@ const READY_MAX_MS = 60_000
  * A connection, ready, for what a test itself does in Redis. Like a service's own it never queues a command, but it waits
  * for the answer: a service gives a command up after 250 ms, which a busy machine may take.
  */
-export async function connectedRedis(url: string): Promise<Redis> {
+export async function connectedRedis(url: string): Promise<Redis & Disposable> {
   const redis = new Redis(url, {
     connectionName: 'test',
     enableOfflineQueue: false,
@@ -17,5 +17,5 @@ export async function connectedRedis(url: string): Promise<Redis> {
   })
   redis.on('error', () => {})
   await redisReady(redis, READY_MAX_MS)
-  return redis
+  return Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() })
 }

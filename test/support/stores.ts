@@ -2,6 +2,12 @@ import knex, { type Knex } from 'knex'
 import { eventually } from './eventually.ts'
 import type { TestDatabase } from './servers.ts'
 
+/** One connection to a database, which ends with the block that is `using` it. */
+export function connectedDatabase(url: string): Knex & AsyncDisposable {
+  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
+  return Object.assign(db, { [Symbol.asyncDispose]: () => db.destroy() })
+}
+
 /** Nobody can use the database until the returned function is called: as if its server were gone. */
 export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => Promise<void>> {
   const url = new URL(ownerUrl)
