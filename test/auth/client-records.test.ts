@@ -2,19 +2,18 @@ import assert from 'node:assert/strict'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { systemClock } from '#shared/process/clock.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import {
   CLIENT_RECORD_LIFETIME_MS,
   type ClientRecords,
   createClientRecords,
 } from '../../apps/auth/client-records.ts'
+import { sharedDatabase } from '../support/database.ts'
 import { createSubjects, type Subjects } from '../support/revocation.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { connectedDatabase } from '../support/stores.ts'
 
 describe('the client records that a process remembers', () => {
-  let database: TestDatabase
-  let owner: Database
-  let auth: Database
+  const db = sharedDatabase()
   let subjects: Subjects
   let clientId: string
   let records: ClientRecords
@@ -23,13 +22,10 @@ describe('the client records that a process remembers', () => {
   let monotonic_ms: number
 
   before(async () => {
-    database = await createTestDatabase()
-    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-    auth = createPostgres({ url: database.authUrl, poolSize: 2, applicationName: 'test' })
-    auth.on('query', () => {
+    db.auth.on('query', () => {
       reads += 1
     })
-    subjects = await createSubjects(owner)
+    subjects = await createSubjects(db.owner)
   })
   beforeEach(async () => {
     wall_ms = Date.now()
@@ -37,10 +33,6 @@ describe('the client records that a process remembers', () => {
     clientId = await subjects.newClient()
     records = createRecords()
     reads = 0
-  })
-  after(async () => {
-    await Promise.all([owner.destroy(), auth.destroy()])
-    await database.drop()
   })
 
   /** As authentication does it. */
@@ -52,7 +44,7 @@ describe('the client records that a process remembers', () => {
   }
   const createRecords = (max?: number) =>
     createClientRecords({
-      db: auth,
+      db: db.auth,
       clock: { now: () => wall_ms },
       monotonic: () => monotonic_ms,
       ...(max === undefined ? {} : { max }),
@@ -126,26 +118,21 @@ describe('the client records that a process remembers', () => {
 
   it('takes over at once that a client was revoked', async () => {
     await records.read(clientId)
-    await markClientRevoked(owner, { clientId, vendorId: subjects.vendorId, revokedBy: null })
+    await markClientRevoked(db.owner, { clientId, vendorId: subjects.vendorId, revokedBy: null })
     await records.read(clientId)
     assert.equal(records.remembered(clientId)?.status, 'Revoked')
   })
 
   it('does not remember a failed read', async () => {
-    const broken = createPostgres({
-      url: 'postgres://nobody:x@127.0.0.1:1/none',
-      poolSize: 1,
-      applicationName: 'test',
-    })
-    let db: Database = broken
+    await using broken = connectedDatabase('postgres://nobody:x@127.0.0.1:1/none')
+    let reached: Database = broken
     records = createClientRecords({
       clock: systemClock,
-      db: new Proxy(auth, { get: (_, name) => Reflect.get(db, name) }),
+      db: new Proxy(broken, { get: (_, name) => Reflect.get(reached, name) }),
     })
     await assert.rejects(find())
-    db = auth
+    reached = db.auth
     assert.equal((await find())?.clientId, clientId)
-    await broken.destroy()
   })
 
   it('remembers no more than it may, and forgets the oldest read first', async () => {

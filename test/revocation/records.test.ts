@@ -8,15 +8,12 @@ import {
   replaceNamedServer,
 } from '#shared/revocation/recent.ts'
 import { insertRevokedToken, readStandings } from '#shared/revocation/records.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { sharedDatabase } from '../support/database.ts'
 import { createSubjects, newJti, type Subjects } from '../support/revocation.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 describe('what Postgres keeps of revocations', () => {
-  let database: TestDatabase
-  let owner: Database
-  let auth: Database
-  let api: Database
+  const db = sharedDatabase()
   let subjects: Subjects
   let clientId: string
 
@@ -24,26 +21,17 @@ describe('what Postgres keeps of revocations', () => {
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000)
 
   before(async () => {
-    database = await createTestDatabase()
-    const connect = (url: string) => createPostgres({ url, poolSize: 2, applicationName: 'test' })
-    owner = connect(database.ownerUrl)
-    auth = connect(database.authUrl)
-    api = connect(database.apiUrl)
-    subjects = await createSubjects(owner)
+    subjects = await createSubjects(db.owner)
     clientId = await subjects.newClient()
-  })
-  after(async () => {
-    await Promise.all([owner.destroy(), auth.destroy(), api.destroy()])
-    await database.drop()
   })
 
   it('records a token or a key once, however often it is revoked', async () => {
     const [jti, kid] = [newJti(), await subjects.newKey()]
     for (let i = 0; i < 2; i += 1) {
-      await insertRevokedToken(auth, { jti, clientId, expiresAt: inSeconds(900) })
-      await insertRevokedSigningKey(owner, kid)
+      await insertRevokedToken(db.auth, { jti, clientId, expiresAt: inSeconds(900) })
+      await insertRevokedSigningKey(db.owner, kid)
     }
-    const { tokens, keys } = await readRecentRevocations(api, HOUR_MS)
+    const { tokens, keys } = await readRecentRevocations(db.api, HOUR_MS)
     assert.deepEqual([tokens.filter((t) => t === jti), keys.filter((k) => k === kid)], [[jti], [kid]])
   })
 
@@ -53,11 +41,11 @@ describe('what Postgres keeps of revocations', () => {
       await subjects.newClient(),
       await subjects.newKey(),
     ]
-    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
-    await insertRevokedSigningKey(owner, kid)
+    await markClientRevoked(db.owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
+    await insertRevokedSigningKey(db.owner, kid)
     const known = await Promise.all(
       ['', revoked, kid, active, newJti()].map(
-        async (seen) => (await readRecentRevocations(api, HOUR_MS, { seen })).database.knowsSeen,
+        async (seen) => (await readRecentRevocations(db.api, HOUR_MS, { seen })).database.knowsSeen,
       ),
     )
     assert.deepEqual(known, [true, true, true, false, false])
@@ -65,42 +53,42 @@ describe('what Postgres keeps of revocations', () => {
 
   it('keeps a revoked key permanently, since its thief can sign at any time', async () => {
     const kid = await subjects.newKey()
-    await owner.raw(`insert into revoked_signing_keys values (?, now() - interval '3 days')`, [kid])
-    assert.ok((await readRecentRevocations(api, HOUR_MS)).keys.includes(kid))
+    await db.owner.raw(`insert into revoked_signing_keys values (?, now() - interval '3 days')`, [kid])
+    assert.ok((await readRecentRevocations(db.api, HOUR_MS)).keys.includes(kid))
   })
 
   it('lets the authorization server revoke tokens and the resource API purge them, and neither the other', async () => {
     const token = { jti: newJti(), clientId, expiresAt: inSeconds(900) }
-    await assert.rejects(insertRevokedToken(api, token), /permission denied/)
-    await assert.rejects(purgeExpiredTokens(auth), /permission denied/)
-    await assert.rejects(insertRevokedSigningKey(auth, 'kid'), /permission denied/)
-    await assert.rejects(insertRevokedSigningKey(api, 'kid'), /permission denied/)
-    await assert.rejects(replaceNamedServer(auth, { runId: '', since: null }, 'x'), /permission denied/)
-    await assert.rejects(readRecentRevocations(auth, HOUR_MS), /permission denied/)
+    await assert.rejects(insertRevokedToken(db.api, token), /permission denied/)
+    await assert.rejects(purgeExpiredTokens(db.auth), /permission denied/)
+    await assert.rejects(insertRevokedSigningKey(db.auth, 'kid'), /permission denied/)
+    await assert.rejects(insertRevokedSigningKey(db.api, 'kid'), /permission denied/)
+    await assert.rejects(replaceNamedServer(db.auth, { runId: '', since: null }, 'x'), /permission denied/)
+    await assert.rejects(readRecentRevocations(db.auth, HOUR_MS), /permission denied/)
   })
 
   it('purges tokens an hour after they expired, a batch at a time, and no others', async () => {
     const expired = PURGE_BATCH + 5
-    await owner.raw(
+    await db.owner.raw(
       `insert into revoked_tokens select 'long-' || n, ?, now(), now() - interval '61 minutes' from generate_series(1, ?) n`,
       [clientId, expired],
     )
     const kept = [newJti(), newJti()]
-    await insertRevokedToken(owner, { jti: kept[0] as string, clientId, expiresAt: inSeconds(-3_500) })
-    await insertRevokedToken(owner, { jti: kept[1] as string, clientId, expiresAt: inSeconds(900) })
+    await insertRevokedToken(db.owner, { jti: kept[0] as string, clientId, expiresAt: inSeconds(-3_500) })
+    await insertRevokedToken(db.owner, { jti: kept[1] as string, clientId, expiresAt: inSeconds(900) })
     assert.deepEqual(
-      [await purgeExpiredTokens(api), await purgeExpiredTokens(api), await purgeExpiredTokens(api)],
+      [await purgeExpiredTokens(db.api), await purgeExpiredTokens(db.api), await purgeExpiredTokens(db.api)],
       [PURGE_BATCH, 5, 0],
     )
-    const { rows } = await owner.raw('select jti from revoked_tokens where jti = any(?)', [kept] as never)
+    const { rows } = await db.owner.raw('select jti from revoked_tokens where jti = any(?)', [kept] as never)
     assert.equal(rows.length, 2)
   })
 
   it('gives each who asks its own standing, in whatever order Postgres joins them', async () => {
     const clientIds = (await Promise.all([1, 2, 3].map(() => subjects.newClient()))).toSorted()
     const [revoked = ''] = clientIds
-    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
-    await owner.transaction(async (transaction) => {
+    await markClientRevoked(db.owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
+    await db.owner.transaction(async (transaction) => {
       await transaction.raw('set local enable_hashjoin = off')
       await transaction.raw('set local enable_nestloop = off')
       for (const asked of [clientIds, clientIds.toReversed()]) {
@@ -115,35 +103,35 @@ describe('what Postgres keeps of revocations', () => {
   })
 
   it('names a server only in place of the one that was read', async () => {
-    const { named } = await readRecentRevocations(api, HOUR_MS)
-    const first = await replaceNamedServer(api, named, 'first')
+    const { named } = await readRecentRevocations(db.api, HOUR_MS)
+    const first = await replaceNamedServer(db.api, named, 'first')
     assert.equal(first?.runId, 'first')
-    assert.equal(await replaceNamedServer(api, named, 'second'), undefined)
-    assert.deepEqual((await readRecentRevocations(api, HOUR_MS)).named, first)
+    assert.equal(await replaceNamedServer(db.api, named, 'second'), undefined)
+    assert.deepEqual((await readRecentRevocations(db.api, HOUR_MS)).named, first)
   })
 
   it('does not take a server that was named, replaced and named again for the one that was read', async () => {
-    const { named: read } = await readRecentRevocations(api, HOUR_MS)
-    const other = await replaceNamedServer(api, read, 'other')
+    const { named: read } = await readRecentRevocations(db.api, HOUR_MS)
+    const other = await replaceNamedServer(db.api, read, 'other')
     assert.ok(other)
-    const again = await replaceNamedServer(api, other, read.runId)
-    assert.equal(await replaceNamedServer(api, read, 'third'), undefined)
-    assert.deepEqual((await readRecentRevocations(api, HOUR_MS)).named, again)
+    const again = await replaceNamedServer(db.api, other, read.runId)
+    assert.equal(await replaceNamedServer(db.api, read, 'third'), undefined)
+    assert.deepEqual((await readRecentRevocations(db.api, HOUR_MS)).named, again)
   })
 
   it('finds what a round reads by index, also among many that no longer matter', async () => {
-    await owner.raw(
+    await db.owner.raw(
       `insert into revoked_tokens
        select 'old-' || n, ?, now(), now() - interval '20 minutes' from generate_series(1, 20000) n`,
       [clientId],
     )
-    await owner.raw('analyze revoked_tokens')
+    await db.owner.raw('analyze revoked_tokens')
     const plans: string[] = []
     const explaining = {
       raw: async (sql: string, bindings: unknown[]) => {
-        const { rows } = await api.raw(`explain ${sql}`, bindings as never)
+        const { rows } = await db.api.raw(`explain ${sql}`, bindings as never)
         plans.push(rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n'))
-        return api.raw(sql, bindings as never)
+        return db.api.raw(sql, bindings as never)
       },
     }
     await readRecentRevocations(explaining as unknown as Database, HOUR_MS)
