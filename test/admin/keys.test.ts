@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { Redis } from 'ioredis'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { refused, runAdmin, sharedAdmin, startAdmin, succeeded } from '../support/admin.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 describe('admin keys list, rotate', () => {
   const operator = sharedAdmin()
@@ -64,44 +64,35 @@ describe('admin keys list, rotate', () => {
 
 describe('admin keys revoke, while no service runs', () => {
   it('has another key sign only in place of the active one', async () => {
-    const operator = await startAdmin({ withRedis: true })
+    await using operator = await startAdmin({ withRedis: true })
     const states = async () => {
       const { json } = await operator.admin(['keys', 'list', '--json'])
       return json.map(({ kid, state }: Record<string, string>) => [kid, state])
     }
-    try {
-      await operator.admin(['keys', 'rotate'])
-      await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
-      const { json } = await operator.admin(['keys', 'rotate', '--json'])
-      const [active, standby] = [json.active.kid, json.standby.kid]
-      const retired = (await states()).find(([kid]: string[]) => kid !== active && kid !== standby)[0]
-      assert.equal((await operator.admin(['keys', 'revoke', retired, '--yes'])).code, 0)
-      const left = (await states()).filter(([kid]: string[]) => kid !== retired)
-      assert.deepEqual(
-        left.sort(),
-        [
-          [active, 'active'],
-          [standby, 'standby'],
-        ].sort(),
-      )
-      assert.equal((await operator.admin(['keys', 'revoke', active, '--yes'])).code, 0)
-      assert.deepEqual((await states()).find(([kid]: string[]) => kid === standby)[1], 'active')
-    } finally {
-      await operator.stop()
-    }
+    await operator.admin(['keys', 'rotate'])
+    await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
+    const { json } = await operator.admin(['keys', 'rotate', '--json'])
+    const [active, standby] = [json.active.kid, json.standby.kid]
+    const retired = (await states()).find(([kid]: string[]) => kid !== active && kid !== standby)[0]
+    assert.equal((await operator.admin(['keys', 'revoke', retired, '--yes'])).code, 0)
+    const left = (await states()).filter(([kid]: string[]) => kid !== retired)
+    assert.deepEqual(
+      left.sort(),
+      [
+        [active, 'active'],
+        [standby, 'standby'],
+      ].sort(),
+    )
+    assert.equal((await operator.admin(['keys', 'revoke', active, '--yes'])).code, 0)
+    assert.deepEqual((await states()).find(([kid]: string[]) => kid === standby)[1], 'active')
   })
 
   it('writes to Redis before it ends', async () => {
-    const operator = await startAdmin({ withRedis: true })
-    const redis = new Redis(operator.env.REDIS_URL as string)
-    try {
-      await operator.admin(['keys', 'rotate'])
-      const [{ kid }] = (await operator.admin(['keys', 'list', '--json'])).json
-      await succeeded(operator.admin(['keys', 'revoke', kid, '--yes']))
-      assert.equal(await redis.exists(redisKeys.revoked('key', kid)), 1)
-    } finally {
-      redis.disconnect()
-      await operator.stop()
-    }
+    await using operator = await startAdmin({ withRedis: true })
+    using redis = await connectedRedis(operator.env.REDIS_URL as string)
+    await operator.admin(['keys', 'rotate'])
+    const [{ kid }] = (await operator.admin(['keys', 'list', '--json'])).json
+    await succeeded(operator.admin(['keys', 'revoke', kid, '--yes']))
+    assert.equal(await redis.exists(redisKeys.revoked('key', kid)), 1)
   })
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type LoggedEntry, record } from '#shared/accounts/activity.ts'
-import { createPostgres, type Database, type Queryable } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sharedApi } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
+import { connectedDatabase } from '../support/stores.ts'
 
 describe('the activity in the log', () => {
   const api = sharedApi()
@@ -36,12 +37,8 @@ describe('the activity in the log', () => {
     const subjects: unknown[] = []
     let db: Database
     before(() => {
-      db = createPostgres({
-        url: api.database.apiUrl,
-        poolSize: 2,
-        applicationName: 'test',
-        activityLog: (entry) => subjects.push((entry as LoggedEntry).subject),
-      })
+      const activityLog = (entry: object) => subjects.push((entry as LoggedEntry).subject)
+      db = connectedDatabase(api.database.apiUrl, { poolSize: 2, activityLog })
     })
     after(() => db.destroy())
 

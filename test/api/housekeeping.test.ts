@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { pino } from 'pino'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { createRedis } from '#shared/stores/redis.ts'
 import { missingSince } from '#shared/usage/missing-uses.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
 import { startHousekeeping } from '../../apps/api/housekeeping.ts'
 import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
 import { sharedApi, startApi } from '../support/api.ts'
+import { serviceRedis } from '../support/redis.ts'
 
 describe('what has expired', () => {
   const api = sharedApi()
@@ -94,7 +94,7 @@ describe('the work beside the requests', () => {
     const { secret } = await (await api.createOwner()).createClient()
     await api.request('POST', '/v1/found-secrets', { body: { secrets: [secret] } })
     const db = api.apiDb
-    const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
+    using redis = serviceRedis(api.redis.url('api'))
     const revocation = createRevocation({ redis, db })
     let begun = 0
     const first = Promise.withResolvers<void>()
@@ -123,7 +123,6 @@ describe('the work beside the requests', () => {
       assert.equal(begun, 1)
     } finally {
       mock.timers.reset()
-      redis.disconnect()
     }
   })
 })

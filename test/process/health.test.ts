@@ -8,7 +8,7 @@ import { listen } from '#shared/process/http-server.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createLease } from '#shared/revocation/lease.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
-import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import type { Redis } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
 import { sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
@@ -18,6 +18,7 @@ import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { serviceRedis } from '../support/redis.ts'
 import { asAdmin, FAST } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
@@ -112,12 +113,10 @@ describe('a Redis that refuses', () => {
   /** What the log says of a connection by this URL, and what the watch tells. */
   async function watched(url: string, within: (lines: Record<string, unknown>[]) => boolean) {
     const { log, lines } = keptLog()
-    const connection = createRedis({ url, connectionName: 'test' })
+    using connection = serviceRedis(url)
     const watch = ticking(connection, log, 25)
     await eventually(() => within(lines), { otherwise: () => 'nothing was logged' })
-    const trouble = watch.trouble()
-    connection.disconnect()
-    return { lines, trouble }
+    return { lines, trouble: watch.trouble() }
   }
 
   for (const [what, url, reason] of [
@@ -138,16 +137,12 @@ describe('a Redis that refuses', () => {
   it('logs a refused Redis password once while it lasts, and once when it ends', async () => {
     const { log, lines } = keptLog()
     const url = redis.url('api').replace(':c@', ':hunter2@')
-    const connection = createRedis({ url, connectionName: 'test' })
+    using connection = serviceRedis(url)
     const watch = ticking(connection, log, 10)
-    try {
-      await eventually(() => lines.length > 0)
-      await sleep(100)
-      await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '>hunter2'))
-      await eventually(() => watch.trouble() === undefined)
-    } finally {
-      connection.disconnect()
-    }
+    await eventually(() => lines.length > 0)
+    await sleep(100)
+    await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '>hunter2'))
+    await eventually(() => watch.trouble() === undefined)
     assert.deepEqual(
       lines.map(({ event }) => event),
       ['redis.unusable', 'redis.usable'],

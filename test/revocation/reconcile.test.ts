@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { createReconciler, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { eventually } from '../support/eventually.ts'
 import { dump, FAST, newJti, restartFrom, sharedStores, type TestProcess } from '../support/revocation.ts'
-import { untilBlocked } from '../support/stores.ts'
+import { connectedDatabase, untilBlocked } from '../support/stores.ts'
 
 /** What is looked at of a row that a round reads. */
 interface ReadRow {
@@ -633,14 +633,9 @@ describe('a round of the reconciler', () => {
     })
 
     it('fails without Postgres, and tells no more than its code', async () => {
-      const lost = createPostgres({
-        url: 'postgres://integration_api:secret@127.0.0.1:1/none',
-        poolSize: 1,
-        applicationName: 'test',
-      })
+      await using lost = connectedDatabase('postgres://integration_api:secret@127.0.0.1:1/none')
       const round = await createReconciler({ redis: api.redis, db: lost, timings: FAST }).round()
       assert.deepEqual(round, { outcome: 'failed', reason: 'Postgres: ECONNREFUSED' })
-      await lost.destroy()
     })
   })
 })

@@ -3,12 +3,13 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
-import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { checkDatabaseUrl, type Database } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { queryPrepared } from '#shared/stores/prepared-query.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
+import { connectedDatabase } from '../support/stores.ts'
 
 /** A server that accepts connections and then does `then`. */
 async function listener(then: (socket: Socket) => void): Promise<{ url: string; server: Server }> {
@@ -29,15 +30,11 @@ describe('a query of which it cannot be told whether it would have worked', () =
     query: (db: Database) => PromiseLike<unknown>,
     options = {},
   ): Promise<unknown> {
-    const db = createPostgres({ url, poolSize: 1, applicationName: 'test', ...options })
-    try {
-      await query(db)
-    } catch (error) {
-      return error
-    } finally {
-      await db.destroy()
-    }
-    return assert.fail('the query worked')
+    await using db = connectedDatabase(url, options)
+    return await query(db).then(
+      () => assert.fail('the query worked'),
+      (error) => error,
+    )
   }
   const select = (db: Database) => db.raw('select 1')
 
@@ -99,12 +96,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
   })
 
   it('reports as unavailable a server that stops in the middle, and takes another connection next', async () => {
-    const db = createPostgres({
-      url: database.apiUrl,
-      poolSize: 2,
-      applicationName: 'test',
-      statementTimeout_ms: 200,
-    })
+    await using db = connectedDatabase(database.apiUrl, { poolSize: 2, statementTimeout_ms: 200 })
     const backend = async (): Promise<number> => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
     const silent = await backend()
     process.kill(silent, 'SIGSTOP')
@@ -114,17 +106,11 @@ describe('a query of which it cannot be told whether it would have worked', () =
       assert.notEqual(await backend(), silent)
     } finally {
       process.kill(silent, 'SIGCONT')
-      await db.destroy()
     }
   })
 
   it('reports as unavailable a transaction whose server stops, and does not wait for the roll-back', async () => {
-    const db = createPostgres({
-      url: database.apiUrl,
-      poolSize: 1,
-      applicationName: 'test',
-      statementTimeout_ms: 1_000,
-    })
+    await using db = connectedDatabase(database.apiUrl, { statementTimeout_ms: 1_000 })
     let silent = 0
     const failed: string[] = []
     db.on('query-error', (_error, { sql }) => failed.push(sql))
@@ -142,7 +128,6 @@ describe('a query of which it cannot be told whether it would have worked', () =
       assert.notEqual((await db.raw('select pg_backend_pid() as pid')).rows[0].pid, silent)
     } finally {
       process.kill(silent, 'SIGCONT')
-      await db.destroy()
     }
   })
 
@@ -179,13 +164,8 @@ describe('a connection to Postgres', () => {
   const database = sharedDatabase()
 
   async function connected<T>(work: (db: Database) => Promise<T>): Promise<T> {
-    const options = { poolSize: 1, applicationName: 'test', statementTimeout_ms: 500 }
-    const db = createPostgres({ url: database.ownerUrl, ...options })
-    try {
-      return await work(db)
-    } finally {
-      await db.destroy()
-    }
+    await using db = connectedDatabase(database.ownerUrl, { statementTimeout_ms: 500 })
+    return await work(db)
   }
 
   it('limits the statements and idle transactions of a connection', () =>
@@ -288,8 +268,8 @@ describe('a database URL that leads to a pooler', () => {
     options: { url: string; pooled?: boolean },
     act: (db: Database) => Promise<T>,
   ): Promise<T> {
-    const db = createPostgres({ poolSize: 1, applicationName: 'test', ...options })
-    return act(db).finally(() => db.destroy())
+    await using db = connectedDatabase(options.url, options)
+    return await act(db)
   }
   const prepared = async (db: Database) => {
     await queryPrepared(db, { name: 'one', text: 'select $1::text', values: ['x'] })

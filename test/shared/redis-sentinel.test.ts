@@ -13,6 +13,7 @@ import { redisServer } from '../../infra/local/redis-binary.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
+import { serviceRedis } from '../support/redis.ts'
 import { addUser, asAdmin, replicate } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
@@ -105,13 +106,9 @@ describe('a Redis that is named by Sentinel', () => {
     })
 
     const ready = async (url: string, within_ms: number) => {
-      const redis = createRedis({ url, connectionName: 'test' })
-      try {
-        await redisReady(redis, within_ms)
-        assert.ok(await leadsTo(redis, servers[0]))
-      } finally {
-        redis.disconnect()
-      }
+      using redis = serviceRedis(url)
+      await redisReady(redis, within_ms)
+      assert.ok(await leadsTo(redis, servers[0]))
     }
 
     it('reaches Redis through Sentinel over TLS with both sets of credentials', async () => {
@@ -158,17 +155,13 @@ describe('a Redis that is named by Sentinel', () => {
     })
 
     it('reaches the primary, as the user of the URL, and the replica once it has taken over', async () => {
-      const redis = createRedis({ url, connectionName: 'test' })
-      try {
-        await redisReady(redis)
-        assert.ok(await leadsTo(redis, servers[0]))
-        await assert.rejects(redis.flushall(), /NOPERM/)
-        await eventually(knowsReplica)
-        await servers[0].stop('SIGKILL')
-        await eventually(() => leadsTo(redis, servers[1]))
-      } finally {
-        redis.disconnect()
-      }
+      using redis = serviceRedis(url)
+      await redisReady(redis)
+      assert.ok(await leadsTo(redis, servers[0]))
+      await assert.rejects(redis.flushall(), /NOPERM/)
+      await eventually(knowsReplica)
+      await servers[0].stop('SIGKILL')
+      await eventually(() => leadsTo(redis, servers[1]))
     })
 
     it('accepts a Sentinel URL with several hosts as a setting', () => {

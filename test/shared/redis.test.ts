@@ -12,6 +12,7 @@ import { redisServer } from '../../infra/local/redis-binary.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
+import { serviceRedis } from '../support/redis.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 describe('a connection to Redis', () => {
@@ -28,14 +29,10 @@ describe('a connection to Redis', () => {
   })
 
   it('rejects a Redis command before the connection is ready, and never sends it later', async () => {
-    const early = createRedis({ url: server.url('admin'), connectionName: 'test' })
-    try {
-      await assert.rejects(early.set('early', '1'))
-      await redisReady(early)
-      assert.equal(await early.get('early'), null)
-    } finally {
-      early.disconnect()
-    }
+    using early = serviceRedis(server.url('admin'))
+    await assert.rejects(early.set('early', '1'))
+    await redisReady(early)
+    assert.equal(await early.get('early'), null)
   })
 
   it('logs once that Redis cannot be used, however often it is tried again', async () => {
@@ -110,13 +107,12 @@ describe('a connection to Redis', () => {
 
   it('gives a command up before the whole connection when Redis does not answer', async () => {
     const silent = await createTestRedis()
-    const asking = createRedis({ url: silent.url('admin'), connectionName: 'test' })
+    using asking = serviceRedis(silent.url('admin'))
     try {
       await redisReady(asking)
       await asking.call('CLIENT', 'PAUSE', '10000', 'ALL')
       await assert.rejects(asking.ping(), /^Error: Command timed out$/)
     } finally {
-      asking.disconnect()
       await silent.stop('SIGKILL')
     }
   })

@@ -39,6 +39,11 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
     ...(redis && { REDIS_URL: redis.url('admin') }),
   }
   if (withAcme) await createAcme({ db })
+  async function stop() {
+    await db.destroy()
+    await redis?.stop('SIGKILL')
+    await database.drop()
+  }
   return {
     database,
     /** The owner's connection, to arrange and to look. */
@@ -46,11 +51,8 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
     env,
     /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
     admin: (args: string[], input?: string) => runAdmin(args, { env, input }),
-    async stop() {
-      await db.destroy()
-      await redis?.stop('SIGKILL')
-      await database.drop()
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
 

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis'
+import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 
 const READY_MAX_MS = 60_000
@@ -17,5 +18,11 @@ export async function connectedRedis(url: string): Promise<Redis & Disposable> {
   })
   redis.on('error', () => {})
   await redisReady(redis, READY_MAX_MS)
-  return Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() })
+  return closedAfterUse(redis)
 }
+
+/** A connection as a service has it, ready or not, which ends with the block that is `using` it. */
+export const serviceRedis = (url: string) => closedAfterUse(createRedis({ url, connectionName: 'test' }))
+
+const closedAfterUse = (redis: Redis): Redis & Disposable =>
+  Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() })

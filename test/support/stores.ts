@@ -1,10 +1,14 @@
 import knex, { type Knex } from 'knex'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { eventually } from './eventually.ts'
 import type { TestDatabase } from './servers.ts'
 
-/** One connection to a database, which ends with the block that is `using` it. */
-export function connectedDatabase(url: string): Knex & AsyncDisposable {
-  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
+/** A connection to a database, which ends with the block that is `using` it. */
+export function connectedDatabase(
+  url: string,
+  options: Partial<Parameters<typeof createPostgres>[0]> = {},
+): Database & AsyncDisposable {
+  const db = createPostgres({ url, poolSize: 1, applicationName: 'test', ...options })
   return Object.assign(db, { [Symbol.asyncDispose]: () => db.destroy() })
 }
 
