@@ -28,25 +28,28 @@ describe('the signing keys of the authorization server', () => {
     return api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
   }
 
+  const publish = async (...key: Parameters<TestIssuer['newKey']>) => {
+    const next = await api.issuer.newKey(...key)
+    api.issuer.published.push(next.publicJwk)
+    api.clock.advance(10_000)
+    return next
+  }
+
   it('fetches the signing keys once, at start', async () => {
     for (let times = 0; times < 5; times += 1) assert.equal((await read()).status, 200)
     assert.equal(api.issuer.fetches(), 1)
   })
 
-  it('fetches keys for an unknown kid, so that a new key works at once', async () => {
-    const next = await api.issuer.newKey('key-2')
-    api.issuer.published.push(next.publicJwk)
-    api.clock.advance(10_000)
+  it('fetches keys for an unknown kid, uncompressed, so that a new key works at once', async () => {
+    const next = await publish('key-2')
     const atOnce = await Promise.all([read(next), read(next), read(next)])
     for (const { status } of atOnce) assert.equal(status, 200)
     assert.equal((await read()).status, 200, 'the one before still works')
+    assert.equal(api.issuer.acceptedEncoding(), 'identity')
   })
 
   it('accepts RSA keys', async () => {
-    const rsa = await api.issuer.newKey('rsa', 'RS256')
-    api.issuer.published.push(rsa.publicJwk)
-    api.clock.advance(10_000)
-    assert.equal((await read(rsa)).status, 200)
+    assert.equal((await read(await publish('rsa', 'RS256'))).status, 200)
   })
 
   const errorLines = () => api.logLines.filter((line) => JSON.parse(line).level >= 50)
@@ -210,14 +213,6 @@ describe('the signing keys of the authorization server', () => {
     })
   }
 
-  it('requests the keys uncompressed', async () => {
-    const next = await api.issuer.newKey('key-2')
-    api.issuer.published.push(next.publicJwk)
-    api.clock.advance(10_000)
-    assert.equal((await read(next)).status, 200)
-    assert.equal(api.issuer.acceptedEncoding(), 'identity')
-  })
-
   it('never holds a symmetric, private, encryption or unknown key', async () => {
     const { publicJwk } = api.issuer.key
     const encryption = await api.issuer.newKey('enc')
@@ -246,19 +241,14 @@ describe('the signing keys of the authorization server', () => {
     assert.equal(api.issuer.fetches(), 5)
   })
 
-  it('answers 503 and is not ready until there are keys', async () => {
-    await using early = await startApi({ beside: api, env: { JWKS_URL: 'http://127.0.0.1:1/jwks' } })
+  it('answers 503 and is not ready until there are keys, for which it asks about each second', async () => {
+    api.issuer.answerWith({ status: 503 })
+    await using early = await startApi({ beside: api })
     const token = await api.issuer.token({ clientId, vendorId })
     assertProblem(await early.request('GET', `/v1/analytics/${vendorId}/daily`, { token }), 'unavailable')
     const ready = await early.request('GET', '/readyz')
     assert.equal(ready.status, 503)
     assert.deepEqual(ready.json, { status: 'not ready', waitingFor: ['signing keys'] })
-  })
-
-  it('tries about each second until there are keys', async () => {
-    api.issuer.answerWith({ status: 503 })
-    await using early = await startApi({ beside: api })
-    assert.equal((await early.request('GET', '/readyz')).status, 503)
     api.issuer.answerWith(undefined)
     await new Promise((resolve) => setTimeout(resolve, 1_300))
     assert.equal((await early.request('GET', '/readyz')).status, 200)

@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { Redis } from 'ioredis'
 import { newClientId, newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
 import { revokeService } from '../../infra/admin/services.ts'
 import {
@@ -13,6 +12,7 @@ import {
   tokenFields,
 } from '../support/auth.ts'
 import { testOperator } from '../support/operator.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const INVALID_CLIENT = JSON.stringify({
   error: 'invalid_client',
@@ -77,16 +77,6 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
       'a revoked client with a wrong secret': () => attempt(revoked, { client_secret: 'x' }),
       'a client revoked since its record was read': () => attempt(metThenRevoked),
     }
-    for (const [name, send] of Object.entries(failures)) {
-      it(`answers ${name} with the same bytes`, async () => {
-        const reference = fingerprint(await attempt(client, { client_secret: 'wrong' }))
-        assert.equal(reference.status, 401)
-        assert.equal(reference.text, INVALID_CLIENT)
-        assert.match(reference.headers['www-authenticate'] ?? '', /^Basic realm="/)
-        assert.deepEqual(fingerprint(await send()), reference)
-      })
-    }
-
     const basicFailures: Record<string, () => Promise<AuthResponse>> = {
       'an unknown client': () => attemptBasic({ ...client, clientId: newClientId() }, client.clientSecret),
       'an empty secret': () => attemptBasic(client, ''),
@@ -99,15 +89,19 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
           { authorization: 'Bearer x' },
         ),
     }
-    for (const [name, send] of Object.entries(basicFailures)) {
-      it(`answers ${name} in the Authorization header with the same bytes`, async () => {
-        const reference = fingerprint(await attemptBasic(client, 'wrong'))
-        assert.equal(reference.status, 401)
-        assert.equal(reference.text, INVALID_CLIENT)
-        assert.match(reference.headers['www-authenticate'] ?? '', /^Basic realm="/)
-        assert.deepEqual(fingerprint(await send()), reference)
-      })
+    async function assertSame(failure: AuthResponse, wrongSecret: AuthResponse): Promise<void> {
+      const reference = fingerprint(wrongSecret)
+      assert.equal(reference.status, 401)
+      assert.equal(reference.text, INVALID_CLIENT)
+      assert.match(reference.headers['www-authenticate'] ?? '', /^Basic realm="/)
+      assert.deepEqual(fingerprint(failure), reference)
     }
+    for (const [name, send] of Object.entries(failures))
+      it(`answers ${name} with the same bytes`, async () =>
+        assertSame(await send(), await attempt(client, { client_secret: 'wrong' })))
+    for (const [name, send] of Object.entries(basicFailures))
+      it(`answers ${name} in the Authorization header with the same bytes`, async () =>
+        assertSame(await send(), await attemptBasic(client, 'wrong')))
 
     it('answers a client that waits for the challenge, and does not count its first request', async () => {
       const bare = { ...tokenFields(client), token: 'x', client_id: undefined, client_secret: undefined }
@@ -136,7 +130,7 @@ const COMMANDS = ['incrby', 'pttl', 'mget']
 
 /** How often Redis ran each of these commands while `act` ran. */
 async function commands(auth: TestAuth, act: () => Promise<unknown> | undefined) {
-  const admin = new Redis(auth.redis.url('admin'))
+  using admin = await connectedRedis(auth.redis.url('admin'))
   const calls = async (): Promise<Record<string, number>> => {
     const stats = (await admin.info('commandstats')).matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)
     return Object.fromEntries([...stats].map(([, name, count]) => [name, Number(count)]))
@@ -144,6 +138,5 @@ async function commands(auth: TestAuth, act: () => Promise<unknown> | undefined)
   const before = await calls()
   await act()
   const after = await calls()
-  admin.disconnect()
   return Object.fromEntries(COMMANDS.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]))
 }
