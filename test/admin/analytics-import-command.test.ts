@@ -6,18 +6,14 @@ import { basename, join } from 'node:path'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeFolder, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 const click = (eventId: string, date = '2020-01-01') =>
   `${JSON.stringify({ eventId, type: 'click', occurredAt: `${date}T12:00:00Z` })}\n`
 
 describe('admin analytics import', () => {
   const operator = sharedAdmin({ withAcme: true })
-  let folder: string
-  before(async () => {
-    folder = await temporaryFolder()
-  })
-  after(() => removeFolder(folder))
+  const folder = sharedFolder()
 
   let files = 0
   async function fileOf(content: string): Promise<string> {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
@@ -13,6 +12,7 @@ import { type ImportOptions, importEvents } from '../../infra/admin/analytics-im
 import { readLines } from '../../infra/admin/lines.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { createTestClock } from '../support/clock.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { testOperator } from '../support/operator.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 import { EVERYTHING } from '../support/tier.ts'
@@ -41,7 +41,7 @@ describe('analytics import', () => {
   let database: TestDatabase
   let db: Database
   let owner: Knex
-  let folder: string
+  const folder = sharedFolder()
   let vendorId: string
   const clock = createTestClock()
 
@@ -49,13 +49,11 @@ describe('analytics import', () => {
     database = await createTestDatabase()
     db = createPostgres({ url: database.operatorUrl, poolSize: 2, applicationName: 'import-test' })
     owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 2 } })
-    folder = await mkdtemp(join(tmpdir(), 'analytics-import-'))
     clock.set('2026-11-20T17:04:00Z')
   })
   after(async () => {
     await Promise.all([db.destroy(), owner.destroy()])
     await database.drop()
-    await rm(folder, { recursive: true })
   })
   beforeEach(async () => {
     vendorId = newVendorId()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { operatorStores, ownerDatabaseUrl } from '../../infra/admin/operator.ts'
 import { runAdmin, succeeded } from '../support/admin.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const USABLE = {
@@ -15,10 +15,11 @@ const USABLE = {
 }
 
 describe('the stores of an operator', () => {
+  const DATA_DIR = sharedFolder()
+
   it('puts the server for revocations before the other one, and works below the owner beside a local stack', async () => {
     const own = { REVOCATION_REDIS_URL: 'redis://revocations' }
     const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
-    const DATA_DIR = await mkdtemp(join(tmpdir(), 'integration-access-stores-'))
     const postgres = { databaseUrl: USABLE.DATABASE_URL, ownerUrl: 'postgres://owner@x/y' }
     const running = { ...postgres, redisUrl: 'redis://x' }
     const keyEncryptionKey = USABLE.KEY_ENCRYPTION_KEY
@@ -30,7 +31,6 @@ describe('the stores of an operator', () => {
       [alone.databaseUrl, await ownerDatabaseUrl({ DATA_DIR })],
       [postgres.databaseUrl, postgres.ownerUrl],
     )
-    await rm(DATA_DIR, { recursive: true })
     const urls = [given, local, alone].map(({ redisUrl }) => redisUrl)
     assert.deepEqual(urls, ['redis://revocations', 'redis://revocations', 'redis://x'])
   })

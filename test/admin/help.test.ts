@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { refused, runAdmin, spawnAdmin, succeeded } from '../support/admin.ts'
-import { removeFolder, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 /** The commands below a group, by the help of each group. */
 async function commandsBelow(group: string[]): Promise<string[][]> {
@@ -16,6 +16,7 @@ async function commandsBelow(group: string[]): Promise<string[][]> {
 }
 
 describe('npm run admin', () => {
+  const folder = sharedFolder()
   it('explains every command with an example of it', async () => {
     const commands = await commandsBelow([])
     assert.equal(commands.length, 29)
@@ -82,14 +83,12 @@ describe('npm run admin', () => {
   }
 
   it('says where the admin command looked when nothing runs', async () => {
-    const folder = await temporaryFolder()
     await refused(
       runAdmin(['company', 'list'], {
         env: { DATA_DIR: folder, DATABASE_URL: '' },
       }),
       `No local stack runs on ${folder}: start it with npm start, or set DATABASE_URL.\n`,
     )
-    await removeFolder(folder)
   })
 
   it('says that the database does not answer, without its password', async () => {

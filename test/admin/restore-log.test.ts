@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
 import { readLoggedEvidence } from '../../infra/admin/restore-log.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 const NOW_MS = Date.parse('2026-11-20T12:00:00Z')
 const HOUR_MS = 3_600_000
 const SINCE_MS = NOW_MS - 2 * HOUR_MS
 
 describe('the log of a service after a restore', () => {
-  let folder: string
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-logs-'))
-  })
-  after(() => rm(folder, { recursive: true }))
+  const folder = sharedFolder()
 
   async function evidenceOf(...lines: (object | string)[]) {
     const file = join(folder, 'services.log')

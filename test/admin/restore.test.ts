@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readStandings } from '#shared/revocation/records.ts'
@@ -11,6 +10,7 @@ import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
+import { sharedFolder } from '../support/folder.ts'
 import type { TestKey } from '../support/issuer.ts'
 import { assertProblem, assertStatuses } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
@@ -19,7 +19,7 @@ import { connectedDatabase, cutOffDatabase } from '../support/stores.ts'
 describe('admin restore', () => {
   let api: TestApi
   let auth: TestAuth
-  let folder: string
+  const folder = sharedFolder()
   let vendorId: string
   let sessionToken: string
   let kept: TestClient
@@ -27,7 +27,6 @@ describe('admin restore', () => {
   before(async () => {
     api = await startApi()
     auth = await startAuth({ beside: api as unknown as TestAuth })
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-restore-'))
     vendorId = (await api.createCompany()).vendorId
     sessionToken = (await api.createPerson({ vendorId, role: 'owner' })).sessionToken
     kept = await auth.createClient({ vendorId })
@@ -36,7 +35,6 @@ describe('admin restore', () => {
     await auth.stop()
     await api.stop()
     await sql(`drop database if exists ${name()}_before`, `drop database if exists ${name()}_lost`)
-    await rm(folder, { recursive: true })
   })
 
   const name = () => new URL(api.database.ownerUrl).pathname.slice(1)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { insertClient } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
@@ -13,6 +13,7 @@ import {
   sharedAdmin,
   succeeded,
 } from '../support/admin.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 const ME = userInfo().username
 const NEW_PASSWORD = 'another, longer password'
@@ -26,6 +27,7 @@ interface Act {
 }
 
 describe('the trail of an operator', () => {
+  const dataDir = sharedFolder()
   const operator = sharedAdmin({ withRedis: true, withAcme: true })
   let kim: string
   let ownerId: string
@@ -228,7 +230,6 @@ describe('the trail of an operator', () => {
   })
 
   it('continues the audit trail of the local stack', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'integration-access-trail-'))
     const running = {
       databaseUrl: operator.env.DATABASE_URL,
       ownerUrl: operator.database.ownerUrl,
@@ -252,6 +253,5 @@ describe('the trail of an operator', () => {
       ],
     )
     assert.ok(!text.includes(NEW_PASSWORD) && !text.includes('owner@acme.example'))
-    await rm(dataDir, { recursive: true })
   })
 })

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeApi } from '../../apps/api/app.ts'
 import { integrationsDocument } from '../../apps/api/discovery/openapi/integrations.ts'
 import { writeFiles } from '../support/files.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 const REDOCLY = join(createRequire(import.meta.url).resolve('@redocly/cli/package.json'), '../bin/cli.js')
@@ -19,30 +18,23 @@ for (const [path, document, ignored] of [
   ['/openapi/integrations.json', integrationsDocument(ALL), '    []'],
 ] as const)
   describe(`GET ${path}`, () => {
+    const folder = sharedFolder()
+
     it("passes Redocly's recommended rules", async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'integration-access-document-'))
-      try {
-        await writeFiles(folder, {
-          'openapi.json': JSON.stringify(document),
-          'redocly.yaml': 'extends: [recommended]',
-          '.redocly.lint-ignore.yaml': `openapi.json:\n  operation-2xx-response:\n${ignored}\n`,
-        })
-        const lint = spawnSync(process.execPath, [REDOCLY, 'lint', 'openapi.json', '--format=json'], {
-          cwd: folder,
-          encoding: 'utf8',
-          env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
-        })
-        const { problems } = JSON.parse(lint.stdout)
-        assert.deepEqual(
-          problems.map(({ ruleId, message, location }: Record<string, unknown>) => [
-            ruleId,
-            message,
-            location,
-          ]),
-          [],
-        )
-      } finally {
-        await rm(folder, { recursive: true })
-      }
+      await writeFiles(folder, {
+        'openapi.json': JSON.stringify(document),
+        'redocly.yaml': 'extends: [recommended]',
+        '.redocly.lint-ignore.yaml': `openapi.json:\n  operation-2xx-response:\n${ignored}\n`,
+      })
+      const lint = spawnSync(process.execPath, [REDOCLY, 'lint', 'openapi.json', '--format=json'], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+      })
+      const { problems } = JSON.parse(lint.stdout)
+      assert.deepEqual(
+        problems.map(({ ruleId, message, location }: Record<string, unknown>) => [ruleId, message, location]),
+        [],
+      )
     })
   })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { runAdmin } from '../support/admin.ts'
 import { eventually } from '../support/eventually.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { QUICK_START, SIGNING, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
 import { api, createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
@@ -88,12 +88,11 @@ const commandOf = ({ text }: Block): string | undefined =>
   /^(?:<\?php )?(?:\/\/|#) (.+)$/m.exec(text.split('\n')[0] ?? '')?.[1]
 
 describe('documentation: the examples, as they are printed', () => {
-  let folder: string
+  const folder = sharedFolder()
   let client: { clientId: string; clientSecret: string }
   const pages = new Map<string, Block[]>()
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-examples-'))
     const paths = [...Object.keys(PRINTED), '/docs/verify', '/docs/webhooks', '/docs/errors']
     for (const path of paths) pages.set(path, await blocksOf(path))
     const scopes = ['analytics:read', 'analytics:write']
@@ -109,7 +108,6 @@ describe('documentation: the examples, as they are printed', () => {
       if (/^[\w-]+\.\w+$/.test(caption)) await writeFile(join(folder, caption), text)
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   })
-  after(() => rm(folder, { recursive: true, force: true }))
 
   function block(path: string, which: (block: Block) => boolean): Block {
     const found = pages.get(path)?.find(which)

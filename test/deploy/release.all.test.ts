@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { findMinisign, sign } from '../../infra/deploy/release-signature.ts'
 import { onPath } from '../../infra/local/child.ts'
 import { writeFiles } from '../support/files.ts'
-import { removeFolder, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
@@ -32,7 +32,7 @@ esac`
 
 describe('npm run release', function () {
   this.timeout(1_200_000)
-  let folder: string
+  const folder = sharedFolder()
   let repository: string
   let commit: string
   let plain: string
@@ -70,7 +70,6 @@ describe('npm run release', function () {
   }
 
   before(async () => {
-    folder = await temporaryFolder('integration-access-release-test-')
     repository = at('repository')
     const found = await findMinisign()
     const path = [dirname(found.command), process.env.PATH].join(delimiter)
@@ -127,7 +126,6 @@ describe('npm run release', function () {
     await run('tar', ['--extract', `--file=${join(plain, TARBALL)}`, `--directory=${unpacked}`])
     unpacked = join(unpacked, TOP)
   })
-  after(() => removeFolder(folder))
 
   describe('refuses, in one sentence,', () => {
     afterEach(async () => {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createServer as createTlsServer } from 'node:tls'
@@ -13,6 +12,7 @@ import { drain, listen } from '#shared/process/http-server.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
@@ -62,7 +62,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
   /** Between the proxies and the API. */
   let network: TcpProxy
   let vendorId: string
-  let folder: string
+  const folder = sharedFolder()
   /** What the service behind the proxy has received. */
   const received: { path: string | undefined; body: string }[] = []
   const service = createServer(async (request: IncomingMessage, response) => {
@@ -80,7 +80,6 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
     api = await startApi()
     network = await createTcpProxy(Number(new URL(api.url).port))
     vendorId = (await api.createCompany()).vendorId
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-forward-auth-'))
     await listen(service, { host: '127.0.0.1', port: 0 })
     await once(tls.listen(0, '127.0.0.1'), 'listening')
     await writeFile(join(folder, 'ca.pem'), authority.pem)
@@ -88,7 +87,6 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
   after(async () => {
     tls.close()
     await Promise.all([drain(service, 100), network?.close(), api?.stop()])
-    await rm(folder, { recursive: true, force: true })
   })
 
   /** A block of the page, with the addresses of this test. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -8,7 +8,6 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer } from 'node:https'
-import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -19,6 +18,7 @@ import { platformFile } from '../../apps/workspace/src/clients/snippets.ts'
 import { newKeyPair } from '../support/assertions.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { authority } from '../support/receivers.ts'
 import { OUTSIDE, startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
 import { PLATFORMS, type Platform, platformToken } from '../support/workload-tokens.ts'
@@ -62,7 +62,7 @@ const EXAMPLES: Record<string, Example> = {
 }
 
 describe('documentation: a platform’s token in place of a secret', () => {
-  let folder: string
+  const folder = sharedFolder()
   let url: string
   let page: string
   let proxy: string
@@ -72,7 +72,6 @@ describe('documentation: a platform’s token in place of a secret', () => {
   const servers: Server[] = []
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-workload-'))
     page = await readFile(PAGE, 'utf8')
     const certificate = createCertificate({
       commonName: 'localhost',
@@ -97,7 +96,6 @@ describe('documentation: a platform’s token in place of a secret', () => {
     for (const server of servers) await drain(server, 1_000)
     await issuer.stop()
     await auth.stop()
-    await rm(folder, { recursive: true, force: true })
   })
 
   /** GitHub's endpoint, Google's metadata server (by way of a proxy), and this service. */

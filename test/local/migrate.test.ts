@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import knex from 'knex'
 import { migrate } from '../../infra/database/migrate.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../support/servers.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 describe('npm run migrate', () => {
+  const directory = sharedFolder()
   let database: EmptyDatabase
   beforeEach(async () => {
     database = await createEmptyDatabase()
@@ -66,11 +66,10 @@ describe('npm run migrate', () => {
   it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
-    const directory = await mkdtemp(join(tmpdir(), 'integration-migrations-'))
     await cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true })
     await writeFile(join(directory, '9001_free.sql'), 'create table free ()')
     await writeFile(join(directory, '9002_locked.sql'), 'alter table revoked_tokens add column later text')
-    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })
+    await using db = connectedDatabase(ownerUrl, { poolSize: 2 })
     const reader = await db.transaction()
     await reader.raw('select from revoked_tokens')
     const { promise: waiting, resolve } = Promise.withResolvers<void>()
@@ -81,7 +80,6 @@ describe('npm run migrate', () => {
     const { rows } = await db.raw(`select to_regclass('free') is not null as committed`)
     await reader.rollback()
     assert.deepEqual(await ran, ['9001_free.sql', '9002_locked.sql'])
-    await Promise.all([db.destroy(), rm(directory, { recursive: true })])
     assert.deepEqual(rows, [{ committed: true }])
   })
 

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { AUDITED, NOT_AUDITED } from '#shared/process/events.ts'
 import { printedLevel, routeOutput } from '../../infra/local/service-output.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 describe('the audit trail of the local stack', () => {
-  let folder: string
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-output-'))
-  })
-  after(() => rm(folder, { recursive: true }))
+  const folder = sharedFolder()
 
   /** Where lines go that a service prints. */
   async function routed(name: string, lines: string[], auditFile = join(folder, name)) {

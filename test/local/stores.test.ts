@@ -4,16 +4,13 @@ import { join } from 'node:path'
 import { onFreePort } from '../../infra/local/ports.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { startRedis } from '../../infra/local/redis.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { freePort, withTakenPort } from '../support/ports.ts'
-import { processesOf, removeFolder, temporaryFolder } from '../support/start.ts'
+import { processesOf } from '../support/start.ts'
 
 describe('a Postgres of the local stack', () => {
-  let folder: string
-  before(async () => {
-    folder = await temporaryFolder()
-    await chmod(folder, 0o711)
-  })
-  after(() => removeFolder(folder))
+  const folder = sharedFolder()
+  before(() => chmod(folder, 0o711))
 
   it('uses no memory that a kill of Postgres would leave behind', async () => {
     const directory = join(folder, 'postgres')
@@ -29,11 +26,7 @@ describe('a Postgres of the local stack', () => {
 })
 
 describe('a store whose port is taken just before it listens', () => {
-  let folder: string
-  before(async () => {
-    folder = await temporaryFolder()
-  })
-  after(() => removeFolder(folder))
+  const folder = sharedFolder()
 
   for (const [name, start] of [
     ['Postgres', (directory: string, port: number) => startPostgres({ directory, port, password: 'p' })],

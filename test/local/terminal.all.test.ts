@@ -6,20 +6,16 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
+import { type Start, startProcess } from '../support/start.ts'
 
 const CTRL_C = '\x03'
 
 describe('npm start in a terminal', () => {
-  let folder: string
-  let dataDir: string
+  // The first start is stopped while it makes it; each of the others begins with what the one before left.
+  const dataDir = join(sharedFolder(), 'made/by it')
   let start: Start
 
-  before(async () => {
-    folder = await temporaryFolder()
-    // The first start is stopped while it makes it; each of the others begins with what the one before left.
-    dataDir = join(folder, 'made/by it')
-  })
   beforeEach(async () => {
     // script(1) gives a command a terminal of its own; what is typed goes to its standard input.
     // A shell that stays around npm would add its own opinion of a Ctrl-C to the exit code (dash: 130).
@@ -29,7 +25,6 @@ describe('npm start in a terminal', () => {
     })
   })
   afterEach(async () => assert.deepEqual(await start.running(), []))
-  after(() => removeFolder(folder))
 
   const type = (text: string) => start.process.stdin?.write(text)
 

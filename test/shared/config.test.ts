@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import {
@@ -20,6 +19,7 @@ import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { LOCAL_SHAPE } from '../../infra/local/settings.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 /** @returns the problems, a line each, without the heading. */
 function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[] {
@@ -146,11 +146,7 @@ describe('the settings', () => {
       DATABASE_URL: z.string().min(3, 'is too short').meta({ secret: true }),
       PORT: integer(0, 9, 1),
     }
-    let folder: string
-    before(() => {
-      folder = mkdtempSync(join(tmpdir(), 'integration-access-test-'))
-    })
-    after(() => rmSync(folder, { recursive: true }))
+    const folder = sharedFolder()
 
     function fileOf(content: string): string {
       const path = join(folder, 'secret')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { sharedFolder } from '../support/folder.ts'
 
 const MODULE = JSON.stringify(new URL('../../shared/process/log.ts', import.meta.url).href)
 const LINES = 40
@@ -31,12 +31,7 @@ const numbers = (text: string): number[] =>
 
 describe('the log', () => {
   const all = Array.from({ length: LINES }, (_, i) => i)
-  let directory: string
-
-  before(() => {
-    directory = mkdtempSync(join(tmpdir(), 'integration-access-test-'))
-  })
-  after(() => rmSync(directory, { recursive: true }))
+  const directory = sharedFolder()
 
   for (const [how, ending] of [
     ['exits', 'process.exit(0)'],

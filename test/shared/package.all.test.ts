@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
 import { api, createClient, OWNER, requestToken, sessionToken, testStack } from '../support/workspace.ts'
 
@@ -34,9 +34,8 @@ await tokens.admit(new Request('https://a.test'))
 `
 
 describe('the package of shared/access-tokens, installed in an empty folder', () => {
-  let folder: string
+  const folder = sharedFolder()
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-package-'))
     const { stdout } = await run('npm', ['run', '--silent', 'package', '--', folder], { cwd: ROOT })
     await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}')
     // The frameworks, and the package's one dependency, are those of this repository: nothing is downloaded.
@@ -46,7 +45,6 @@ describe('the package of shared/access-tokens, installed in an empty folder', ()
     for (const [, file = '', code = ''] of readme.matchAll(/^```js (\S+)\n(.*?)^```$/gms))
       await writeFile(join(folder, file), code)
   })
-  after(() => rm(folder, { recursive: true, force: true }))
 
   it('depends on jose alone and has the licence of the root', async () => {
     const read = async (path: string) => JSON.parse(await readFile(path, 'utf8'))

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
@@ -12,6 +11,7 @@ import { SENTINEL_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
 import { serviceRedis } from '../support/redis.ts'
 import { addUser, asAdmin, replicate } from '../support/revocation.ts'
@@ -39,18 +39,16 @@ async function end(sentinel: ChildProcess): Promise<void> {
 const WATCHING = [`sentinel auth-user ${GROUP} sentinel`, `sentinel auth-pass ${GROUP} sentinel`]
 
 describe('a Redis that is named by Sentinel', () => {
-  let directory: string
+  const directory = sharedFolder()
   let servers: [TestRedis, TestRedis]
 
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'sentinel-'))
     servers = await Promise.all([createTestRedis(), createTestRedis()])
     for (const server of servers)
       for (const [name, rules] of Object.entries(SENTINEL_USER_RULES)) await addUser(server, name, rules)
   })
   after(async () => {
     await Promise.all(servers.map((server) => server.stop('SIGKILL')))
-    await rm(directory, { recursive: true, force: true })
   })
 
   describe('over TLS, where Sentinel has users of its own', () => {

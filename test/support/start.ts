@@ -36,8 +36,7 @@ export interface StartOptions {
 }
 
 /** A folder for a test, which may contain what file names rarely do. */
-export const temporaryFolder = (name = 'integration-access-start-'): Promise<string> =>
-  mkdtemp(join(tmpdir(), name))
+export const temporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'integration-access-start-'))
 
 export const removeFolder = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 

@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Access, curl } from '../../apps/workspace/src/clients/snippets.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { QUICK_START } from '../support/languages.ts'
 import { api, createClient, OWNER, sessionToken, testStack } from '../support/workspace.ts'
 
@@ -24,11 +24,7 @@ type Algorithm = keyof typeof KEYS
 const ALGORITHMS = Object.keys(KEYS) as Algorithm[]
 
 describe('workspace: the code to paste', () => {
-  let folder: string
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'integration-access-snippets-'))
-  })
-  after(() => rm(folder, { recursive: true, force: true }))
+  const folder = sharedFolder()
 
   async function access(scopes: Scope[]): Promise<Access> {
     const stack = await testStack()
