@@ -4,17 +4,15 @@ import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import knex, { type Knex } from 'knex'
-import { insertCompany } from '#shared/accounts/people.ts'
-import { newVendorId } from '#shared/oauth/new-ids.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { type ImportOptions, importEvents } from '../../infra/admin/analytics-import.ts'
 import { readLines } from '../../infra/admin/lines.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { createTestClock } from '../support/clock.ts'
+import { sharedDatabase } from '../support/database.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { testOperator } from '../support/operator.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
 const run = promisify(execFile)
@@ -38,26 +36,19 @@ describe('the lines of a file', () => {
 })
 
 describe('analytics import', () => {
-  let database: TestDatabase
+  const database = sharedDatabase()
   let db: Database
-  let owner: Knex
   const folder = sharedFolder()
   let vendorId: string
   const clock = createTestClock()
 
-  before(async () => {
-    database = await createTestDatabase()
-    db = createPostgres({ url: database.operatorUrl, poolSize: 2, applicationName: 'import-test' })
-    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 2 } })
+  before(() => {
+    db = connectedDatabase(database.operatorUrl, { poolSize: 2 })
     clock.set('2026-11-20T17:04:00Z')
   })
-  after(async () => {
-    await Promise.all([db.destroy(), owner.destroy()])
-    await database.drop()
-  })
+  after(() => db.destroy())
   beforeEach(async () => {
-    vendorId = newVendorId()
-    await insertCompany(owner, { vendorId, name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' })
+    vendorId = await database.createCompany()
   })
 
   /** The refused lines of the last import: `number: reason`. */
@@ -87,13 +78,15 @@ describe('analytics import', () => {
 
   /** So many days go by: everything of the company was received so much earlier, and old ids are forgotten. */
   async function daysGoBy(days: number): Promise<void> {
-    await owner.raw('update analytics_event_ids set received_on = received_on - ?::int', [days])
-    await owner.raw('update analytics_daily set first_received_on = first_received_on - ?::int', [days])
-    await owner.raw('select forget_old_analytics_event_ids(1000000)')
+    await database.owner.raw('update analytics_event_ids set received_on = received_on - ?::int', [days])
+    await database.owner.raw('update analytics_daily set first_received_on = first_received_on - ?::int', [
+      days,
+    ])
+    await database.owner.raw('select forget_old_analytics_event_ids(1000000)')
   }
 
   async function assertDaysEqualRecount(): Promise<void> {
-    assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
+    assert.deepEqual(await storedDays(database.owner, vendorId), await recount(database.owner, vendorId))
   }
 
   it("stores history of any age in the company's days", async () => {
@@ -120,7 +113,7 @@ describe('analytics import', () => {
       ),
     )
     assert.deepEqual(result, { lines: 5, accepted: 5, duplicates: 0, refused: 0 })
-    const days = await storedDays(owner, vendorId)
+    const days = await storedDays(database.owner, vendorId)
     assert.deepEqual(
       days.map(({ date }) => date),
       ['1970-01-01', '2003-03-29', '2003-03-30', '2026-11-20'],
@@ -193,7 +186,7 @@ describe('analytics import', () => {
     const max = Number.MAX_SAFE_INTEGER
     const second = { ...click('b'), quantity: max }
     await assert.rejects(importing(ndjson(click('a'), second)), /The import stopped: a total of a day/)
-    assert.deepEqual(await storedDays(owner, vendorId), [])
+    assert.deepEqual(await storedDays(database.owner, vendorId), [])
   })
 
   it('reads a line of any length in little memory', async () => {
@@ -211,20 +204,20 @@ describe('analytics import', () => {
 
     it('skips lines that it has already stored', async () => {
       await importing(text)
-      const days = await storedDays(owner, vendorId)
+      const days = await storedDays(database.owner, vendorId)
       assert.deepEqual(counts(await importing(text)), [0, 3, 0])
-      assert.deepEqual(await storedDays(owner, vendorId), days)
+      assert.deepEqual(await storedDays(database.owner, vendorId), days)
     })
 
     it('adds nothing to days with figures once its ids are forgotten, but fills days still missing', async () => {
       await importing(text)
-      const days = await storedDays(owner, vendorId)
+      const days = await storedDays(database.owner, vendorId)
       await daysGoBy(40)
       const longer = ndjson(...clicks(['a', 'b', 'new'], '2020-01-01'), ...clicks(['d', 'e'], '2020-01-03'))
       assert.deepEqual(counts(await importing(longer)), [2, 0, 3])
       assert.match(refusedLines[0] as string, /^1: the day 2020-01-01 has figures/)
-      assert.deepEqual((await storedDays(owner, vendorId)).slice(0, 2), days)
-      assert.equal((await storedDays(owner, vendorId))[2]?.clicks, '2')
+      assert.deepEqual((await storedDays(database.owner, vendorId)).slice(0, 2), days)
+      assert.equal((await storedDays(database.owner, vendorId))[2]?.clicks, '2')
     })
 
     it('fills a missing day over several pieces and runs', async () => {
@@ -236,12 +229,12 @@ describe('analytics import', () => {
     })
 
     it('adds nothing to a day whose figures came from elsewhere', async () => {
-      await owner.raw(
+      await database.owner.raw(
         "insert into analytics_daily (vendor_id, date, clicks, last_event_at) values (?, '2020-01-01', 7, '2020-01-01T12:00Z')",
         [vendorId],
       )
       assert.deepEqual(counts(await importing(text)), [1, 0, 2])
-      assert.equal((await storedDays(owner, vendorId))[0]?.clicks, '7')
+      assert.equal((await storedDays(database.owner, vendorId))[0]?.clicks, '7')
     })
 
     it('counts no event twice, however often, in whatever parts and however late it is imported', async () => {
@@ -252,8 +245,7 @@ describe('analytics import', () => {
       )
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 10 }), async (steps) => {
-          vendorId = newVendorId()
-          await insertCompany(owner, { vendorId, name: 'Acme', timezone: 'Asia/Kathmandu', currency: 'EUR' })
+          vendorId = await database.createCompany({ timezone: 'Asia/Kathmandu' })
           for (const step of steps) {
             if ('days' in step) await daysGoBy(step.days)
             // An event keeps its day; a day has four events.
@@ -262,7 +254,7 @@ describe('analytics import', () => {
                 ndjson(...step.ids.flatMap((n) => clicks([`n${n}`], `2020-01-0${1 + (n % 3)}`))),
               )
           }
-          const { rows } = await owner.raw(
+          const { rows } = await database.owner.raw(
             'select count(*) - count(distinct event_id) as twice from analytics_events where vendor_id = ?',
             [vendorId],
           )

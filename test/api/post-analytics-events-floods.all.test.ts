@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApi, type TestApi } from '../support/api.ts'
 import { createSender, eventsOf, type Sender } from '../support/event-sender.ts'
-import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
@@ -28,13 +27,9 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
     child = startServiceChild('apps/api/main.ts', {
+      ...api.env,
       NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
       PORT: String(port),
-      DATABASE_URL: api.database.apiUrl,
-      REDIS_URL: api.redis.url('api'),
-      ISSUER,
-      API_RESOURCE,
-      JWKS_URL: api.issuer.jwksUrl,
     })
     await child.logged('listening')
   })

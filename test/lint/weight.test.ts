@@ -13,7 +13,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_200,
   shared: 6_960,
   infra: 7_580,
-  test: 53_368,
+  test: 53_000,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1

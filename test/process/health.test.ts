@@ -14,7 +14,6 @@ import { sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
-import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -209,16 +208,7 @@ describe('a service with a Redis that refuses it', () => {
   })
   after(() => Promise.all([api.stop(), auth.stop()]))
 
-  const environments = {
-    auth: () => auth.env,
-    api: () => ({
-      DATABASE_URL: api.database.apiUrl,
-      REDIS_URL: api.redis.url('api'),
-      ISSUER,
-      API_RESOURCE,
-      JWKS_URL: api.issuer.jwksUrl,
-    }),
-  }
+  const environments = { auth: () => auth.env, api: () => api.env }
 
   async function start(name: 'auth' | 'api', env: Record<string, string>) {
     const port = await freePort()

@@ -9,7 +9,6 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
-import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -108,13 +107,7 @@ describe('metrics', () => {
     assert.equal((await ask({ client_id: `cli_${'0'.repeat(22)}` })).status, 401)
     await fetch(`${tokens.url}/no/such/path?client_secret=hunter2`)
 
-    const data = await start('api', {
-      DATABASE_URL: api.database.apiUrl,
-      REDIS_URL: api.redis.url('api'),
-      ISSUER,
-      API_RESOURCE,
-      JWKS_URL: api.issuer.jwksUrl,
-    })
+    const data = await start('api', api.env)
     api.clock.set(Date.now())
     const { vendorId } = await api.createCompany()
     const writer = await api.createClient({ vendorId, scopes: ['analytics:write'] })

@@ -80,6 +80,8 @@ export interface TestApi {
   redisAs(user: 'auth' | 'api' | 'admin'): Promise<Redis>
   /** Every line that the API has logged. */
   logLines: string[]
+  /** The environment of one more process of this API, for a child process. */
+  env: Record<string, string>
   request(method: string, path: string, request?: ApiRequest): Promise<ApiResponse>
   createCompany(company?: Partial<Company>): Promise<Company>
   /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
@@ -125,19 +127,20 @@ export async function startApi({
   const clock = beside?.clock ?? createTestClock()
   const issuer = beside?.issuer ?? (await createTestIssuer({ clock }))
   const logLines: string[] = []
+  const environment = {
+    DATABASE_URL: database.apiUrl,
+    REDIS_URL: redis.url('api'),
+    ISSUER,
+    API_RESOURCE,
+    JWKS_URL: issuer.jwksUrl,
+    TRUSTED_PROXIES: '',
+    // Tests move the clock by hours while a session waits.
+    SESSION_IDLE_MINUTES: '720',
+    ...env,
+  }
   const service = createService({
     revocationTimings,
-    config: readApiConfig({
-      DATABASE_URL: database.apiUrl,
-      REDIS_URL: redis.url('api'),
-      ISSUER,
-      API_RESOURCE,
-      JWKS_URL: issuer.jwksUrl,
-      TRUSTED_PROXIES: '',
-      // Tests move the clock by hours while a session waits.
-      SESSION_IDLE_MINUTES: '720',
-      ...env,
-    }),
+    config: readApiConfig(environment),
     clock,
     ...(outside && { outside }),
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
@@ -173,6 +176,7 @@ export async function startApi({
       return connection
     },
     logLines,
+    env: environment,
     request: (method, path, request) => send(url, path, method, request),
     ...people(url, db, clock),
     stop,
