@@ -2,8 +2,7 @@ import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:cryp
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import { joseSignature } from '../../../apps/auth/token-key.ts'
 import { addClientsOfMany, addKeyClients, type BenchClient, tokenRequest } from './fixtures.ts'
-import type { Goal } from './goals.ts'
-import { measureInterleaved, throughputRatio } from './measure.ts'
+import { measureBeside } from './measure.ts'
 import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
@@ -11,7 +10,6 @@ const CLIENTS = 50
 /** Each is used once: enough for each round, those included that are repeated. */
 const ASSERTIONS_A_ROUND = 12_000
 const LIFE_S = 3_600
-const GOAL: Goal = { least: 0.6 }
 
 export const assertionRows: Row[] = [
   { name: 'token endpoint, assertions', part: 'speed', measure: besideVerifyingAndSigning },
@@ -26,41 +24,24 @@ async function besideVerifyingAndSigning(bench: Bench): Promise<Measurement> {
   const [known] = (await addClientsOfMany(db, 1)) as [BenchClient]
   const exp = Math.floor(Date.now() / 1_000) + LIFE_S
   const requests = Array.from({ length: ASSERTIONS_A_ROUND * bench.rounds }, (_, i) =>
-    assertionRequest({ clientId: clientIds[i % CLIENTS] as string, issuer, exp, privateKey }),
+    assertionRequest(clientIds[i % CLIENTS] as string, { aud: issuer, exp }, privateKey),
   )
   const floor = await bench.servers.startFloor('token', { BENCH_PUBLIC_KEY: JSON.stringify(jwk) })
-  const [ours, least] = await measureInterleaved(bench, [
-    // The first request is sent twice, so it is one without an assertion.
-    {
-      name: 'token endpoint, assertions',
-      server: auth,
-      requests: [tokenRequest(known), ...requests],
-      unmet: true,
-    },
-    { name: 'floor: verify and sign', server: floor, requests },
-  ])
+  // The first request is sent twice, so it is one without an assertion.
+  const sent = [tokenRequest(known), ...requests]
+  const ours = { name: 'token endpoint, assertions', server: auth, requests: sent, unmet: true }
+  const least = { name: 'floor: verify and sign', server: floor, requests }
   const beside = 'bare node:http: form, ES256 verified, ES256 signed'
-  return {
-    findings: [{ what: ours.subject.name, beside, goal: GOAL, ...throughputRatio(ours, least) }],
-    loads: [ours, least],
-  }
+  return measureBeside(bench, [ours, least], { beside, goal: { least: 0.6 } })
 }
 
-interface Assertion {
-  clientId: string
-  issuer: string
-  /** In seconds. */
-  exp: number
-  privateKey: KeyObject
-}
-
-function assertionRequest({ clientId, issuer, exp, privateKey }: Assertion): HttpRequest {
-  const claims = { iss: clientId, sub: clientId, aud: issuer, exp, jti: randomUUID() }
+function assertionRequest(clientId: string, more: { aud: string; exp: number }, key: KeyObject): HttpRequest {
+  const claims = { iss: clientId, sub: clientId, ...more, jti: randomUUID() }
   const [header, payload] = [{ alg: 'ES256' }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   )
   const signed = `${header}.${payload}`
-  const signature = joseSignature(sign('sha256', Buffer.from(signed), privateKey)).toString('base64url')
+  const signature = joseSignature(sign('sha256', Buffer.from(signed), key)).toString('base64url')
   const body = new URLSearchParams({
     grant_type: 'client_credentials',
     scope: 'analytics:read',

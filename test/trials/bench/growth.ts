@@ -1,16 +1,11 @@
 import { addClientsOfMany, analyze, tokenRequest } from './fixtures.ts'
-import type { Goal } from './goals.ts'
-import { measureInterleaved, throughputRatio } from './measure.ts'
+import { measureBeside } from './measure.ts'
 import { createReaders } from './readers.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
 const STORED_CLIENTS = 1_000_000
-/** So many of them ask in turn. */
-const CLIENTS = { few: 10, many: 100_000 } as const
 const DAYS = [30, 366] as const
 const DAY_MS = 86_400_000
-
-const NOT_DEARER: Goal = { least: 0.9 }
 
 /** Costs grow as the work grows, and no faster. */
 export const growthRows: Row[] = [
@@ -28,12 +23,8 @@ async function clients(bench: Bench): Promise<Measurement> {
     server: world.auth,
     requests: all.slice(0, count).map((client) => tokenRequest(client)),
   })
-  const [few, many] = await measureInterleaved(bench, [subject(CLIENTS.few), subject(CLIENTS.many)])
-  const finding = { what: many.subject.name, beside: 'the same with 10', goal: NOT_DEARER }
-  return {
-    findings: [{ ...finding, ...throughputRatio(many, few) }],
-    loads: [few, many],
-  }
+  const beside = { beside: 'the same with 10', goal: { least: 0.9 } }
+  return measureBeside(bench, [subject(100_000), subject(10)], beside)
 }
 
 /** A longer range is more to read and to send: it may cost as many times as much as it has days. */
@@ -42,21 +33,13 @@ async function days(bench: Bench): Promise<Measurement> {
   const [few, many] = DAYS
   const month = await createReaders(world)
   const year = await createReaders(world, `?from=${daysAgo(many - 1)}&to=${daysAgo(0)}`)
-  const [short, long] = await measureInterleaved(bench, [
-    { name: `daily read, ${few} days`, server: world.api, requests: month.requests },
-    { name: `daily read, ${many} days`, server: world.api, requests: year.requests },
-  ])
-  return {
-    findings: [
-      {
-        what: 'cost of a daily read of 366 days',
-        beside: 'one of 30 days',
-        goal: { most: Number((many / few).toFixed(1)) },
-        ...throughputRatio(short, long),
-      },
-    ],
-    loads: [short, long],
-  }
+  const short = { name: `daily read, ${few} days`, server: world.api, requests: month.requests }
+  const long = { name: `daily read, ${many} days`, server: world.api, requests: year.requests }
+  return measureBeside(bench, [short, long], {
+    what: 'cost of a daily read of 366 days',
+    beside: 'one of 30 days',
+    goal: { most: Number((many / few).toFixed(1)) },
+  })
 }
 
 /** Yesterday in UTC is a day that has begun everywhere. */

@@ -8,13 +8,11 @@ import pg from 'pg'
 import { createDateOf } from '../../../shared/analytics/calendar.ts'
 import { cpuSeconds } from './cores.ts'
 import { addClients, addCompanies, type BenchClient, requestToken } from './fixtures.ts'
-import type { Goal } from './goals.ts'
-import { type Measured, type Sample, throughputRatio } from './measure.ts'
+import { compared, type Measured, type Sample } from './measure.ts'
 import { quietRounds, type Round, watchCore } from './quiet.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import type { World } from './world.ts'
 
-const GOAL: Goal = { least: 0.6 }
 const BATCH_EVENTS = 1_000
 const BATCHES_A_ROUND = 100
 /** Until Node has compiled what it runs. */
@@ -59,10 +57,6 @@ async function measure(bench: Bench): Promise<Measurement> {
     return { samples, others: Math.max(...samples.map(({ others }) => others)) }
   }
 
-  const measured = (name: string, i: number, rounds: Round<Sample[]>[]): Measured => ({
-    subject: { name, server: world.api },
-    samples: rounds.map(({ samples }) => samples[i] as Sample),
-  })
   const { rounds: wanted } = bench
   try {
     bench.progress('warming up')
@@ -73,28 +67,21 @@ async function measure(bench: Bench): Promise<Measurement> {
     })
     bench.measuredWhile(business)
     await requireRows(world, vendorId, sent)
-    return besideInsert(
-      measured('batches of 1,000 events', 0, rounds),
-      measured('one INSERT a batch', 1, rounds),
+    const both = ['batches of 1,000 events', 'one INSERT a batch'].map(
+      (name, i): Measured => ({
+        subject: { name, server: world.api },
+        samples: rounds.map(({ samples }) => samples[i] as Sample),
+      }),
     )
+    return compared(both as [Measured, Measured], {
+      what: 'events, in batches of 1,000',
+      beside: 'one INSERT … ON CONFLICT a batch, the same key',
+      goal: { least: 0.6 },
+    })
   } finally {
     agent.destroy()
     await inserter.end()
     await world.db.raw(`drop table ${BARE_TABLE}`)
-  }
-}
-
-function besideInsert(http: Measured, inserts: Measured): Measurement {
-  return {
-    findings: [
-      {
-        what: 'events, in batches of 1,000',
-        beside: 'one INSERT … ON CONFLICT a batch, the same key',
-        goal: GOAL,
-        ...throughputRatio(http, inserts),
-      },
-    ],
-    loads: [http, inserts],
   }
 }
 

@@ -1,13 +1,11 @@
 import { createService } from '../../../infra/admin/services.ts'
 import { addClientsOfMany, requestToken, tokenRequest } from './fixtures.ts'
-import type { Goal } from './goals.ts'
-import { measureInterleaved, throughputRatio } from './measure.ts'
+import { measureBeside } from './measure.ts'
 import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
 const TOKENS = 1_000
 const AT_ONCE = 50
-const GOAL: Goal = { least: 0.5 }
 
 export const introspectionRows: Row[] = [
   { name: 'introspection', part: 'speed', measure: besideTokenRequests },
@@ -16,10 +14,7 @@ export const introspectionRows: Row[] = [
 /** What a service costs that asks about every token, beside the requests that got them. */
 async function besideTokenRequests(bench: Bench): Promise<Measurement> {
   const { db, auth } = await bench.world()
-  const { serviceId, serviceSecret } = await createService(db, {
-    name: 'bench',
-    by: { name: 'bench' },
-  })
+  const { serviceId, serviceSecret } = await createService(db, { name: 'bench', by: { name: 'bench' } })
   const clients = await addClientsOfMany(db, TOKENS)
   const tokens: string[] = []
   for (let from = 0; from < clients.length; from += AT_ONCE) {
@@ -33,17 +28,8 @@ async function besideTokenRequests(bench: Bench): Promise<Measurement> {
   })
   const answer = await fetch(auth.url + questions[0]?.path, { ...questions[0] })
   if (!((await answer.json()) as { active?: boolean }).active) throw new Error('the token is not active')
-  const [asked, issued] = await measureInterleaved(bench, [
-    { name: 'introspection of a live token', server: auth, requests: questions },
-    {
-      name: 'token endpoint, 1,000 clients',
-      server: auth,
-      requests: clients.map((one) => tokenRequest(one)),
-    },
-  ])
-  const finding = { what: asked.subject.name, beside: 'a token request', goal: GOAL }
-  return {
-    findings: [{ ...finding, ...throughputRatio(asked, issued) }],
-    loads: [asked, issued],
-  }
+  const requests = clients.map((one) => tokenRequest(one))
+  const asked = { name: 'introspection of a live token', server: auth, requests: questions }
+  const issued = { name: 'token endpoint, 1,000 clients', server: auth, requests }
+  return measureBeside(bench, [asked, issued], { beside: 'a token request', goal: { least: 0.5 } })
 }

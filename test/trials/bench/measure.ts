@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { cpuSeconds } from './cores.ts'
+import type { Goal } from './goals.ts'
 import { quietRounds, watchCore } from './quiet.ts'
 import { type HttpRequest, send, writeRequests } from './requests.ts'
-import type { Bench } from './row.ts'
+import type { Bench, Finding, Measurement } from './row.ts'
 import type { Server } from './servers.ts'
 import { type Spread, spread } from './statistics.ts'
 import { type Generated, generate } from './wrk.ts'
@@ -79,6 +80,43 @@ export async function measureInterleaved<T extends Subject[]>(
   })) as { [K in keyof T]: Measured }
 }
 
+/** What the figures of one load beside another are called, and what they are to reach. */
+interface Beside {
+  /** Default: the name of the first. */
+  what?: string
+  beside: string
+  goal: Goal
+  p99?: { beside: string; goal: Goal }
+}
+
+/** Loads both in turn, and finds how many times as much `one` did as `other`. */
+export async function measureBeside(
+  bench: Bench,
+  [one, other]: [Subject, Subject],
+  about: Beside,
+): Promise<Measurement> {
+  return compared(await measureInterleaved(bench, [one, other]), about)
+}
+
+/** How many times as much the first did as the second, and the ratio of their p99 where that has a goal. */
+export function compared([one, other]: [Measured, Measured], about: Beside): Measurement {
+  const { what = one.subject.name, beside, goal, p99 } = about
+  const ratio = (pick: (sample: Sample) => number) => ratioOf(one, other, pick)
+  const findings: Finding[] = [
+    {
+      what,
+      beside,
+      goal,
+      unit: 'ratio',
+      value: ratio(({ perSecond }) => perSecond),
+      perCpuSecond: ratio(({ perCpuSecond }) => perCpuSecond),
+    },
+  ]
+  if (p99)
+    findings.push({ ...p99, what: `${what}: p99`, unit: 'ratio', value: ratio(({ p99_ms }) => p99_ms) })
+  return { findings, loads: [one, other] }
+}
+
 /** Loads one subject without a break. */
 export async function measureFor(bench: Bench, subject: Subject, seconds: number): Promise<Measured> {
   const run = await prepare(bench, subject)
@@ -88,15 +126,6 @@ export async function measureFor(bench: Bench, subject: Subject, seconds: number
 /** Of each round, since both were measured within seconds of each other. */
 export function ratioOf(one: Measured, other: Measured, pick: (sample: Sample) => number): Spread {
   return spread(one.samples.map((sample, i) => pick(sample) / pick(other.samples[i] as Sample)))
-}
-
-/** How many times as much `one` did as `other`. */
-export function throughputRatio(one: Measured, other: Measured) {
-  return {
-    value: ratioOf(one, other, ({ perSecond }) => perSecond),
-    unit: 'ratio' as const,
-    perCpuSecond: ratioOf(one, other, ({ perCpuSecond }) => perCpuSecond),
-  }
 }
 
 async function prepare({ servers }: Bench, subject: Subject) {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentBytes } from './cores.ts'
 import { addClientsOfMany, tokenRequest } from './fixtures.ts'
-import type { Goal } from './goals.ts'
 import { measureFor, type Subject } from './measure.ts'
 import { createReaders } from './readers.ts'
 import type { Bench, Finding, Measurement, Row } from './row.ts'
@@ -16,8 +15,6 @@ const MEBIBYTE = 1_048_576
 /** Of ten minutes, from the second to the fourth, when heap and caches have their size, and the last three. */
 const EARLY = { from: 0.2, to: 0.4 }
 const LATE = { from: 0.7, to: 1 }
-const LOADED_GOAL: Goal = { most: 200 }
-const FLAT: Goal = { most: 1.05 }
 
 export const memoryRows: Row[] = [{ name: 'memory', part: 'memory', measure }]
 
@@ -70,11 +67,11 @@ function findingsOf(name: string, samples: number[]): Finding[] {
   const early = part(EARLY)
   const late = part(LATE)
   return [
-    { what: `memory of the ${name}, loaded`, goal: LOADED_GOAL, value: late, unit: 'MiB' },
+    { what: `memory of the ${name}, loaded`, goal: { most: 200 }, value: late, unit: 'MiB' },
     {
       what: `memory of the ${name}, the last 3 of 10 minutes`,
       beside: 'minutes 2 to 4',
-      goal: FLAT,
+      goal: { most: 1.05 },
       value: single(late.median / early.median),
       unit: 'ratio',
     },

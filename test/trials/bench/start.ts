@@ -2,16 +2,13 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentBytes } from './cores.ts'
 import { addClientsOfMany, type BenchClient, requestToken } from './fixtures.ts'
-import type { Goal } from './goals.ts'
-import type { Bench, Measurement, Row } from './row.ts'
+import type { Bench, Finding, Measurement, Row } from './row.ts'
 import { spread } from './statistics.ts'
 
 const STARTS = 5
 
 const IDLE_AFTER_MS = 5_000
 const MEBIBYTE = 1_048_576
-const FIRST_TOKEN_GOAL: Goal = { most: 0.6 }
-const IDLE_GOAL: Goal = { most: 110 }
 
 export const startRows: Row[] = [{ name: 'start and idle memory', part: 'speed', measure: measureServices }]
 
@@ -36,26 +33,18 @@ async function measureServices(bench: Bench): Promise<Measurement> {
     }
     await Promise.all([auth.stop(), api.stop()])
   }
+  const idleMemory = (name: string, of: number[]): Finding => ({
+    what: `memory of the ${name}, idle`,
+    goal: { most: 110 },
+    value: spread(of),
+    unit: 'MiB',
+  })
+  const what = 'first token of a started authorization server'
   return {
     findings: [
-      {
-        what: 'first token of a started authorization server',
-        goal: FIRST_TOKEN_GOAL,
-        value: spread(firstToken_s),
-        unit: 's',
-      },
-      {
-        what: 'memory of the authorization server, idle',
-        goal: IDLE_GOAL,
-        value: spread(idle.auth),
-        unit: 'MiB',
-      },
-      {
-        what: 'memory of the resource API, idle',
-        goal: IDLE_GOAL,
-        value: spread(idle.api),
-        unit: 'MiB',
-      },
+      { what, goal: { most: 0.6 }, value: spread(firstToken_s), unit: 's' },
+      idleMemory('authorization server', idle.auth),
+      idleMemory('resource API', idle.api),
     ],
     loads: [],
   }

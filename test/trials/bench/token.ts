@@ -1,6 +1,5 @@
 import { addClientsOfMany, analyze, type BenchClient, tokenRequest } from './fixtures.ts'
-import type { Goal } from './goals.ts'
-import { measureInterleaved, ratioOf, throughputRatio } from './measure.ts'
+import { compared, measureBeside, measureInterleaved } from './measure.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import { spread } from './statistics.ts'
 
@@ -8,12 +7,6 @@ const CLIENTS = 10_000
 const MET_CLIENTS = 50
 /** Enough for each round, those included that are repeated. */
 const UNMET_CLIENTS_A_ROUND = 20_000
-
-const FLOOR_GOAL: Goal = { least: 0.8 }
-const P99_GOAL: Goal = { most: 2 }
-const STOCK_GOAL: Goal = { least: 2 }
-const UNMET_GOAL: Goal = { least: 0.5 }
-const UNMET_P99_GOAL: Goal = { most: 30 }
 
 export const tokenRows: Row[] = [
   { name: 'token endpoint, 10,000 clients', part: 'speed', measure: besideFloor },
@@ -26,25 +19,13 @@ const requestsOf = (clients: BenchClient[]) => clients.map((client) => tokenRequ
 async function besideFloor(bench: Bench): Promise<Measurement> {
   const { db, auth } = await bench.world()
   const requests = requestsOf(await addClientsOfMany(db, CLIENTS))
-  const [ours, floor] = await measureInterleaved(bench, [
-    { name: 'token endpoint, 10,000 clients', server: auth, requests },
-    { name: 'floor', server: await bench.servers.startFloor('token'), requests },
-  ])
-  const what = ours.subject.name
-  const beside = 'bare node:http: form, SHA-256, ES256'
-  return {
-    findings: [
-      { what, beside, goal: FLOOR_GOAL, ...throughputRatio(ours, floor) },
-      {
-        what: `${what}: p99`,
-        beside: "the floor's",
-        goal: P99_GOAL,
-        value: ratioOf(ours, floor, ({ p99_ms }) => p99_ms),
-        unit: 'ratio',
-      },
-    ],
-    loads: [ours, floor],
-  }
+  const ours = { name: 'token endpoint, 10,000 clients', server: auth, requests }
+  const floor = { name: 'floor', server: await bench.servers.startFloor('token'), requests }
+  return measureBeside(bench, [ours, floor], {
+    beside: 'bare node:http: form, SHA-256, ES256',
+    goal: { least: 0.8 },
+    p99: { beside: "the floor's", goal: { most: 2 } },
+  })
 }
 
 /** A client's record is read from Postgres, and judged by oidc-provider, when a process meets it. */
@@ -62,19 +43,10 @@ async function unmetBesideMet(bench: Bench): Promise<Measurement> {
     },
     { name: 'token endpoint, clients that it has met', server: auth, requests: known },
   ])
-  const what = unmet.subject.name
-  return {
-    findings: [
-      { what, beside: 'clients that it has', goal: UNMET_GOAL, ...throughputRatio(unmet, met) },
-      {
-        what: `${what}: p99`,
-        goal: UNMET_P99_GOAL,
-        value: spread(unmet.samples.map(({ p99_ms }) => p99_ms)),
-        unit: 'ms',
-      },
-    ],
-    loads: [unmet, met],
-  }
+  const { findings, loads } = compared([unmet, met], { beside: 'clients that it has', goal: { least: 0.5 } })
+  const p99 = spread(unmet.samples.map(({ p99_ms }) => p99_ms))
+  findings.push({ what: `${unmet.subject.name}: p99`, goal: { most: 30 }, value: p99, unit: 'ms' })
+  return { findings, loads }
 }
 
 async function besideProvider(bench: Bench): Promise<Measurement> {
@@ -84,17 +56,12 @@ async function besideProvider(bench: Bench): Promise<Measurement> {
     BENCH_CLIENT_ID: client.clientId,
     BENCH_CLIENT_SECRET: client.clientSecret,
   })
-  const [ours, theirs] = await measureInterleaved(bench, [
-    { name: 'token endpoint, 1 client', server: auth, requests: [tokenRequest(client)] },
-    { name: 'oidc-provider', server: stock, requests: [tokenRequest(client, { path: '/token' })] },
-  ])
-  const finding = {
-    what: ours.subject.name,
-    beside: 'oidc-provider as it comes, in memory',
-    goal: STOCK_GOAL,
+  const ours = { name: 'token endpoint, 1 client', server: auth, requests: [tokenRequest(client)] }
+  const theirs = {
+    name: 'oidc-provider',
+    server: stock,
+    requests: [tokenRequest(client, { path: '/token' })],
   }
-  return {
-    findings: [{ ...finding, ...throughputRatio(ours, theirs) }],
-    loads: [ours, theirs],
-  }
+  const beside = 'oidc-provider as it comes, in memory'
+  return measureBeside(bench, [ours, theirs], { beside, goal: { least: 2 } })
 }
