@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
-import { type Person, startApi, type TestApi } from '../support/api.ts'
-import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { type Person, sharedApi } from '../support/api.ts'
+import { sharedAuth, type TestClient } from '../support/auth.ts'
 import { anotherUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { everything, holding } from '../support/everything.ts'
@@ -17,8 +17,8 @@ const IDS = 12_000
 const SCOPES = { scopes: ['analytics:read' as const] }
 
 describe('admin company erase', () => {
-  let api: TestApi
-  let auth: TestAuth
+  const api = sharedApi()
+  const auth = sharedAuth({ beside: api })
   let neighbour: string
   let owner: Person
   let leaver: Person
@@ -32,8 +32,6 @@ describe('admin company erase', () => {
   let requestIds: string[]
 
   before(async () => {
-    api = await startApi()
-    auth = await startAuth({ beside: api as unknown as TestAuth })
     neighbour = (await api.createCompany()).vendorId
     await api.createCompany({ vendorId: VENDOR, name: NAME })
     owner = await api.createPerson({ vendorId: VENDOR, role: 'owner' })
@@ -63,10 +61,6 @@ describe('admin company erase', () => {
     clients = await Promise.all(Array.from({ length: 11 }, newClient))
     await auth.createClient({ vendorId: neighbour, ...SCOPES })
     await leaveTraces()
-  })
-  after(async () => {
-    await auth.stop()
-    await api.stop()
   })
 
   const env = () => ({ DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') })

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { refused, runAdmin, spawnAdmin, succeeded } from '../support/admin.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { heard } from '../support/heard.ts'
 
 /** The commands below a group, by the help of each group. */
 async function commandsBelow(group: string[]): Promise<string[][]> {
@@ -34,12 +35,9 @@ describe('npm run admin', () => {
   it('ends quietly when the reader of its output has seen enough', async () => {
     const child = spawn(process.execPath, ['infra/admin/main.ts', 'config', 'reference'])
     child.stdout.destroy()
-    let stderr = ''
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk
-    })
+    const stderr = heard(child.stderr)
     const [code] = await once(child, 'close')
-    assert.deepEqual([code, stderr], [0, ''])
+    assert.deepEqual([code, stderr()], [0, ''])
   })
 
   it('takes piped input', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { erasePerson } from '../../infra/admin/persons.ts'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { everything, holding } from '../support/everything.ts'
 import { testOperator } from '../support/operator.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -12,12 +13,11 @@ const PASSWORD = 'the first long password of a person'
 
 describe('admin person', () => {
   const api = sharedApi()
-  let owner: Person
+  const owner = forBlock(() => api.createOwner())
   let kimId: string
   let kimToken: string
 
   before(async () => {
-    owner = await api.createOwner()
     await leaveTraces()
   })
 

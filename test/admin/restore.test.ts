@@ -7,8 +7,9 @@ import { readStandings } from '#shared/revocation/records.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
-import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
-import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { sharedApi, TEST_PASSWORD } from '../support/api.ts'
+import { sharedAuth, type TestClient } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import type { TestKey } from '../support/issuer.ts'
@@ -17,23 +18,19 @@ import { asAdmin } from '../support/revocation.ts'
 import { connectedDatabase, cutOffDatabase } from '../support/stores.ts'
 
 describe('admin restore', () => {
-  let api: TestApi
-  let auth: TestAuth
+  const api = sharedApi()
+  const auth = sharedAuth({ beside: api })
   const folder = sharedFolder()
   let vendorId: string
   let sessionToken: string
   let kept: TestClient
 
   before(async () => {
-    api = await startApi()
-    auth = await startAuth({ beside: api as unknown as TestAuth })
     vendorId = (await api.createCompany()).vendorId
     sessionToken = (await api.createPerson({ vendorId, role: 'owner' })).sessionToken
     kept = await auth.createClient({ vendorId })
   })
   after(async () => {
-    await auth.stop()
-    await api.stop()
     await sql(`drop database if exists ${name()}_before`, `drop database if exists ${name()}_lost`)
   })
 
@@ -268,11 +265,10 @@ describe('admin restore', () => {
   })
 
   describe('before any service has raised a fence for a copy', () => {
-    let admitted: Person
+    const admitted = forBlock(() => api.createOwner())
     let invitation: string
 
     before(async () => {
-      admitted = await api.createOwner()
       invitation = await admitted.invite('kim@people.example')
       await api.db.raw('revoke insert (reason) on restore_fences from integration_api')
       await api.db.raw(`update revocation_trust set place = '7/1/1/00000001'`)

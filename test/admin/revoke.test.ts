@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { decodeProtectedHeader } from 'jose'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { startTestStack, type TestStack } from '../support/stack.ts'
+import { startTestStack } from '../support/stack.ts'
 import { tokenRequest } from '../support/token-request.ts'
 
 describe('admin revoke', () => {
-  let stack: TestStack
-  before(async () => {
-    stack = await startTestStack()
-  })
-  after(() => stack.remove())
+  const stack = forBlock(startTestStack)
 
   /** Finds the running stack by its data folder, as a person's command does. */
   const admin = (...args: string[]) => runAdmin(args, { env: { DATA_DIR: stack.dataDir, DATABASE_URL: '' } })

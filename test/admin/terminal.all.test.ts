@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { indexOfPassword } from '#shared/accounts/passwords.ts'
 import { freshAdmin, PASSWORD } from '../support/admin.ts'
 import { eventually } from '../support/eventually.ts'
+import { heard } from '../support/heard.ts'
 
 const NEW = 'another, longer password'
 const CTRL_C = '\x03'
@@ -24,18 +26,18 @@ describe('npm run admin at a terminal', () => {
     const child = spawn('script', ['-qec', command, '/dev/null'], {
       env: { ...process.env, ...operator.env },
     })
-    let shown = ''
-    child.stdout.on('data', (chunk) => {
-      shown += chunk
-    })
-    const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+    const shown = heard(child.stdout)
+    const ended = once(child, 'close')
     for (const [i, line] of lines.entries()) {
-      await eventually(() => shown.split(/: /).length >= i + 2, { otherwise: () => `no question:\n${shown}` })
+      await eventually(() => shown().split(/: /).length >= i + 2, {
+        otherwise: () => `no question:\n${shown()}`,
+      })
       // Raw mode is set right after the question.
       await sleep(100)
       child.stdin.write(line)
     }
-    return { code: await ended, shown }
+    const [code] = await ended
+    return { code, shown: shown() }
   }
 
   it('asks for a new password twice, understands backspace and Ctrl-U, and shows no password', async () => {

@@ -1,25 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { Knex } from 'knex'
 import { insertCompany } from '#shared/accounts/people.ts'
 import { readStoredDays } from '#shared/analytics/daily.ts'
 import type { AnalyticsEvent } from '#shared/analytics/events.ts'
 import { rememberedIds, storeEvents } from '#shared/analytics/ingest.ts'
+import { forBlock } from '../support/block.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 /** The plans of the statements that the services really run, as Postgres itself reports them. */
 describe('the plans of analytics statements', () => {
   const companies = Array.from({ length: 40 }, (_, n) => `ven_company${n}`)
   const vendorId = companies[7] as string
-  let database: TestDatabase
-  let db: Knex
-  let explained: Awaited<ReturnType<typeof explainedDatabase>>
+  const explained = forBlock(explainedDatabase)
 
   before(async () => {
-    database = await createTestDatabase()
-    explained = await explainedDatabase(database.ownerUrl)
-    db = explained.db
+    const { db } = explained
     for (const id of companies) {
       await insertCompany(db, { vendorId: id, name: id, timezone: 'UTC', currency: 'EUR' })
     }
@@ -34,12 +29,7 @@ describe('the plans of analytics statements', () => {
     // Nothing is analysed: the plans have to be right before the statistics are.
     await explained.explain()
   })
-  after(async () => {
-    await db.destroy()
-    await database.drop()
-  })
 
-  const plansOf = (work: () => Promise<unknown>): Promise<Plan[]> => explained.plansOf(work)
   const scansOf = (found: Plan[], relation: string): Plan[] =>
     found.filter((node) => node['Relation Name'] === relation && /Scan/.test(node['Node Type']))
 
@@ -65,7 +55,9 @@ describe('the plans of analytics statements', () => {
     it(`reads ${days} days with one range scan of the key, and touches no other day`, async () => {
       // A named statement gets another plan after its fifth run.
       for (let run = 1; run <= 7; run++) {
-        const found = await plansOf(() => readStoredDays(db, { vendorId, from, to: '2026-11-20' }))
+        const found = await explained.plansOf(() =>
+          readStoredDays(explained.db, { vendorId, from, to: '2026-11-20' }),
+        )
         assertNoTableScan(found)
         const scans = scansOf(found, 'analytics_daily').filter((scan) =>
           / date [<>]= |date >= /.test(scan['Index Cond'] ?? ''),
@@ -80,7 +72,7 @@ describe('the plans of analytics statements', () => {
 
   it('stores a batch by keys: no stored row is read that it does not count up', async () => {
     for (let run = 1; run <= 7; run++) {
-      const found = await plansOf(() => storeEvents(db, vendorId, batch()))
+      const found = await explained.plansOf(() => storeEvents(explained.db, vendorId, batch()))
       assertNoTableScan(found)
       for (const table of ['analytics_daily', 'analytics_events', 'analytics_event_ids']) {
         assert.deepEqual(scansOf(found, table), [])
@@ -95,14 +87,14 @@ describe('the plans of analytics statements', () => {
 
   it('stores a batch of which a part is known by the key of the ids', async () => {
     const events = batch()
-    await storeEvents(db, vendorId, events.slice(500))
-    const found = await plansOf(() => storeEvents(db, vendorId, events))
+    await storeEvents(explained.db, vendorId, events.slice(500))
+    const found = await explained.plansOf(() => storeEvents(explained.db, vendorId, events))
     assertNoTableScan(found)
   })
 
   it('asks for ids by their key, with no statistics of the table', async () => {
     const events = batch()
-    const found = await plansOf(() => rememberedIds(db, vendorId, events))
+    const found = await explained.plansOf(() => rememberedIds(explained.db, vendorId, events))
     assertNoTableScan(found)
     const [scan] = scansOf(found, 'analytics_event_ids')
     assert.equal(scan?.['Index Name'], 'analytics_event_ids_pkey')
@@ -110,10 +102,12 @@ describe('the plans of analytics statements', () => {
   })
 
   it('finds the ids to forget by their age', async () => {
-    await db.raw(
+    await explained.db.raw(
       "update analytics_event_ids set received_on = received_on - 50 where vendor_id = 'ven_company0'",
     )
-    const found = await plansOf(() => db.raw('select forget_old_analytics_event_ids(500)'))
+    const found = await explained.plansOf(() =>
+      explained.db.raw('select forget_old_analytics_event_ids(500)'),
+    )
     assertNoTableScan(found)
     assert.ok(found.some((node) => node['Index Name'] === 'analytics_event_ids_by_age'))
   })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { forBlock } from '../support/block.ts'
 import {
   createRotationWorld,
   DAY_MS,
   MINUTE_MS,
   openStores,
   type RotationWorld,
-  type Stores,
 } from '../support/rotation-world.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
@@ -42,11 +42,7 @@ const action = fc.oneof(
 
 describe('an armed revocation, whatever happens', function () {
   this.timeout(300_000)
-  let stores: Stores
-  before(async () => {
-    stores = await openStores()
-  })
-  after(() => stores.close())
+  const stores = forBlock(openStores)
 
   /** @throws if there was a use in its quiet days, which ended five minutes ago at the latest. */
   function assertQuiet({ uses, now }: RotationWorld, quietDays: number): void {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { ANY_CHARACTER } from '../support/any-character.ts'
-import { type Person, sharedApi, type TestApi } from '../support/api.ts'
+import { sharedApi, type TestApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
 /** Each run of the tests tries others; `FC_RUNS=1000 npx mocha test/api/fuzz.test.ts` tries more at once. */
@@ -19,10 +20,9 @@ describe('any input', () => {
     },
   })
   let vendorId: string
-  let owner: Person
+  const owner = forBlock(() => api.createOwner())
   let accessToken: string
   before(async () => {
-    owner = await api.createOwner()
     vendorId = owner.vendorId
     const { clientId } = await owner.createClient()
     accessToken = await api.issuer.token({ clientId, vendorId })

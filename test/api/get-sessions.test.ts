@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { type Person, readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 describe('GET /v1/sessions', () => {
   const api = sharedApi({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
-  let person: Person
-  beforeEach(async () => {
-    person = await api.createPerson()
-  })
+  const person = forEachTest(() => api.createPerson())
 
   const list = (search = '', token = person.sessionToken) =>
     api.request('GET', `/v1/sessions${search}`, { token })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const OTHER_PASSWORD = 'wrong donkey capacitor nail'
@@ -7,12 +8,10 @@ const OTHER_PASSWORD = 'wrong donkey capacitor nail'
 /** An invitation proves nothing about an address: whoever invites it can open the link. */
 describe('an address that two companies invite', () => {
   const api = sharedApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '10000/60' } })
-  let acme: Person
-  let globex: Person
+  const acme = forEachTest(() => api.createOwner())
+  const globex = forEachTest(() => api.createOwner())
   let email: string
-  beforeEach(async () => {
-    acme = await api.createOwner()
-    globex = await api.createOwner()
+  beforeEach(() => {
     email = `${crypto.randomUUID()}@people.example`
   })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
-import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type ApiResponse, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
 import { assertOutcome, CALLBACK, OWN, PAGE, sharedOpenidSignIns } from '../support/openid-sign-ins.ts'
@@ -250,9 +251,8 @@ describe('an OpenID provider', () => {
   })
 
   describe('with stricter or wider settings', () => {
-    let other: TestApi
-    before(async () => {
-      other = await startApi({
+    const other = forBlock(() =>
+      startApi({
         beside: api,
         env: {
           ...all.env,
@@ -260,9 +260,8 @@ describe('an OpenID provider', () => {
           OPENID_EMAIL_VERIFIED: 'always',
           OPENID_LINK_BY_EMAIL: '',
         },
-      })
-    })
-    after(() => other.stop())
+      }),
+    )
     const signInThere = (claims: Record<string, unknown>) =>
       all.signIn(all.person({ org: 'ven_initech', ...claims }), { at: other })
 

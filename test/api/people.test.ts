@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import { resetPassword } from '#shared/accounts/people.ts'
 import { freshOwner, type Person, readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
@@ -9,10 +10,7 @@ const HOUR_MS = 3_600_000
 describe('/v1/vendor/{vendor_id}/people', () => {
   const api = sharedApi()
   const owner = freshOwner(api)
-  let admin: Person
-  beforeEach(async () => {
-    admin = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
-  })
+  const admin = forEachTest(() => api.createPerson({ vendorId: owner.vendorId, role: 'admin' }))
 
   const call = (method: string, path = '', body?: unknown, person: Person = owner) =>
     person.request(method, `people${path}`, body === undefined ? {} : { body })

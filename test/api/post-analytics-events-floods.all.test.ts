@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 import { createSender, eventsOf, type Sender } from '../support/event-sender.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -18,11 +18,10 @@ const ENOUGH = 2 * COMPANIES
 const GATE_MS = 1_200
 
 describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
-  let api: TestApi
+  const api = sharedApi()
   let child: ServiceChild
   let url: string
   before(async () => {
-    api = await startApi()
     api.clock.set(Date.now())
     const port = await freePort()
     url = `http://127.0.0.1:${port}`
@@ -37,7 +36,6 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
     // What was called off may have arrived all the same; nobody waits for it.
     child.process.kill('SIGKILL')
     await child.exit
-    await api.stop()
   })
 
   const resident_mib = async () =>

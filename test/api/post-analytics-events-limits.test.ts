@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiResponse, sharedApi, startApi, type TestApi } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -18,10 +19,7 @@ const FILLED_MS = 2_000
 describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
   const api = sharedApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
   const { click } = eventsOf(api)
-  let company: Sender
-  beforeEach(async () => {
-    company = await createSender(api)
-  })
+  const company = forEachTest(() => createSender(api))
 
   const clicks = (length: number) => Array.from({ length }, () => click())
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { recount, storedDays } from '../support/analytics.ts'
-import { sharedApi, startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -13,12 +13,8 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
   const api = sharedApi()
   const { at, click, order } = eventsOf(api)
   /** Another process of the API. */
-  let other: TestApi
+  const other = sharedApi({ beside: api })
   let company: Sender
-  before(async () => {
-    other = await startApi({ beside: api })
-  })
-  after(() => other.stop())
   beforeEach(async () => {
     api.clock.set('2026-11-20T17:04:00Z')
     company = await createSender(api)

@@ -6,7 +6,7 @@ import { hasSecretChecksum, newClientSecret } from '#shared/oauth/new-ids.ts'
 import { atEvenSteps } from '../../apps/api/found-secrets/even-steps.ts'
 import { sourceOf } from '../../apps/api/found-secrets/source.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
-import { startAuth, type TestAuth } from '../support/auth.ts'
+import { startAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
@@ -289,7 +289,7 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {
-    await using auth = await startAuth({ beside: { ...api } as unknown as TestAuth })
+    await using auth = await startAuth({ beside: { ...api } })
     const ask = async (client: { clientId: string; secret: string }) =>
       (
         await auth.token({

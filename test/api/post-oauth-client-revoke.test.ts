@@ -9,11 +9,7 @@ import { asAdmin } from '../support/revocation.ts'
 
 describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
   const api = sharedApi()
-  let second: TestApi
-  before(async () => {
-    second = await startApi({ beside: api })
-  })
-  after(() => second.stop())
+  const second = sharedApi({ beside: api })
   const owner = freshOwner(api)
   let clientId: string
   beforeEach(async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { isCommonPassword } from '#shared/accounts/common-passwords.ts'
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
-import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
 
@@ -9,10 +10,7 @@ const NEW_PASSWORD = 'wrong donkey capacitor nail'
 
 describe('PUT /v1/session/password', () => {
   const api = sharedApi()
-  let person: Person
-  beforeEach(async () => {
-    person = await api.createOwner({ name: 'Acme Outfitters' })
-  })
+  const person = forEachTest(() => api.createOwner({ name: 'Acme Outfitters' }))
 
   const change = (newPassword: unknown, currentPassword: unknown = TEST_PASSWORD, at = api) =>
     at.request('PUT', '/v1/session/password', {

@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { gzipSync } from 'node:zlib'
 import { type ApiRequest, sharedApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { heard } from '../support/heard.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = JSON.stringify({ name: 'Warehouse', scopes: ['analytics:read'] })
@@ -138,31 +139,25 @@ describe('a JSON body', () => {
 
   it('refuses a body over the limit before it comes, and lets its sender finish and read the answer', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk
-    })
+    const text = heard(socket)
     const fields = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
     socket.write(`POST ${path} HTTP/1.1\r\n${fields}Content-Length: 1100000\r\n\r\n`)
-    await eventually(() => text.startsWith('HTTP/1.1 413 '))
+    await eventually(() => text().startsWith('HTTP/1.1 413 '))
     // A connection that was closed would be reset by the rest of the body, and the answer with it.
     socket.write('x'.repeat(1_100_000))
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     await once(socket, 'close')
-    assert.match(text, /\r\nHTTP\/1\.1 200 |}HTTP\/1\.1 200 /)
+    assert.match(text(), /\r\nHTTP\/1\.1 200 |}HTTP\/1\.1 200 /)
   })
 
   it('closes the connection of a body far over the limit', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-    let text = ''
-    socket.on('data', (chunk) => {
-      text += chunk
-    })
+    const text = heard(socket)
     const fields = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
     socket.write(`POST ${path} HTTP/1.1\r\n${fields}Content-Length: 5000000\r\n\r\n`)
     await once(socket, 'close')
-    assert.match(text, /^HTTP\/1\.1 413 /)
-    assert.match(text, /\r\nConnection: close\r\n/i)
+    assert.match(text(), /^HTTP\/1\.1 413 /)
+    assert.match(text(), /\r\nConnection: close\r\n/i)
   })
 
   it('gives up on a body that stops after 3 s, and later on one that comes too slowly', async () => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { saveMembership } from '#shared/accounts/people.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { loggedEvents } from '../support/log.ts'
 
 describe('the log of sessions', () => {
   const api = sharedApi()
-  let person: Person
-  beforeEach(async () => {
-    person = await api.createOwner()
+  const person = forEachTest(() => api.createOwner())
+  beforeEach(() => {
     api.logLines.length = 0
   })
 

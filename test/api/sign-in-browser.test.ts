@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { unusableHash } from '#shared/accounts/passwords.ts'
-import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { type ApiResponse, freshApi, TEST_PASSWORD } from '../support/api.ts'
 import { cookieOf } from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -9,16 +9,14 @@ const OWN = { origin: 'https://api.test' }
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
 describe('a browser that the account has signed in from', () => {
-  let api: TestApi
+  const limits = { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', RATE_SIGN_IN_PER_ACCOUNT: '5/60' }
+  const api = freshApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
   let email: string
   let browser: string
   beforeEach(async () => {
-    const limits = { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', RATE_SIGN_IN_PER_ACCOUNT: '5/60' }
-    api = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
     ;({ email } = await api.createPerson())
     browser = browserOf(await signIn('192.0.2.1'))
   })
-  afterEach(() => api.stop())
 
   const browserOf = (response: ApiResponse): string => {
     assert.equal(response.status, 201)

@@ -3,8 +3,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { createFetchKeys, type Outside } from '../../apps/api/clients/issuer-keys.ts'
+import { forEachTest } from '../support/block.ts'
 import { startTcpReceiver } from '../support/receivers.ts'
-import { OUTSIDE, startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
+import { OUTSIDE, startWorkloadIssuer } from '../support/workload-issuer.ts'
 import { found, resolverOf, ruleWith } from './callbacks/sending.ts'
 
 const jwk = {
@@ -13,11 +14,7 @@ const jwk = {
 }
 
 describe('the keys of a workload’s issuer', () => {
-  let server: TestWorkloadIssuer
-  beforeEach(async () => {
-    server = await startWorkloadIssuer([jwk])
-  })
-  afterEach(() => server.stop())
+  const server = forEachTest(() => startWorkloadIssuer([jwk]))
 
   const fetched = (outside: Partial<Outside> = {}, issuer = server.issuer) =>
     createFetchKeys({ ...OUTSIDE, ...outside })(issuer)

@@ -10,11 +10,12 @@ import { refreshIssuers } from '../../apps/api/clients/refresh-issuers.ts'
 import { measureIssuers } from '../../apps/api/metrics.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { JWT_BEARER, newKeyPair } from '../support/assertions.ts'
-import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
+import { sharedAuth, TEST_ISSUER } from '../support/auth.ts'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { authority } from '../support/receivers.ts'
-import { OUTSIDE, startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
+import { OUTSIDE, startWorkloadIssuer } from '../support/workload-issuer.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -28,16 +29,12 @@ const SECOND = keyOf('second')
 describe('an issuer of workloads that publishes its keys', () => {
   const api = sharedApi({ outside: OUTSIDE })
   const owner = freshOwner(api)
-  let server: TestWorkloadIssuer
+  const server = forEachTest(() => startWorkloadIssuer([FIRST]))
   const logLines: string[] = []
-  beforeEach(async () => {
+  beforeEach(() => {
     logLines.length = 0
-    server = await startWorkloadIssuer([FIRST])
   })
-  afterEach(async () => {
-    await server.stop()
-    await api.db.raw(`update workload_issuers set keys_from = 'pasted'`)
-  })
+  afterEach(() => api.db.raw(`update workload_issuers set keys_from = 'pasted'`))
 
   const create = (headers: Record<string, string> = {}, person = owner) =>
     person.request('POST', 'oauth-clients', {
@@ -204,13 +201,9 @@ describe('an issuer of workloads that publishes its keys', () => {
   })
 
   describe('and is oidc-provider', () => {
-    let auth: TestAuth
+    const auth = sharedAuth({ beside: api })
     const keyPair = (kid: string): JWK => ({ ...newKeyPair().privateKey.export({ format: 'jwk' }), kid })
     const [own, next] = [keyPair('own'), keyPair('next')]
-    before(async () => {
-      auth = await startAuth({ beside: api as unknown as TestAuth })
-    })
-    after(() => auth.stop())
 
     /** Publishes these keys, and signs with the first. Its tokens are a client's own access tokens, for us. */
     function publish(...keys: JWK[]): void {

@@ -11,6 +11,7 @@ import {
   signJwt,
 } from '../support/assertions.ts'
 import { sharedAuth, startAuth, type TestAuth } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { requestLines } from '../support/log.ts'
 import { asAdmin, restartEmpty } from '../support/revocation.ts'
@@ -29,16 +30,8 @@ const statuses = async (...sent: ReturnType<typeof send>[]) =>
 
 describe('an assertion that is sent again', () => {
   const auth = sharedAuth({ trusted: true })
-  let second: TestAuth
-  let client: KeyClient
-
-  before(async () => {
-    second = await startAuth({ beside: auth })
-    client = await createKeyClient(auth)
-  })
-  after(async () => {
-    await second.stop()
-  })
+  const second = sharedAuth({ beside: auth })
+  const client = forBlock(() => createKeyClient(auth))
 
   const assertion = (claims: object = {}) => assertionOf(client, auth.clock.now(), { ...claims })
 
@@ -127,14 +120,13 @@ describe('an assertion that is sent again', () => {
 
 describe('the work of judging an assertion', () => {
   const auth = sharedAuth({ trusted: true })
-  let client: KeyClient
+  const client = forBlock(() => createKeyClient(auth))
   let keyless: KeyClient
   const { query } = pg.Client.prototype
   const { verify } = crypto.subtle
   const work = { reads: 0, verifications: 0 }
 
   before(async () => {
-    client = await createKeyClient(auth)
     keyless = { ...(await auth.createClient()), keys: newKeyPair() }
     pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
       const text = (given[0] as { text?: string }).text ?? ''

@@ -1,16 +1,16 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
 import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
-import { basic, sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { basic, sharedAuth, tokenFields } from '../support/auth.ts'
+import { forEachTest } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 describe('the audit log', () => {
   const auth = sharedAuth({ trusted: true })
-  let client: TestClient
+  const client = forEachTest(() => auth.createClient({ scopes: ['analytics:read', 'boost:read'] }))
 
-  beforeEach(async () => {
-    client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
+  beforeEach(() => {
     auth.logLines.length = 0
   })
 

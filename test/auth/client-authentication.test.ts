@@ -11,6 +11,7 @@ import {
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
 import { connectedRedis } from '../support/redis.ts'
 
@@ -23,8 +24,8 @@ const INVALID_CLIENT = JSON.stringify({
 for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']) {
   describe(`POST ${path}: client authentication`, () => {
     const auth = sharedAuth()
-    let client: TestClient
-    let revoked: TestClient
+    const client = forBlock(create)
+    const revoked = forBlock(create)
     let metThenRevoked: TestClient
 
     const ofServices = path.endsWith('introspect')
@@ -41,8 +42,6 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
         : auth.markRevoked(one)
 
     before(async () => {
-      client = await create()
-      revoked = await create()
       await revoke(revoked)
       metThenRevoked = await create()
       assert.equal((await attempt(metThenRevoked)).status, 200)

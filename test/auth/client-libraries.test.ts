@@ -33,6 +33,7 @@ import {
   type TestAuth,
   type TestClient,
 } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
 
 const SCOPE = 'analytics:read'
@@ -212,15 +213,10 @@ const VERIFIERS: Record<string, (jwksUri: string) => Verify> = {
 }
 
 describe('libraries that verify access tokens', () => {
-  let server: TestAuth
-  let client: TestClient
-  before(async () => {
-    server = await startAuth()
-    client = await server.createClient()
-  })
-  after(async () => {
+  const server = sharedAuth()
+  const client = forBlock(() => server.createClient())
+  after(() => {
     for (const each of expressServers) each.close().closeAllConnections()
-    await server.stop()
   })
 
   const tokenOf = async (from: TestAuth): Promise<string> => (await from.token(client)).json.access_token

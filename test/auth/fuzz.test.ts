@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { parseForm } from '../../apps/auth/form.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
 import { ANY_CHARACTER } from '../support/any-character.ts'
-import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { basic, sharedAuth, tokenFields } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 
 /** Each run of the tests tries others; `FC_RUNS=1000 npx mocha test/auth/fuzz.test.ts` tries more at once. */
 const RUNS = Number(process.env.FC_RUNS ?? 100)
@@ -13,14 +14,9 @@ const ERRORS: Record<number, string[]> = {
 }
 
 describe('any input', () => {
-  let auth: TestAuth
-  let client: TestClient
-  before(async () => {
-    const generous = { RATE_TOKEN_PER_CLIENT: '999999/60', RATE_TOKEN_FAILURES_PER_ADDRESS: '999999/60' }
-    auth = await startAuth({ env: generous })
-    client = await auth.createClient({ scopes: ['analytics:read', 'catalog:write'] })
-  })
-  after(() => auth.stop())
+  const generous = { RATE_TOKEN_PER_CLIENT: '999999/60', RATE_TOKEN_FAILURES_PER_ADDRESS: '999999/60' }
+  const auth = sharedAuth({ env: generous })
+  const client = forBlock(() => auth.createClient({ scopes: ['analytics:read', 'catalog:write'] }))
 
   const text = fc.oneof(
     fc.string({ unit: ANY_CHARACTER, maxLength: 60 }),

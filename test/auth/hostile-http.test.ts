@@ -1,15 +1,14 @@
 import { strict as assert } from 'node:assert'
 import { connect } from 'node:net'
-import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { sharedAuth, tokenFields } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
+import { heard } from '../support/heard.ts'
 
 const FORM = 'content-type: application/x-www-form-urlencoded'
 
 describe('hostile HTTP', () => {
   const auth = sharedAuth()
-  let client: TestClient
-  before(async () => {
-    client = await auth.createClient()
-  })
+  const client = forBlock(() => auth.createClient())
   afterEach(async () => {
     assert.equal((await auth.token(client)).status, 200, 'the server no longer serves')
     assert.ok(!auth.logLines.some((line) => line.includes('"status":500')))
@@ -19,16 +18,13 @@ describe('hostile HTTP', () => {
   const exchange = (bytes: string | Buffer, then: (write: (more: string) => void) => void = () => {}) =>
     new Promise<string>((resolve, reject) => {
       const { hostname, port } = new URL(auth.url)
-      let received = ''
       const socket = connect(Number(port), hostname, () => {
         socket.write(bytes)
         then((more) => socket.writable && socket.write(more))
       })
-      socket.on('data', (chunk) => {
-        received += chunk
-      })
-      socket.on('error', () => resolve(received))
-      socket.on('close', () => resolve(received))
+      const received = heard(socket)
+      socket.on('error', () => resolve(received()))
+      socket.on('close', () => resolve(received()))
       socket.setTimeout(18_000, () => reject(new Error('the server kept the connection')))
     })
   const statusOf = (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1])

@@ -1,7 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { assertionFields, assertionOf, createKeyClient, type KeyClient } from '../support/assertions.ts'
-import { type AuthResponse, sharedAuth, startAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { type AuthResponse, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
+import { forEachTest } from '../support/block.ts'
 
 const LIMITS = {
   RATE_TOKEN_PER_CLIENT: '5/60',
@@ -27,14 +28,13 @@ function assertTooMany(response: AuthResponse, policy: string): void {
 for (const store of ['with Redis', 'without Redis']) {
   describe(`the rate limits of POST /v1/oauth/token, ${store}`, () => {
     const auth = sharedAuth({ env: LIMITS })
-    let client: TestClient
+    const client = forEachTest(() => auth.createClient())
     let address = 0
 
     before(async () => {
       if (store === 'without Redis') await auth.redis.stop('SIGKILL')
     })
-    beforeEach(async () => {
-      client = await auth.createClient()
+    beforeEach(() => {
       address += 1
     })
 

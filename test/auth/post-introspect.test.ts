@@ -10,10 +10,10 @@ import {
   basic,
   sharedAuth,
   startAuth,
-  type TestAuth,
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
 import { asAdmin } from '../support/revocation.ts'
@@ -21,17 +21,10 @@ import { FENCES } from '../support/stores.ts'
 
 const PATH = '/v1/oauth/introspect'
 
-type Service = Awaited<ReturnType<TestAuth['createService']>>
-
 describe(`POST ${PATH}`, () => {
   const auth = sharedAuth({ trusted: true })
-  let service: Service
-  let client: TestClient
-
-  before(async () => {
-    service = await auth.createService()
-    client = await auth.createClient({ scopes: ['boost:read', 'boost:write'] })
-  })
+  const service = forBlock(() => auth.createService())
+  const client = forBlock(() => auth.createClient({ scopes: ['boost:read', 'boost:write'] }))
 
   const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token
   const ask = (token: string, as = service) => auth.introspect(as, token)
@@ -175,10 +168,9 @@ describe(`POST ${PATH}`, () => {
 
 describe(`POST ${PATH} without a store`, () => {
   const auth = sharedAuth()
-  let service: Service
+  const service = forBlock(() => auth.createService())
   let token: string
   before(async () => {
-    service = await auth.createService()
     token = (await auth.token(await auth.createClient())).json.access_token
   })
   const ask = () => auth.introspect(service, token)

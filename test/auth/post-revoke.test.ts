@@ -4,20 +4,19 @@ import { createRevocation, type Revocation } from '#shared/revocation/revocation
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { type AuthResponse, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 
 const PATH = '/v1/oauth/revoke'
 
 describe('POST /v1/oauth/revoke', () => {
   const auth = sharedAuth({ trusted: true })
-  let client: TestClient
-  let other: TestClient
+  const client = forBlock(() => auth.createClient())
+  const other = forBlock(() => auth.createClient())
   /** What another process of the installation, such as the resource API, asks. */
   let elsewhere: { db: Database; redis: Redis; revocation: Revocation }
 
   before(async () => {
-    client = await auth.createClient()
-    other = await auth.createClient()
     const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
     const redis = await auth.redisAs('api')
     elsewhere = { db, redis, revocation: createRevocation({ redis, db }) }

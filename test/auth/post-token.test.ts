@@ -1,24 +1,14 @@
 import { strict as assert } from 'node:assert'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import {
-  type AuthResponse,
-  sharedAuth,
-  TEST_ISSUER,
-  TEST_RESOURCE,
-  type TestClient,
-  tokenFields,
-} from '../support/auth.ts'
+import { type AuthResponse, sharedAuth, TEST_ISSUER, TEST_RESOURCE, tokenFields } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 
 const PATH = '/v1/oauth/token'
 
 describe('POST /v1/oauth/token', () => {
   const auth = sharedAuth({ trusted: true })
-  let client: TestClient
-
-  before(async () => {
-    client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
-  })
+  const client = forBlock(() => auth.createClient({ scopes: ['analytics:read', 'boost:read'] }))
 
   const post = (changes: Record<string, string | undefined> = {}, headers?: Record<string, string>) =>
     auth.post(PATH, { ...tokenFields(client), ...changes }, headers)

@@ -7,6 +7,7 @@ import { createRevocation, type Revocation } from '#shared/revocation/revocation
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { markSigningKeyRevoked } from '../../infra/admin/keys.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { connectedRedis } from '../support/redis.ts'
@@ -34,11 +35,7 @@ async function tokenFrom(child: { port: number }, client: TestClient): Promise<R
 
 describe('processes of the authorization server', () => {
   const auth = sharedAuth()
-  let client: TestClient
-
-  beforeEach(async () => {
-    client = await auth.createClient()
-  })
+  const client = forEachTest(() => auth.createClient())
 
   async function start(env: Record<string, string> = {}): Promise<Running> {
     const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', ...env })
@@ -154,11 +151,7 @@ describe('processes of the authorization server', () => {
   })
 
   describe('two that share a port', () => {
-    let child: Running
-    before(async () => {
-      child = await start({ PROCESSES: '2', NODE_OPTIONS: WATCHED })
-    })
-    after(() => child.kill())
+    const child = forBlock(() => start({ PROCESSES: '2', NODE_OPTIONS: WATCHED }))
 
     const ready = () => child.lines.filter(({ msg }) => msg === 'ready').length
 

@@ -11,18 +11,16 @@ import {
   newKeyPair,
 } from '../support/assertions.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('what is noted of a refused request', () => {
   const auth = sharedAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
   let redis: Redis
-  let client: TestClient
+  const client = forEachTest(() => auth.createClient())
 
   before(async () => {
     redis = await auth.redisAs('admin')
-  })
-  beforeEach(async () => {
-    client = await auth.createClient()
   })
 
   /** Waits for that many at least. @returns them, newest first. */

@@ -4,18 +4,16 @@ import type { Redis } from 'ioredis'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { assertionFields, assertionOf, createKeyClient, newKeyPair } from '../support/assertions.ts'
 import { sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('the log of a client’s requests to the authorization server', () => {
   const auth = sharedAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
   let redis: Redis
-  let client: TestClient
+  const client = forEachTest(() => auth.createClient())
 
   before(async () => {
     redis = await auth.redisAs('admin')
-  })
-  beforeEach(async () => {
-    client = await auth.createClient()
   })
 
   const texts = ({ vendorId, clientId }: TestClient) =>

@@ -20,6 +20,7 @@ import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
 import { measureKeys } from '../../apps/auth/metrics.ts'
 import { markSigningKeyRevoked, rotateSigningKey, STANDBY_MIN_MS } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
@@ -34,17 +35,11 @@ const APPLICATION = 'a key ring'
 const kidOf = ({ json }: AuthResponse): string => decodeProtectedHeader(json.access_token).kid as string
 
 describe('signing keys', () => {
-  let auth: TestAuth
-  let client: TestClient
-  let beside: TestAuth[]
-
-  beforeEach(async () => {
-    beside = []
-    auth = await startAuth()
-    client = await auth.createClient()
-  })
+  const auth = forEachTest(startAuth)
+  const client = forEachTest(() => auth.createClient())
+  const beside: TestAuth[] = []
   afterEach(async () => {
-    for (const server of [...beside, auth]) await server.stop()
+    for (const server of beside.splice(0)) await server.stop()
   })
 
   const options = (alg: SigningAlg = 'ES256') => ({

@@ -5,6 +5,7 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { missingSince } from '#shared/usage/missing-uses.ts'
 import { createUsageCounts } from '#shared/usage/usage-counts.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { connectedRedis } from '../support/redis.ts'
 import { untilBlocked } from '../support/stores.ts'
@@ -16,7 +17,7 @@ describe('the usage of clients', () => {
   const auth = sharedAuth()
   let db: Database
   let proxy: TcpProxy
-  let client: TestClient
+  const client = forEachTest(() => auth.createClient())
 
   before(async () => {
     const url = new URL(auth.database.authUrl)
@@ -29,7 +30,6 @@ describe('the usage of clients', () => {
     await proxy.close()
   })
   beforeEach(async () => {
-    client = await auth.createClient()
     await auth.db.raw('delete from usage_writers')
   })
   afterEach(() => proxy.heal())

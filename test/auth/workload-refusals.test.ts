@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
 import { newKeyPair } from '../support/assertions.ts'
-import { startAuth, type TestAuth } from '../support/auth.ts'
+import { sharedAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   createWorkload,
@@ -13,20 +13,14 @@ import {
 } from '../support/workload-tokens.ts'
 
 describe('why a workload was refused, for its company', () => {
-  let api: TestApi
-  let auth: TestAuth
+  const api = sharedApi()
+  const auth = sharedAuth({ beside: api })
   let workload: TestWorkload
   let sessionToken: string
   before(async () => {
-    api = await startApi()
-    auth = await startAuth({ beside: api as unknown as TestAuth })
     const { vendorId } = await api.createCompany()
     ;({ sessionToken } = await api.createPerson({ vendorId }))
     workload = await createWorkload(auth, PLATFORMS['GitHub Actions'] as Platform, { vendorId })
-  })
-  after(async () => {
-    await auth.stop()
-    await api.stop()
   })
 
   /** Of a token that differs from a good one in this. */

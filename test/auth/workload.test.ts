@@ -4,6 +4,7 @@ import { saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { CLIENT_RECORD_LIFETIME_MS } from '../../apps/auth/client-records.ts'
 import { encode, newKeyPair, signJwt } from '../support/assertions.ts'
 import { type AuthResponse, fingerprint, sharedAuth, startAuth, TEST_ISSUER } from '../support/auth.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import {
   createWorkload,
   PLATFORMS,
@@ -46,12 +47,8 @@ describe('a workload at POST /v1/oauth/token', () => {
 
   for (const [name, platform] of Object.entries(PLATFORMS))
     describe(`of ${name}`, () => {
-      let workload: TestWorkload
-      let stranger: TestWorkload
-      before(async () => {
-        workload = await createWorkload(auth, platform)
-        stranger = await createWorkload(auth, platform)
-      })
+      const workload = forBlock(() => createWorkload(auth, platform))
+      const stranger = forBlock(() => createWorkload(auth, platform))
 
       it('gets a token for a platform’s token, as it is', async () => {
         const answer = await send(workload, await tokenOf(workload))
@@ -247,11 +244,10 @@ describe('a workload at POST /v1/oauth/token', () => {
 
   describe('whose issuer has other keys', () => {
     const platform = PLATFORMS.Kubernetes as (typeof PLATFORMS)[string]
-    let workload: TestWorkload
+    const workload = forEachTest(() => createWorkload(auth, platform))
     const next = newKeyPair('RSA')
     const nextJwk = { ...next.jwk, kid: 'k2' }
     beforeEach(async () => {
-      workload = await createWorkload(auth, platform)
       assert.equal((await send(workload, await tokenOf(workload))).status, 200)
     })
     const tokenOfNext = () => tokenOf({ ...workload, keys: next }, {}, { kid: 'k2' })

@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { forBlock } from '../support/block.ts'
 import {
   api,
   createClient,
@@ -13,10 +14,9 @@ import {
 } from '../support/workspace.ts'
 
 describe('workspace: explaining a refusal', () => {
-  let client: { clientId: string; clientSecret: string }
+  const client = forBlock(async () => createClient(await sessionToken(OWNER), { name: 'Refused' }))
   let wrongSecret: string
   before(async () => {
-    client = await createClient(await sessionToken(OWNER), { name: 'Refused' })
     wrongSecret = await known(
       (await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })).requestId,
     )

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
+import { forBlock } from '../support/block.ts'
 import {
   api,
   assertAccessible,
@@ -15,10 +16,7 @@ const FIRST = 'a password to be changed'
 const SECOND = 'wrong donkey capacitor nail'
 
 describe('workspace: one’s own password and sessions', () => {
-  let person: { email: string; userId: string; token: string }
-  before(async () => {
-    person = await join(`${crypto.randomUUID()}@globex.example`)
-  })
+  const person = forBlock(() => join(`${crypto.randomUUID()}@globex.example`))
   afterEach(leaveVisits)
   after(async () => {
     const token = await sessionToken(GLOBEX_OWNER)

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { listen } from '#shared/process/http-server.ts'
+import { heard } from '../support/heard.ts'
 import { freePort } from '../support/ports.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
@@ -39,11 +40,8 @@ describe('the wait for a service that systemd has started', () => {
   function wait(env: Record<string, string>, args: string[] = []) {
     const child = spawn(process.execPath, [PROGRAM, ...args], { env })
     started.push(child)
-    let stderr = ''
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk
-    })
-    return once(child, 'close').then(([code]) => ({ code, stderr }))
+    const stderr = heard(child.stderr)
+    return once(child, 'close').then(([code]) => ({ code, stderr: stderr() }))
   }
 
   /** A process that does nothing, in place of the service. */

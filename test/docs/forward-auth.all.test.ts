@@ -9,12 +9,13 @@ import { text } from 'node:stream/consumers'
 import { createServer as createTlsServer } from 'node:tls'
 import { promisify } from 'node:util'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { sharedApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 const run = promisify(execFile)
 const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify.md')
@@ -58,9 +59,9 @@ const canRun = ({ command: [program = ''], wheel }: Proxy) => isInstalled(progra
 const unrun = Object.keys(PROXIES).filter((name) => !canRun(PROXIES[name] as Proxy))
 
 describe(`documentation: proxies that ask for the daily figures; not run here: ${unrun.join(', ') || 'none'}`, () => {
-  let api: TestApi
+  const api = sharedApi()
   /** Between the proxies and the API. */
-  let network: TcpProxy
+  const network = forBlock(() => createTcpProxy(Number(new URL(api.url).port)))
   let vendorId: string
   const folder = sharedFolder()
   /** What the service behind the proxy has received. */
@@ -77,8 +78,6 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
     near.pipe(far).pipe(near)
   })
   before(async () => {
-    api = await startApi()
-    network = await createTcpProxy(Number(new URL(api.url).port))
     vendorId = (await api.createCompany()).vendorId
     await listen(service, { host: '127.0.0.1', port: 0 })
     await once(tls.listen(0, '127.0.0.1'), 'listening')
@@ -86,7 +85,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
   })
   after(async () => {
     tls.close()
-    await Promise.all([drain(service, 100), network?.close(), api?.stop()])
+    await drain(service, 100)
   })
 
   /** A block of the page, with the addresses of this test. */

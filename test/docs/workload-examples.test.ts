@@ -17,10 +17,11 @@ import { createFetchKeys } from '../../apps/api/clients/issuer-keys.ts'
 import { platformFile } from '../../apps/workspace/src/clients/snippets.ts'
 import { newKeyPair } from '../support/assertions.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { authority } from '../support/receivers.ts'
-import { OUTSIDE, startWorkloadIssuer, type TestWorkloadIssuer } from '../support/workload-issuer.ts'
+import { OUTSIDE, startWorkloadIssuer } from '../support/workload-issuer.ts'
 import { PLATFORMS, type Platform, platformToken } from '../support/workload-tokens.ts'
 
 const run = promisify(execFile)
@@ -67,7 +68,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
   let page: string
   let proxy: string
   let auth: TestAuth
-  let issuer: TestWorkloadIssuer
+  const issuer = forBlock(() => startWorkloadIssuer([]))
   let token: string
   const servers: Server[] = []
 
@@ -89,12 +90,10 @@ describe('documentation: a platform’s token in place of a secret', () => {
     url = `https://localhost:${port}`
     proxy = `http://localhost:${proxyPort}`
     auth = await startAuth({ env: { ISSUER: url } })
-    issuer = await startWorkloadIssuer([])
     await writeFile(join(folder, 'ca.pem'), authority.pem)
   })
   after(async () => {
     for (const server of servers) await drain(server, 1_000)
-    await issuer.stop()
     await auth.stop()
   })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { debianProgram } from '../../infra/local/debian-program.ts'
 import { REDIS } from '../../infra/local/redis-binary.ts'
-import { removeFolder, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 /** Like apt on a machine that has redis-tools: it downloads what is missing and what is named, and no more. */
 const APT_GET = `#!/bin/sh
@@ -28,10 +28,9 @@ esac`
 
 describe('a program that Debian has', () => {
   const { PATH, XDG_CACHE_HOME } = process.env
-  let folder: string
+  const folder = sharedFolder()
 
-  beforeEach(async () => {
-    folder = await temporaryFolder()
+  before(async () => {
     const bin = join(folder, 'bin')
     await mkdir(bin)
     for (const name of ['sh', 'mkdir', 'ln', 'chmod'])
@@ -41,11 +40,10 @@ describe('a program that Debian has', () => {
     process.env.PATH = bin
     process.env.XDG_CACHE_HOME = join(folder, 'cache')
   })
-  afterEach(async () => {
+  after(() => {
     process.env.PATH = PATH
     if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME
     else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME
-    await removeFolder(folder)
   })
 
   it('unpacks a Debian program whole beside an installed part: redis-tools without redis-server', async () => {

@@ -5,20 +5,24 @@ import type { Browser, Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
+import { type Start, startProcess } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 /* It edits a copy of the sources, so that tests beside it are not disturbed. */
 describe('npm run dev', () => {
-  let folder: string
   let start: Start
   let browser: Browser
   let page: Page
+  after(async () => {
+    await browser?.close()
+    await start?.stop()
+  })
+  const folder = sharedFolder()
   const troubles: string[] = []
 
   before(async () => {
-    folder = await temporaryFolder()
     for (const name of ['apps', 'infra', 'shared', 'package.json', 'tsconfig.json'])
       await cp(join(ROOT, name), join(folder, name), { recursive: true })
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
@@ -39,11 +43,6 @@ describe('npm run dev', () => {
     await page.goto(start.baseUrl)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.evaluate(() => Object.assign(window, { stillTheSamePage: true }))
-  })
-  after(async () => {
-    await browser?.close()
-    await start?.stop()
-    await removeFolder(folder)
   })
 
   async function edit(name: string, from: string, to: string): Promise<void> {

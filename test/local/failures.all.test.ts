@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
-import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
+import { startProcess } from '../support/start.ts'
 
 describe('the process of npm start that cannot', () => {
-  let folder: string
+  const folder = sharedFolder()
   let dataDir: string
-  beforeEach(async () => {
-    folder = await temporaryFolder()
-    dataDir = join(folder, 'data')
+  beforeEach(() => {
+    dataDir = join(folder, randomUUID())
   })
-  afterEach(() => removeFolder(folder))
 
   /** Expects this text and no more, a code that is not 0, and nothing left running. */
   async function expectProcessToFail(

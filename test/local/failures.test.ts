@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { insertCompany } from '#shared/accounts/people.ts'
@@ -7,20 +8,19 @@ import { Parts } from '../../infra/local/parts.ts'
 import { sentence } from '../../infra/local/sentence.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/stack.ts'
+import { sharedFolder } from '../support/folder.ts'
 import { freePorts, withTakenPort } from '../support/ports.ts'
 import { createTestDatabase } from '../support/servers.ts'
-import { processesOf, removeFolder, temporaryFolder } from '../support/start.ts'
+import { processesOf } from '../support/start.ts'
 
 const ANOTHER_USER = 12_345
 
 describe('npm start that cannot', () => {
-  let folder: string
+  const folder = sharedFolder()
   let dataDir: string
-  beforeEach(async () => {
-    folder = await temporaryFolder()
-    dataDir = join(folder, 'data')
+  beforeEach(() => {
+    dataDir = join(folder, randomUUID())
   })
-  afterEach(() => removeFolder(folder))
 
   /** Starts in this process. Expects one sentence, and no store left running. */
   async function expectStartToFail(expected: RegExp, env: Record<string, string> = {}): Promise<void> {

@@ -3,19 +3,16 @@ import { spawnSync } from 'node:child_process'
 import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate } from '../../infra/database/migrate.ts'
+import { forEachTest } from '../support/block.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../support/servers.ts'
+import { createEmptyDatabase } from '../support/servers.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 describe('npm run migrate', () => {
   const directory = sharedFolder()
-  let database: EmptyDatabase
-  beforeEach(async () => {
-    database = await createEmptyDatabase()
-  })
-  afterEach(() => database.drop())
+  const database = forEachTest(createEmptyDatabase)
 
   const run = (env: Record<string, string>) =>
     spawnSync(process.execPath, ['infra/admin/migrate-command.ts'], {

@@ -6,19 +6,18 @@ import { text } from 'node:stream/consumers'
 import knex from 'knex'
 import { createService } from '../../infra/admin/services.ts'
 import { discover, revokeOnce } from '../../infra/revocation-check/check.ts'
+import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
-import { startTestStack, type TestStack } from '../support/stack.ts'
+import { startTestStack } from '../support/stack.ts'
 
 const MAIN = join(import.meta.dirname, '../../infra/revocation-check/main.ts')
 
 describe('npm run revocation-check', () => {
-  let stack: TestStack
+  const stack = forBlock(startTestStack)
   let client: { id: string; secret: string }
-  before(async () => {
-    stack = await startTestStack()
+  before(() => {
     client = { id: stack.demoClient.clientId, secret: stack.demoClient.clientSecret }
   })
-  after(() => stack.remove())
 
   async function check(args: string[], env: Record<string, string> = {}) {
     const { PATH } = process.env

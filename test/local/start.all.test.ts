@@ -11,7 +11,8 @@ import { openDataDir } from '../../infra/local/data-dir.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
-import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
+import { type Start, startProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 /*
@@ -27,19 +28,14 @@ async function signIn(baseUrl: string, email: string, password: string) {
 }
 
 describe('npm start', () => {
-  let dataDir: string
   let start: Start
-
-  before(async () => {
-    // A quote, a space and a name that is not ASCII: all that a home folder may have in its path.
-    const folder = await temporaryFolder()
-    await chmod(folder, 0o711)
-    dataDir = join(folder, `Zoë's data`)
-  })
   after(async () => {
     if (start.process.exitCode === null && start.process.signalCode === null) await start.stop()
-    await removeFolder(join(dataDir, '..'))
   })
+  const folder = sharedFolder()
+  // A quote, a space and a name that is not ASCII: all that a home folder may have in its path.
+  const dataDir = join(folder, `Zoë's data`)
+  before(() => chmod(folder, 0o711))
 
   async function startAgain(options: { env?: Record<string, string>; args?: string[] } = {}): Promise<void> {
     // After a test that failed.

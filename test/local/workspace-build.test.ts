@@ -1,25 +1,26 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../infra/local/failure.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'
-import { removeFolder, temporaryFolder } from '../support/start.ts'
+import { sharedFolder } from '../support/folder.ts'
 
 describe('the build of the workspace at a local start', () => {
+  const folder = sharedFolder()
   let root: string
   let said: string[]
   const page = () => join(root, 'apps/workspace/index.html')
   const build = () => builtWorkspace(root, (line) => said.push(line))
 
   beforeEach(async () => {
-    root = await temporaryFolder()
+    root = join(folder, randomUUID())
     said = []
     await mkdir(join(root, 'apps/workspace'), { recursive: true })
     await mkdir(join(root, 'shared/oauth'), { recursive: true })
     await writeFile(join(root, 'package-lock.json'), '{}')
     await writeFile(page(), '<p>first</p>')
   })
-  afterEach(() => removeFolder(root))
 
   it('builds once for the same sources, and again for changed ones', async () => {
     const first = await build()

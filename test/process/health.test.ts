@@ -10,8 +10,9 @@ import { createLease } from '#shared/revocation/lease.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
-import { sharedApi, startApi, type TestApi } from '../support/api.ts'
-import { startAuth, type TestAuth } from '../support/auth.ts'
+import { sharedApi } from '../support/api.ts'
+import { sharedAuth } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog, silentLog } from '../support/log.ts'
@@ -19,7 +20,7 @@ import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { serviceRedis } from '../support/redis.ts'
 import { asAdmin, FAST } from '../support/revocation.ts'
-import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createTestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
@@ -95,19 +96,15 @@ function ticking(redis: Redis, log: Log, tick_ms: number): RedisWatch {
 }
 
 describe('a Redis that refuses', () => {
-  let redis: TestRedis
+  const redis = forBlock(createTestRedis)
   let tls: Server
   let tlsPort: number
   before(async () => {
-    redis = await createTestRedis()
     const { pem: cert, keyPem: key } = createCertificate({ commonName: 'redis' })
     tls = createServer({ cert, key })
     tlsPort = await listen(tls as never, { host: '127.0.0.1', port: 0 })
   })
-  after(async () => {
-    tls.close()
-    await redis.stop('SIGKILL')
-  })
+  after(() => void tls.close())
 
   /** What the log says of a connection by this URL, and what the watch tells. */
   async function watched(url: string, within: (lines: Record<string, unknown>[]) => boolean) {
@@ -197,16 +194,12 @@ describe('a Redis that refuses', () => {
 })
 
 describe('a service with a Redis that refuses it', () => {
-  let api: TestApi
-  let auth: TestAuth
+  const api = sharedApi()
+  const auth = sharedAuth()
   const children: ServiceChild[] = []
-  before(async () => {
-    ;[api, auth] = await Promise.all([startApi(), startAuth()])
-  })
   afterEach(async () => {
     await Promise.all(children.splice(0).map((child) => child.kill()))
   })
-  after(() => Promise.all([api.stop(), auth.stop()]))
 
   const environments = { auth: () => auth.env, api: () => api.env }
 

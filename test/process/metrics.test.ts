@@ -6,8 +6,8 @@ import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
-import { startApi, type TestApi } from '../support/api.ts'
-import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
+import { sharedApi } from '../support/api.ts'
+import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -71,9 +71,10 @@ const namesIn = (text: string): Set<string> =>
   new Set(text.match(/\b(?:integration_|nodejs_|process_(?:resident|cpu))\w+/g))
 
 describe('metrics', () => {
-  let auth: TestAuth
-  let api: TestApi
   const children: ServiceChild[] = []
+  after(() => Promise.all(children.map((child) => child.kill())))
+  const auth = sharedAuth()
+  const api = sharedApi()
   const scraped = { auth: '', api: '' }
   let scrape: { auth: () => Promise<string>; api: () => Promise<string> }
 
@@ -92,7 +93,6 @@ describe('metrics', () => {
   }
 
   before(async () => {
-    ;[auth, api] = await Promise.all([startAuth(), startApi()])
     const tokens = await start('auth', { ...auth.env, PROCESSES: '2', RATE_TOKEN_PER_CLIENT: '11/60' })
     const client = await auth.createClient()
     const ask = (fields: object) =>
@@ -136,10 +136,6 @@ describe('metrics', () => {
     scrape = { auth: tokens.read, api: data.read }
     scraped.auth = await tokens.read()
     scraped.api = await data.read()
-  })
-  after(async () => {
-    await Promise.all(children.map((child) => child.kill()))
-    await Promise.all([auth?.stop(), api?.stop()])
   })
 
   for (const [series, expected] of [

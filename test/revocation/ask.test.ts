@@ -14,6 +14,7 @@ import { createPostgres } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
 import {
@@ -27,20 +28,17 @@ import {
   through,
 } from '../support/revocation.ts'
 import { FENCES } from '../support/stores.ts'
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 /** No busy machine outlasts the lease between a round and the question after it, nor what Postgres has to answer. */
 const LONG = Object.freeze({ ...FAST, lease_ms: 60_000, askPostgres_ms: 60_000 })
 
 describe('asking whether a subject is revoked', () => {
   const stores = sharedStores()
-  let toPostgres: TcpProxy
+  const toPostgres = forBlock(() => createTcpProxy(Number(new URL(stores.database.ownerUrl).port)))
   let auth: TestProcess
   let api: TestProcess
 
-  before(async () => {
-    toPostgres = await createTcpProxy(Number(new URL(stores.database.ownerUrl).port))
-  })
   beforeEach(async () => {
     ;[auth, api] = await Promise.all([
       viaProxy('auth', { timings: LONG }),
@@ -52,7 +50,6 @@ describe('asking whether a subject is revoked', () => {
     await Promise.all([auth.close(), api.close()])
     await stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
   })
-  after(() => toPostgres.close())
 
   const viaProxy = (user: 'auth' | 'api', options: Partial<TestProcessOptions>) =>
     stores.start(user, { databaseUrl: through(stores.database[`${user}Url`], toPostgres), ...options })

@@ -3,23 +3,21 @@ import { once } from 'node:events'
 import { createLease, type Lease } from '#shared/revocation/lease.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { asAdmin, FAST } from '../support/revocation.ts'
-import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createTestRedis } from '../support/servers.ts'
 
 const LEASE_MS = 1_000
 const SENT_AT_MS = 5_000
 
 describe('for how long a process believes a marker', () => {
-  let server: TestRedis
+  const server = forBlock(createTestRedis)
   let redis: Redis
   let lease: Lease
   let now_ms: number
   let count: number
 
-  before(async () => {
-    server = await createTestRedis()
-  })
   /** One tick, sent at SENT_AT_MS and answered some time later. */
   beforeEach(async () => {
     redis = createRedis({ url: server.url('auth'), connectionName: 'test' })
@@ -34,7 +32,6 @@ describe('for how long a process believes a marker', () => {
   afterEach(() => {
     redis.disconnect()
   })
-  after(() => server.stop('SIGKILL'))
 
   const vouches = (marker: string, after_ms: number) => lease.vouches(marker, SENT_AT_MS + after_ms)
 

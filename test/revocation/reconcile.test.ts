@@ -5,8 +5,9 @@ import { createReconciler, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { dump, FAST, newJti, restartFrom, sharedStores, type TestProcess } from '../support/revocation.ts'
+import { dump, FAST, newJti, restartFrom, sharedStores } from '../support/revocation.ts'
 import { connectedDatabase, untilBlocked } from '../support/stores.ts'
 
 /** What is looked at of a row that a round reads. */
@@ -17,12 +18,9 @@ interface ReadRow {
 
 describe('a round of the reconciler', () => {
   const stores = sharedStores()
-  let api: TestProcess
+  const api = forBlock(() => stores.start('api', { step: (step) => atStep(step) }))
   let atStep: (step: Step) => Promise<void> | void
 
-  before(async () => {
-    api = await stores.start('api', { step: (step) => atStep(step) })
-  })
   beforeEach(async () => {
     atStep = () => {}
     for (const table of ['revoked_tokens', 'revoked_signing_keys', 'signing_keys', 'oauth_clients'])

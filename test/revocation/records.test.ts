@@ -9,19 +9,19 @@ import {
 } from '#shared/revocation/recent.ts'
 import { insertRevokedToken, readStandings } from '#shared/revocation/records.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
-import { createSubjects, newJti, type Subjects } from '../support/revocation.ts'
+import { createSubjects, newJti } from '../support/revocation.ts'
 
 describe('what Postgres keeps of revocations', () => {
   const db = sharedDatabase()
-  let subjects: Subjects
+  const subjects = forBlock(() => createSubjects(db.owner))
   let clientId: string
 
   const HOUR_MS = 3_600_000
   const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000)
 
   before(async () => {
-    subjects = await createSubjects(db.owner)
     clientId = await subjects.newClient()
   })
 

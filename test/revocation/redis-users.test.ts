@@ -2,17 +2,13 @@ import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
+import { forBlock } from '../support/block.ts'
 import { connectedRedis } from '../support/redis.ts'
 import { asAdmin } from '../support/revocation.ts'
-import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createTestRedis } from '../support/servers.ts'
 
 describe('the Redis users of the services', () => {
-  let server: TestRedis
-
-  before(async () => {
-    server = await createTestRedis()
-  })
-  after(() => server.stop('SIGKILL'))
+  const server = forBlock(createTestRedis)
 
   const may = async (user: string, command: string) => {
     const answer = await asAdmin(server, (redis) => redis.call('ACL', 'DRYRUN', user, ...command.split(' ')))

@@ -5,6 +5,7 @@ import { newClientId } from '#shared/oauth/new-ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   FAST,
@@ -131,14 +132,13 @@ describe('revoking', () => {
 
   describe('gives up before its commit', () => {
     const COMMIT_MS = 500
-    let hasty: TestProcess
-    before(async () => {
-      hasty = await stores.start('api', {
+    const hasty = forBlock(() =>
+      stores.start('api', {
         timings: { ...FAST, commit_ms: COMMIT_MS },
         // Nothing else ends its wait in time.
         statementTimeout_ms: 60_000,
-      })
-    })
+      }),
+    )
 
     /** Revokes while another transaction is in the way. */
     async function refusedWhile(statement: string, clientId: string): Promise<void> {

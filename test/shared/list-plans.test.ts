@@ -14,8 +14,8 @@ import { readUsage } from '../../apps/api/clients/usage.ts'
 import { readUsageOf } from '../../apps/api/clients/usage-history.ts'
 import type { UsageStores } from '../../apps/api/clients/usage-windows.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
+import { forBlock } from '../support/block.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const ROWS = 50_000
 const USERS = 4 * ROWS
@@ -49,21 +49,15 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
   const now = new Date('2026-11-20T12:00:00Z')
   const [old, busy] = ['ven_old', 'ven_busy']
   const replaced = newClientId()
-  let database: TestDatabase
+  const explained = forBlock(explainedDatabase)
   let db: Knex
   let plansOf: (work: () => Promise<unknown>) => Promise<Plan[]>
 
   before(async function () {
     this.timeout(300_000)
-    database = await createTestDatabase()
-    const explained = await explainedDatabase(database.ownerUrl)
     ;({ db, plansOf } = explained)
     await fill()
     await explained.explain()
-  })
-  after(async () => {
-    await db.destroy()
-    await database.drop()
   })
 
   /** The entries of the old company are all older than those of the busy one. */

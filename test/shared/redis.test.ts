@@ -9,24 +9,21 @@ import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { serviceRedis } from '../support/redis.ts'
-import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createTestRedis } from '../support/servers.ts'
 
 describe('a connection to Redis', () => {
-  let server: TestRedis
+  const server = forBlock(createTestRedis)
   let redis: Redis
   before(async () => {
-    server = await createTestRedis()
     redis = createRedis({ url: server.url('admin'), connectionName: 'test' })
     await redisReady(redis)
   })
-  after(async () => {
-    redis.disconnect()
-    await server.stop('SIGKILL')
-  })
+  after(() => redis.disconnect())
 
   it('rejects a Redis command before the connection is ready, and never sends it later', async () => {
     using early = serviceRedis(server.url('admin'))
@@ -145,11 +142,7 @@ describe('the network that an address is counted by', () => {
 })
 
 describe('a rate limit', () => {
-  let server: TestRedis
-  before(async () => {
-    server = await createTestRedis()
-  })
-  after(() => server.stop('SIGKILL'))
+  const server = forBlock(createTestRedis)
 
   for (const store of ['with Redis', 'without Redis']) {
     describe(store, () => {

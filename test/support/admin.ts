@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
+import { forBlock, forEachTest } from './block.ts'
+import { heard } from './heard.ts'
 import { testOperator } from './operator.ts'
 import { createTestDatabase, createTestRedis } from './servers.ts'
 
@@ -57,24 +60,10 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
 }
 
 /** The command with a database that all tests of a block use. */
-export function sharedAdmin(options?: TestAdminOptions): TestAdmin {
-  const operator = {} as TestAdmin
-  before(async () => {
-    Object.assign(operator, await startAdmin(options))
-  })
-  after(() => operator.stop())
-  return operator
-}
+export const sharedAdmin = (options?: TestAdminOptions) => forBlock(() => startAdmin(options))
 
 /** The command with a new database for each test of a block. */
-export function freshAdmin(options?: TestAdminOptions): TestAdmin {
-  const operator = {} as TestAdmin
-  beforeEach(async () => {
-    Object.assign(operator, await startAdmin(options))
-  })
-  afterEach(() => operator.stop())
-  return operator
-}
+export const freshAdmin = (options?: TestAdminOptions) => forEachTest(() => startAdmin(options))
 
 /** Returns the result of a command, which succeeds. */
 export async function succeeded<Result extends AdminResult>(running: Promise<Result>): Promise<Result> {
@@ -129,27 +118,19 @@ export async function runAdmin(
 }
 
 /** Runs it as `npm run admin -- ARGS` does: as a process of its own. */
-export function spawnAdmin(
+export async function spawnAdmin(
   args: string[],
-  { env, input = '' }: { env: Record<string, string>; input?: string | undefined },
+  { env, input = '' }: { env: Record<string, string>; input?: string },
 ): Promise<AdminResult> {
-  return new Promise((resolve, reject) => {
-    const child = spawn('npm', ['run', '--silent', 'admin', '--', ...args], {
-      cwd: ROOT,
-      env: { ...process.env, ...env },
-    })
-    const written = { stdout: '', stderr: '' }
-    child.stdout.on('data', (chunk) => {
-      written.stdout += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      written.stderr += chunk
-    })
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, ...written, json: undefined }))
-    child.stdin.on('error', () => {})
-    child.stdin.end(input)
+  const child = spawn('npm', ['run', '--silent', 'admin', '--', ...args], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
   })
+  const [stdout, stderr] = [heard(child.stdout), heard(child.stderr)]
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const [code] = await once(child, 'close')
+  return { code, stdout: stdout(), stderr: stderr(), json: undefined }
 }
 
 /** A company with an owner, made as the command makes it. */

@@ -20,13 +20,14 @@ import {
 } from '#shared/oauth/new-ids.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
 import { createService, type ServiceOptions } from '../../apps/api/service.ts'
 import { startSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
+import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
 import { connectedRedis } from './redis.ts'
@@ -53,52 +54,12 @@ export interface ApiRequest {
   headers?: Record<string, string>
 }
 
-export interface Person extends User {
-  sessionToken: string
-  /** The company, empty for a person of none. */
-  vendorId: string
-  /** Sends a request below the company's path: `owner.request('GET', 'people')`. */
-  request(method: string, path: string, request?: ApiRequest & { at?: TestApi }): Promise<ApiResponse>
-  /** Invites someone to the company. Returns the token of the invitation. */
-  invite(email: string, more?: { name?: string; role?: string }): Promise<string>
-  /** An Active client of the company, made without the API. */
-  createClient(client?: Partial<NewClient>): Promise<NewClient & { secret: string }>
-}
-
-export interface TestApi {
-  url: string
-  database: TestDatabase
-  redis: TestRedis
-  clock: TestClock
-  /** Signs access tokens that the API believes. */
-  issuer: TestIssuer
-  /** The superuser's connection: to arrange what no route does, and to look. */
-  db: Knex
-  /** A connection with the rights of the API. */
-  apiDb: Database
-  /** Returns a connection with the rights of that user, which ends with the API. */
-  redisAs(user: 'auth' | 'api' | 'admin'): Promise<Redis>
-  /** Every line that the API has logged. */
-  logLines: string[]
-  /** The environment of one more process of this API, for a child process. */
-  env: Record<string, string>
-  request(method: string, path: string, request?: ApiRequest): Promise<ApiResponse>
-  createCompany(company?: Partial<Company>): Promise<Company>
-  /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
-  createPerson(membership?: Partial<Omit<Membership, 'userId'>>): Promise<Person>
-  /** A company and its owner. */
-  createOwner(company?: Partial<Company>): Promise<Person>
-  createSession(userId: string): Promise<string>
-  /** An Active client of the company, made without the API. */
-  createClient(client: { vendorId: string } & Partial<NewClient>): Promise<NewClient & { secret: string }>
-  stop(): Promise<void>
-  /** Stops it: `await using` ends it with its test, however that ends. */
-  [Symbol.asyncDispose](): Promise<void>
-}
+export type Person = Awaited<ReturnType<TestApi['createPerson']>>
+export type TestApi = Awaited<ReturnType<typeof startApi>>
 
 export interface TestApiOptions {
   /** Another API of the same installation: same database, Redis and clock. */
-  beside?: TestApi
+  beside?: { database: TestDatabase; redis: TestRedis; clock: TestClock; issuer: TestIssuer }
   env?: Record<string, string>
   /** What stands in for DNS and the internet; left out: the real thing. */
   outside?: ServiceOptions['outside']
@@ -121,7 +82,7 @@ export async function startApi({
   env = {},
   outside,
   revocationTimings = TEST_TIMINGS,
-}: TestApiOptions = {}): Promise<TestApi> {
+}: TestApiOptions = {}) {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock()
@@ -167,51 +128,39 @@ export async function startApi({
     database,
     redis,
     clock,
+    /** Signs access tokens that the API believes. */
     issuer,
+    /** The superuser's connection: to arrange what no route does, and to look. */
     db,
+    /** A connection with the rights of the API. */
     apiDb,
-    async redisAs(user) {
+    /** Returns a connection with the rights of that user, which ends with the API. */
+    async redisAs(user: 'auth' | 'api' | 'admin') {
       const connection = await connectedRedis(redis.url(user))
       connections.push(connection)
       return connection
     },
+    /** Every line that the API has logged. */
     logLines,
-    env: environment,
-    request: (method, path, request) => send(url, path, method, request),
+    /** The environment of one more process of this API, for a child process. */
+    env: environment as Record<string, string>,
+    request: (method: string, path: string, request?: ApiRequest) => send(url, path, method, request),
     ...people(url, db, clock),
     stop,
+    /** Stops it: `await using` ends it with its test, however that ends. */
     [Symbol.asyncDispose]: stop,
   }
 }
 
 /** An API that all tests of a block use. */
-export function sharedApi(options?: TestApiOptions): TestApi {
-  const api = {} as TestApi
-  before(async () => {
-    Object.assign(api, await startApi(options))
-  })
-  after(() => api.stop())
-  return api
-}
+export const sharedApi = (options?: TestApiOptions) => forBlock(() => startApi(options))
 
 /** An API that is started anew for each test of a block. */
-export function freshApi(options?: TestApiOptions): TestApi {
-  const api = {} as TestApi
-  beforeEach(async () => {
-    Object.assign(api, await startApi(options))
-  })
-  afterEach(() => api.stop())
-  return api
-}
+export const freshApi = (options?: TestApiOptions) => forEachTest(() => startApi(options))
 
 /** The owner of a company that is created anew for each test of a block. */
-export function freshOwner(api: TestApi, company?: Partial<Company>): Person {
-  const owner = {} as Person
-  beforeEach(async () => {
-    Object.assign(owner, await api.createOwner(company))
-  })
-  return owner
-}
+export const freshOwner = (api: TestApi, company?: Partial<Company>) =>
+  forEachTest(() => api.createOwner(company))
 
 /** Returns the entries of all pages of a list, in their order. `read` reads the page of a query. */
 export async function readPages<Entry>(
@@ -273,23 +222,18 @@ async function send(
   }
 }
 
-type People = Pick<
-  TestApi,
-  'createCompany' | 'createPerson' | 'createOwner' | 'createSession' | 'createClient'
->
-
-function people(url: string, db: Knex, clock: TestClock): People {
+function people(url: string, db: Knex, clock: TestClock) {
   async function createSession(userId: string): Promise<string> {
     const token = newSessionToken()
     await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
     return token
   }
-  const createClient: People['createClient'] = async (given) => {
+  async function createClient(given: { vendorId: string } & Partial<NewClient>) {
     const secret = newClientSecret()
-    const client = {
+    const client: NewClient = {
       clientId: newClientId(),
       name: 'A client',
-      scopes: ['analytics:read' as const],
+      scopes: ['analytics:read'],
       authenticatesBy: { secretHash: hashSecret(secret) },
       createdBy: null,
       createdAt: new Date(clock.now()),
@@ -298,48 +242,59 @@ function people(url: string, db: Knex, clock: TestClock): People {
     await insertClient(db, client)
     return { ...client, secret }
   }
+  async function createCompany(given: Partial<Company> = {}): Promise<Company> {
+    const acme = { name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' }
+    const company = { vendorId: newVendorId(), ...acme, ...given }
+    await insertCompany(db, company)
+    return company
+  }
+  /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
+  async function createPerson({
+    vendorId = '',
+    role = 'owner',
+    status = 'active',
+  }: Partial<Omit<Membership, 'userId'>> = {}) {
+    const userId = newUserId()
+    const user: User = { userId, name: `A ${role}`, email: `${userId}@people.example`.toLowerCase() }
+    await insertUser(db, { ...user, passwordHash: TEST_PASSWORD_HASH })
+    if (vendorId) await saveMembership(db, { vendorId, userId, role, status })
+    return {
+      ...user,
+      /** The company, empty for a person of none. */
+      vendorId,
+      sessionToken: await createSession(userId),
+      /** Sends a request below the company's path: `owner.request('GET', 'people')`. */
+      request(
+        method: string,
+        path: string,
+        { at, ...request }: ApiRequest & { at?: { url: string } } = {},
+      ): Promise<ApiResponse> {
+        const to = `/v1/vendor/${this.vendorId}/${path}`
+        return send(at?.url ?? url, to, method, { token: this.sessionToken, ...request })
+      },
+      /** Invites someone to the company. Returns the token of the invitation. */
+      async invite(email: string, more?: { name?: string; role?: string }): Promise<string> {
+        const body = { name: 'Kim R.', email, role: 'admin', ...more }
+        const { status, json, text } = await this.request('POST', 'people', { body })
+        if (status !== 201) throw new Error(text)
+        return json.invitationUrl.split('#')[1]
+      },
+      /** An Active client of the company, made without the API. */
+      createClient(client?: Partial<NewClient>): ReturnType<typeof createClient> {
+        return createClient({ vendorId: this.vendorId, ...client })
+      },
+    }
+  }
   return {
     createSession,
+    /** An Active client of the company, made without the API. */
     createClient,
-    async createOwner(company) {
-      const { vendorId } = await this.createCompany(company)
-      return this.createPerson({ vendorId })
-    },
-    async createCompany(given = {}) {
-      const company = {
-        vendorId: newVendorId(),
-        name: 'Acme',
-        timezone: 'Europe/Berlin',
-        currency: 'EUR',
-        ...given,
-      }
-      await insertCompany(db, company)
-      return company
-    },
-    async createPerson({ vendorId = '', role = 'owner', status = 'active' } = {}) {
-      const userId = newUserId()
-      const user = { userId, name: `A ${role}`, email: `${userId}@people.example`.toLowerCase() }
-      await insertUser(db, { ...user, passwordHash: TEST_PASSWORD_HASH })
-      if (vendorId) await saveMembership(db, { vendorId, userId, role, status })
-      const person: Person = {
-        ...user,
-        vendorId,
-        sessionToken: await createSession(userId),
-        request(method, path, { at, ...request } = {}) {
-          const to = `/v1/vendor/${this.vendorId}/${path}`
-          return send(at?.url ?? url, to, method, { token: this.sessionToken, ...request })
-        },
-        async invite(email, more) {
-          const body = { name: 'Kim R.', email, role: 'admin', ...more }
-          const { status, json, text } = await this.request('POST', 'people', { body })
-          if (status !== 201) throw new Error(text)
-          return json.invitationUrl.split('#')[1]
-        },
-        createClient(client) {
-          return createClient({ vendorId: this.vendorId, ...client })
-        },
-      }
-      return person
+    createCompany,
+    createPerson,
+    /** A company and its owner. */
+    async createOwner(company?: Partial<Company>) {
+      const { vendorId } = await createCompany(company)
+      return createPerson({ vendorId })
     },
   }
 }

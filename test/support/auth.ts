@@ -20,6 +20,7 @@ import { createAuthService } from '../../apps/auth/service.ts'
 import { createService } from '../../infra/admin/services.ts'
 import type { ApiResponse } from './api.ts'
 import { checkOfAuthorizationServer } from './api-document.ts'
+import { forBlock } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { testOperator } from './operator.ts'
 import { connectedRedis } from './redis.ts'
@@ -191,14 +192,7 @@ export async function startAuth({
 }
 
 /** A server that all tests of a block use. */
-export function sharedAuth(options?: TestAuthOptions | (() => TestAuthOptions)): TestAuth {
-  const auth = {} as TestAuth
-  before(async () => {
-    Object.assign(auth, await startAuth(typeof options === 'function' ? options() : options))
-  })
-  after(() => auth.stop())
-  return auth
-}
+export const sharedAuth = (options?: TestAuthOptions) => forBlock(() => startAuth(options))
 
 /** Rounds that trust a Redis server sooner than in production. Returns what ends them, once Redis vouches. */
 async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promise<() => Promise<void>> {

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
+import { forBlock } from './block.ts'
 import { writeFiles } from './files.ts'
+import { heard } from './heard.ts'
 import { freePort } from './ports.ts'
 
 /** A request as a service behind the gateway got it. */
@@ -27,11 +29,7 @@ export const INDEX = '<!doctype html><title>The workspace</title>'
 
 /** A gateway that all tests of a block use. Before each, nothing has been received. */
 export function sharedGateway(): TestGateway {
-  const gateway = {} as TestGateway
-  before(async () => {
-    Object.assign(gateway, await startTestGateway())
-  })
-  after(() => gateway.stop())
+  const gateway = forBlock(startTestGateway)
   beforeEach(() => {
     gateway.received.length = 0
   })
@@ -91,12 +89,9 @@ export async function startTestGateway(options: { idleTimeout_ms?: number; apiRe
     raw: (bytes: string) =>
       new Promise<string>((resolve, reject) => {
         const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
-        let text = ''
-        socket.on('data', (chunk) => {
-          text += chunk
-        })
-        socket.on('end', () => resolve(text)).on('error', reject)
-        socket.setTimeout(5_000, () => socket.destroy(new Error(`no end of the answer: ${text}`)))
+        const text = heard(socket)
+        socket.on('end', () => resolve(text())).on('error', reject)
+        socket.setTimeout(5_000, () => socket.destroy(new Error(`no end of the answer: ${text()}`)))
       }),
     stop,
     [Symbol.asyncDispose]: stop,

@@ -16,23 +16,18 @@ const ENTRIES = 100_000
 const SESSIONS = 500
 const COMPANIES_OF_OWNER = 200
 
-/** Ids in what was filled, for requests that ask for one of it. */
-export interface LargestCompany {
-  vendorId: string
-  /** Active clients. */
-  clientIds: string[]
-  requestId: string
-}
+export type LargestCompany = Awaited<ReturnType<typeof fillLargestCompany>>
 
 /**
  * Fills a company with all that its limits allow, and its owner with sessions and other companies: clients with two
  * weeks of usage and as many refused requests as are kept, people, days of figures, activity.
  * @param redis as a user that may write usage and refusals.
+ * @returns ids in what was filled, the Active clients' among them, for requests that ask for one of it.
  */
 export async function fillLargestCompany(
   { db, redis }: { db: Knex; redis: Redis },
   { vendorId, userId, now_ms }: { vendorId: string; userId: string; now_ms: number },
-): Promise<LargestCompany> {
+) {
   const clientIds = Array.from({ length: ACTIVE }, newClientId)
   const revokedIds = Array.from({ length: REVOKED }, newClientId)
   const now = new Date(now_ms)

@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import type { TestStack } from './stack.ts'
 
 const MINUTE_MS = 60_000
 
-export interface Past extends AsyncDisposable {
-  db: Database
-  /** Stores a token of the client for each time, in minutes ago and oldest first. */
-  used(clientId: string, minutesAgo: readonly number[], address?: string): Promise<void>
-}
+export type Past = Awaited<ReturnType<typeof pastOf>>
 
 /** What the clients of a stack did before it was started, as its services would have stored it. */
-export async function pastOf({ stores: { postgres } }: TestStack): Promise<Past> {
+export async function pastOf({ stores: { postgres } }: TestStack) {
   const db = createPostgres({ url: postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
   const writer = randomUUID()
   return {
     db,
-    async used(clientId, minutesAgo, address = '192.0.2.1') {
+    /** Stores a token of the client for each time, in minutes ago and oldest first. */
+    async used(clientId: string, minutesAgo: readonly number[], address = '192.0.2.1'): Promise<void> {
       const uses = minutesAgo.map((minutes) => {
         return [{ clientId, scope: 'analytics:read', address, at_ms: Date.now() - minutes * MINUTE_MS }]
       })

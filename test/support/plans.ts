@@ -1,4 +1,5 @@
 import knex, { type Knex } from 'knex'
+import { createTestDatabase } from './servers.ts'
 
 export interface Plan {
   'Node Type': string
@@ -13,12 +14,13 @@ export interface Plan {
   Plans?: Plan[]
 }
 
-/** A connection, and the plans of the statements that really run on it, as Postgres itself reports them. */
-export async function explainedDatabase(ownerUrl: string) {
+/** A database with one connection, and the plans of the statements that really run on it, as Postgres itself reports them. */
+export async function explainedDatabase() {
+  const database = await createTestDatabase()
   let plans: Plan[] = []
   const db: Knex = knex({
     client: 'pg',
-    connection: ownerUrl,
+    connection: database.ownerUrl,
     pool: {
       min: 1,
       max: 1,
@@ -54,6 +56,10 @@ export async function explainedDatabase(ownerUrl: string) {
       plans = []
       await work()
       return plans.flatMap(nodes)
+    },
+    async [Symbol.asyncDispose]() {
+      await db.destroy()
+      await database.drop()
     },
   }
 }

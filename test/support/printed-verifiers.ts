@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { heard } from './heard.ts'
 import { QUICK_START } from './languages.ts'
 
 const run = promisify(execFile)
@@ -274,16 +275,13 @@ const filled = (text: string, values: Record<string, string>): string =>
 
 function startVerifier(child: ChildProcessWithoutNullStreams) {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  let errors = ''
-  child.stderr.on('data', (chunk) => {
-    errors += chunk
-  })
+  const errors = heard(child.stderr)
   return {
     /** Sends a line. Returns `ok`, or `refused: ` and why. */
     async answer(line: string): Promise<string> {
       child.stdin.write(`${line}\n`)
       const { value, done } = await lines.next()
-      if (done) throw new Error(`${child.spawnargs.join(' ')} ended: ${errors}`)
+      if (done) throw new Error(`${child.spawnargs.join(' ')} ended: ${errors()}`)
       return value
     },
     stop: () => void child.kill(),

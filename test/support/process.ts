@@ -1,7 +1,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
+import { heard } from './heard.ts'
 
 export type ServiceChild = ReturnType<typeof startServiceChild>
 
@@ -13,7 +15,6 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...serviceEnvironment(), ...env },
   })
   const lines: Record<string, unknown>[] = []
-  let stderr = ''
   let rest = ''
   child.stdout?.on('data', (chunk: Buffer) => {
     const parts = (rest + chunk).split('\n')
@@ -21,9 +22,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     for (const line of parts) lines.push(JSON.parse(line))
     child.emit('lines')
   })
-  child.stderr?.on('data', (chunk: Buffer) => {
-    stderr += chunk
-  })
+  const stderr = heard(child.stderr as Readable)
   // Not 'close': that event never comes when the parent has closed the IPC channel.
   const ends = [
     once(child, 'exit'),
@@ -38,7 +37,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     process: child,
     /** Log lines of standard output so far. */
     lines,
-    stderr: () => stderr,
+    stderr,
     /** Resolves when the process has ended. */
     exit,
     /** Resolves with the first line whose msg is this. @throws Error when the process ends before. */
@@ -47,7 +46,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
         const found = lines.find((line) => line.msg === msg)
         if (found) return found
         const ended = await Promise.race([once(child, 'lines').then(() => false), exit.then(() => true)])
-        if (ended) throw new Error(`the process ended without logging "${msg}": ${stderr}`)
+        if (ended) throw new Error(`the process ended without logging "${msg}": ${stderr()}`)
       }
     },
     kill,

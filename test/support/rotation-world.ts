@@ -60,7 +60,7 @@ export async function openStores() {
     owner,
     processes,
     loseRedis: () => asAdmin(redis, (admin) => admin.flushall()),
-    async close() {
+    async [Symbol.asyncDispose]() {
       for (const process of processes) {
         process.redis.disconnect()
         await process.db.destroy()

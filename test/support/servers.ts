@@ -104,72 +104,62 @@ function given(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URL'): string {
 /** Copying the files is quick in memory; on disk it would write out the whole cluster first, twice. */
 const copyStrategy = () => (inMemory(given('TEST_FOLDER')) ? 'file_copy' : 'wal_log')
 
-export interface TestDatabase {
-  ownerUrl: string
-  authUrl: string
-  apiUrl: string
-  operatorUrl: string
-  drop(): Promise<void>
-}
-
-export type EmptyDatabase = Pick<TestDatabase, 'ownerUrl' | 'drop'>
+export type EmptyDatabase = Awaited<ReturnType<typeof createDatabase>>
+export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>
 
 /** A database of its own without a single table. */
-export async function createEmptyDatabase(): Promise<EmptyDatabase> {
+export const createEmptyDatabase = () => createDatabase('template1')
+
+async function createDatabase(template: string) {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner(`create database ${name} strategy ${copyStrategy()}`)
-  return {
-    ownerUrl: databaseUrl(name),
-    drop: () => asOwner(`drop database if exists ${name} with (force)`),
-  }
+  await asOwner(`create database ${name} template ${template} strategy ${copyStrategy()}`)
+  const drop = () => asOwner(`drop database if exists ${name} with (force)`)
+  return { name, ownerUrl: databaseUrl(name), drop, [Symbol.asyncDispose]: drop }
 }
 
 /** A database of its own, migrated and empty. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner(`create database ${name} template ${TEMPLATE} strategy ${copyStrategy()}`)
+export async function createTestDatabase() {
+  const { name, ...created } = await createDatabase(TEMPLATE)
   const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
   await closeDatabase(db)
     .then(() => db.raw('update revocation_trust set place = database_place()'))
     .finally(() => db.destroy())
   const as = (role: keyof typeof PASSWORDS) => databaseUrl(name, { user: role, password: PASSWORDS[role] })
   return {
-    ownerUrl: databaseUrl(name),
+    ...created,
     authUrl: as('integration_auth'),
     apiUrl: as('integration_api'),
     operatorUrl: as('integration_operator'),
-    drop: () => asOwner(`drop database if exists ${name} with (force)`),
   }
 }
 
-export interface TestRedis extends LocalRedis {
-  /** Starts again on the same port, with the data that the stop left on disk. */
-  start(): Promise<void>
-  /** Where it keeps its dump. */
-  directory: string
-}
+export type TestRedis = Awaited<ReturnType<typeof createTestRedis>>
 
 /** A Redis server of its own, with the users and rights of the local stack. */
-export async function createTestRedis(parent = given('TEST_FOLDER')): Promise<TestRedis> {
-  const folder = join(parent, `redis-${randomUUID()}`)
+export async function createTestRedis(parent = given('TEST_FOLDER')) {
+  const directory = join(parent, `redis-${randomUUID()}`)
   const passwords: Record<RedisUser, string> = { admin: 'a', auth: 'b', api: 'c' }
   const port = await freePort()
-  let server = await startRedis({ directory: folder, port, passwords })
+  let server = await startRedis({ directory, port, passwords })
   redisServers.add(server)
+  async function stop(signal?: NodeJS.Signals) {
+    redisServers.delete(server)
+    await server.stop(signal)
+  }
   return {
     port,
-    directory: folder,
-    url: (user) => server.url(user),
+    /** Where it keeps its dump. */
+    directory,
+    url: (user: RedisUser) => server.url(user),
     get ended() {
       return server.ended
     },
-    async stop(signal) {
-      redisServers.delete(server)
-      await server.stop(signal)
-    },
+    stop,
+    /** Starts again on the same port, with the data that the stop left on disk. */
     async start() {
-      server = await startRedis({ directory: folder, port, passwords })
+      server = await startRedis({ directory, port, passwords })
       redisServers.add(server)
     },
+    [Symbol.asyncDispose]: () => stop('SIGKILL'),
   }
 }

@@ -17,6 +17,7 @@ export interface TestStack extends LocalStack {
   serviceOutput(): string
   /** Ends every process of it and removes its data. */
   remove(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 export interface TestStackOptions {
@@ -69,6 +70,7 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}): Promi
       dataDir: folder,
       serviceOutput: () => printed,
       remove,
+      [Symbol.asyncDispose]: remove,
     }
   } catch (error) {
     await remove()

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { heard } from './heard.ts'
 import { freePorts } from './ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -11,21 +11,7 @@ const READY_DEADLINE_MS = 180_000
 const END_DEADLINE_MS = 120_000
 const POLL_MS = 50
 
-/** `npm start` as a person runs it: a process of its own with an environment. */
-export interface Start {
-  process: ChildProcess
-  baseUrl: string
-  stdout(): string
-  stderr(): string
-  /** Resolves when the `ready` line is there. Rejects when the process ends before. */
-  ready(): Promise<void>
-  /** Resolves with the exit code, or the signal, when it has ended. */
-  ended(): Promise<number | NodeJS.Signals>
-  /** SIGTERM, and the exit code. */
-  stop(): Promise<number | NodeJS.Signals>
-  /** The processes of it that run, itself included. */
-  running(): Promise<{ pid: number; command: string }[]>
-}
+export type Start = Awaited<ReturnType<typeof startProcess>>
 
 export interface StartOptions {
   dataDir: string
@@ -35,12 +21,8 @@ export interface StartOptions {
   args?: string[]
 }
 
-/** A folder for a test, which may contain what file names rarely do. */
-export const temporaryFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'integration-access-start-'))
-
-export const removeFolder = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
-
-export async function startProcess(options: StartOptions): Promise<Start> {
+/** `npm start` as a person runs it: a process of its own with an environment. */
+export async function startProcess(options: StartOptions) {
   const { dataDir, env = {}, args = [] } = options
   const [command = '', ...before] = options.command ?? [process.execPath, 'infra/local/main.ts']
   const [port, authPort, apiPort, authMetricsPort, apiMetricsPort] = (await freePorts(5)).map(String)
@@ -60,45 +42,40 @@ export async function startProcess(options: StartOptions): Promise<Start> {
       ...env,
     } as NodeJS.ProcessEnv,
   })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
+  const [stdout, stderr] = [heard(child.stdout), heard(child.stderr)]
   const exit = new Promise<number | NodeJS.Signals>((resolve) =>
     child.on('close', (code, signal) => resolve(code ?? (signal as NodeJS.Signals))),
   )
-  const ended = () => within(exit, END_DEADLINE_MS, () => `did not end:\n${stdout}\n${stderr}`)
+  /** Resolves with the exit code, or the signal, when it has ended. */
+  async function ended() {
+    const late = sleep(END_DEADLINE_MS, undefined, { ref: false }).then(() => {
+      throw new Error(`did not end:\n${stdout()}\n${stderr()}`)
+    })
+    return Promise.race([exit, late])
+  }
   return {
-    process: child,
+    process: child as ChildProcess,
     baseUrl: `http://localhost:${env.PORT ?? port}`,
-    stdout: () => stdout,
-    stderr: () => stderr,
+    stdout,
+    stderr,
+    /** Resolves when the `ready` line is there. Rejects when the process ends before. */
     async ready() {
       const deadline = Date.now() + READY_DEADLINE_MS
-      while (!/^ready http/m.test(stdout)) {
+      while (!/^ready http/m.test(stdout())) {
         if (child.exitCode !== null || Date.now() > deadline)
-          throw new Error(`not ready:\n${stdout}\n${stderr}`)
+          throw new Error(`not ready:\n${stdout()}\n${stderr()}`)
         await sleep(POLL_MS)
       }
     },
     ended,
+    /** SIGTERM, and the exit code. */
     stop() {
       child.kill('SIGTERM')
       return ended()
     },
+    /** The processes of it that run, itself included. */
     running: () => processesOf(dataDir, mark),
   }
-}
-
-function within<T>(promise: Promise<T>, limit_ms: number, why: () => string): Promise<T> {
-  const late = sleep(limit_ms, undefined, { ref: false }).then(() => {
-    throw new Error(why())
-  })
-  return Promise.race([promise, late])
 }
 
 /** By a mark in the environment, or, for the stores, which overwrite theirs, by the folder that they work in. */

@@ -43,6 +43,10 @@ export async function createTcpProxy(...targets: number[]) {
   const each = (act: (socket: Socket) => void) => {
     for (const pair of pairs) for (const socket of pair) act(socket)
   }
+  async function close() {
+    each((socket) => socket.destroy())
+    await new Promise((resolve) => server.close(resolve))
+  }
   return {
     port: listening,
     /** Ends every connection and refuses new ones. */
@@ -72,9 +76,7 @@ export async function createTcpProxy(...targets: number[]) {
     lead(...to: number[]) {
       ports = to
     },
-    async close() {
-      each((socket) => socket.destroy())
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }

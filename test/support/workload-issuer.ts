@@ -38,7 +38,7 @@ export async function startWorkloadIssuer(keys: JWK[]) {
   }
   const receiver: Receiver = await startHttpsReceiver(listener, TLS)
   const issuer = `https://${NAME}:${receiver.port}`
-  return { issuer, published, requests, receiver, stop: () => receiver.stop() }
+  return { issuer, published, requests, receiver, [Symbol.asyncDispose]: () => receiver.stop() }
 }
 
 export type TestWorkloadIssuer = Awaited<ReturnType<typeof startWorkloadIssuer>>

@@ -1,0 +1,22 @@
+/** What all tests of a block use: made before the first of them, and ended after the last. */
+export function forBlock<T extends object>(make: () => T | Promise<T>): T {
+  const made = {} as T
+  before(() => become(made, make))
+  after(() => end(made))
+  return made
+}
+
+/** What is made anew for each test of a block, and ended with it. */
+export function forEachTest<T extends object>(make: () => T | Promise<T>): T {
+  const made = {} as T
+  beforeEach(() => become(made, make))
+  afterEach(() => end(made))
+  return made
+}
+
+/** Takes the members of what is made: a class, or what changes members of its own, would be left behind. */
+async function become<T extends object>(made: T, make: () => T | Promise<T>): Promise<void> {
+  Object.defineProperties(made, Object.getOwnPropertyDescriptors(await make()))
+}
+
+const end = (made: Partial<AsyncDisposable>) => made[Symbol.asyncDispose]?.()
