@@ -3,30 +3,21 @@ import { importJWK } from 'jose'
 import { rememberVerified } from '#shared/access-tokens/remembered.ts'
 import type { SigningKey } from '#shared/access-tokens/signing-keys.ts'
 import { createTokenVerification, type VerifyToken } from '#shared/access-tokens/verify.ts'
-import { createTestClock, type TestClock } from '../support/clock.ts'
-import {
-  API_RESOURCE,
-  createTestIssuer,
-  ISSUER,
-  type TestIssuer,
-  type TestKey,
-  type TokenOptions,
-} from '../support/issuer.ts'
+import { forEachTest } from '../support/block.ts'
+import { createTestClock } from '../support/clock.ts'
+import { API_RESOURCE, createTestIssuer, ISSUER, type TestKey, type TokenOptions } from '../support/issuer.ts'
 
 const CLIENT = { clientId: 'cli_x', vendorId: 'ven_x' }
 
 describe('remembered access tokens', () => {
-  let clock: TestClock
-  let issuer: TestIssuer
+  const clock = forEachTest(createTestClock)
+  const issuer = forEachTest(() => createTestIssuer({ clock }))
   let key: SigningKey | undefined
   let verified: number
   beforeEach(async () => {
-    clock = createTestClock()
-    issuer = await createTestIssuer({ clock })
     key = await publicKeyOf(issuer.key)
     verified = 0
   })
-  afterEach(() => issuer.stop())
 
   const signed = (options?: TokenOptions) => issuer.token(CLIENT, options)
   const now_s = () => Math.floor(clock.now() / 1_000)

@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { listen } from '#shared/process/http-server.ts'
 import { freshApi, startApi } from '../support/api.ts'
-import { createTestClock, type TestClock } from '../support/clock.ts'
+import { forEachTest } from '../support/block.ts'
+import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
@@ -200,7 +201,7 @@ describe('the signing keys of the authorization server', () => {
     ['larger than 256 KiB', ({ set }) => ({ status: 200, body: set + ' '.repeat(256 * 1_024) })],
   ] as [string, (other: { jwksUrl: string; set: string }) => Parameters<TestIssuer['answerWith']>[0]][]) {
     it(`takes no key from an answer that is ${what}`, async () => {
-      const other = await createTestIssuer({ clock: api.clock })
+      await using other = await createTestIssuer({ clock: api.clock })
       other.published.splice(0, 1, { ...other.key.publicJwk, kid: 'other' })
       const answered = answer({ jwksUrl: other.jwksUrl, set: JSON.stringify({ keys: other.published }) })
       api.issuer.answerWith(answered)
@@ -209,7 +210,6 @@ describe('the signing keys of the authorization server', () => {
       assert.equal(api.issuer.fetches(), 2)
       assert.equal(other.fetches(), 0)
       assert.equal((await read()).status, 200)
-      await other.stop()
     })
   }
 
@@ -256,17 +256,10 @@ describe('the signing keys of the authorization server', () => {
 })
 
 describe('the fetching of signing keys', () => {
-  let clock: TestClock
-  let issuer: TestIssuer
   let keys: SigningKeys | undefined
-  beforeEach(async () => {
-    clock = createTestClock()
-    issuer = await createTestIssuer({ clock })
-  })
-  afterEach(async () => {
-    keys?.stop()
-    await issuer.stop()
-  })
+  afterEach(() => keys?.stop())
+  const clock = forEachTest(createTestClock)
+  const issuer = forEachTest(() => createTestIssuer({ clock }))
 
   it('keeps fetching, so that a key is known before its first token and forgotten once withdrawn', async () => {
     const { kid } = issuer.key

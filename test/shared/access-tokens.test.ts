@@ -5,30 +5,32 @@ import type { IncomingRequest } from '#shared/access-tokens/bearer.ts'
 import { createRevocationFeed, type RevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { createTestClock, type TestClock } from '../support/clock.ts'
+import { forEachTest } from '../support/block.ts'
+import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
-import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from '../support/issuer.ts'
+import { API_RESOURCE, createTestIssuer, ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
-import { createTestPages, type TestPages } from '../support/revocations-page.ts'
+import { createTestPages } from '../support/revocations-page.ts'
 
 const CLIENT = { clientId: 'cli_a', vendorId: 'ven_a', scope: 'catalog:write boost:read' }
 const WANTED = { scope: 'catalog:write', vendorId: CLIENT.vendorId }
 
 describe('admit', () => {
-  let clock: TestClock
   let now_ms: number
-  let issuer: TestIssuer
   let keys: SigningKeys
-  let pages: TestPages
   let revocation: RevocationFeed
+  afterEach(() => {
+    revocation.stop()
+    keys.stop()
+  })
+  const clock = forEachTest(createTestClock)
+  const issuer = forEachTest(() => createTestIssuer({ clock }))
+  const pages = forEachTest(() => createTestPages({ clock, key: issuer.key }))
   beforeEach(async () => {
-    clock = createTestClock()
     now_ms = 0
-    issuer = await createTestIssuer({ clock })
     const parts = { clock, log: silentLog() }
     keys = createSigningKeys({ url: issuer.jwksUrl, ...parts })
     await keys.start()
-    pages = await createTestPages({ clock, key: issuer.key })
     revocation = createRevocationFeed({
       url: pages.url,
       issuer: ISSUER,
@@ -38,11 +40,6 @@ describe('admit', () => {
       pollEvery_ms: 20,
     })
     await revocation.start()
-  })
-  afterEach(async () => {
-    revocation.stop()
-    keys.stop()
-    await Promise.all([pages.stop(), issuer.stop()])
   })
 
   const settings = () => ({ keys, issuer: ISSUER, resource: API_RESOURCE, revocation, clock })
@@ -159,7 +156,7 @@ describe('admit', () => {
 
   it('answers 503 when the copy is older than 10 s, and when the signing key cannot be fetched', async () => {
     const token = await issuer.token(CLIENT)
-    pages.answer = (response) => void response.writeHead(503).end()
+    pages.page.answer = (response) => void response.writeHead(503).end()
     now_ms += 10_001
     await assert.rejects(admit(bearer(token)), unavailable)
     issuer.answerWith({ status: 503 })

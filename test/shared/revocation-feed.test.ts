@@ -4,39 +4,36 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { createRevocationFeed, type RevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
-import { createTestClock, type TestClock } from '../support/clock.ts'
+import { forEachTest } from '../support/block.ts'
+import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
-import { createTestIssuer, ISSUER, type TestIssuer } from '../support/issuer.ts'
+import { createTestIssuer, ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
-import { createTestPages, type Page, type TestPages } from '../support/revocations-page.ts'
+import { createTestPages, type Page } from '../support/revocations-page.ts'
 
 const CLIENT = { clientId: 'cli_a', kid: 'key-1', jti: 'jti-a' }
 const REVOKED = { ...CLIENT, clientId: 'cli_revoked' }
 const BY_CLIENT = { revoked: 'client' }
 
 describe('the revocation feed', () => {
-  let clock: TestClock
-  let issuer: TestIssuer
   let keys: SigningKeys
-  let pages: TestPages
   let feed: RevocationFeed
+  afterEach(() => {
+    feed.stop()
+    keys.stop()
+  })
+  const clock = forEachTest(createTestClock)
+  const issuer = forEachTest(() => createTestIssuer({ clock }))
+  const pages = forEachTest(() => createTestPages({ clock, key: issuer.key }))
   let now_ms: number
   let warnings: string[]
   beforeEach(async () => {
-    clock = createTestClock()
     now_ms = 0
     warnings = []
-    issuer = await createTestIssuer({ clock })
     keys = createSigningKeys({ url: issuer.jwksUrl, clock, log: silentLog() })
     await keys.start()
-    pages = await createTestPages({ clock, key: issuer.key })
     pages.page.clients.push(REVOKED.clientId)
     feed = createFeed()
-  })
-  afterEach(async () => {
-    feed.stop()
-    keys.stop()
-    await Promise.all([pages.stop(), issuer.stop()])
   })
 
   /** Its timeout is for busy machines: no test waits for it that does not set its own. */
@@ -83,7 +80,7 @@ describe('the revocation feed', () => {
     assert.equal(feed.usable(), false)
     assert.equal(await feed.ask(CLIENT), 'undecided')
     await feed.start()
-    pages.answer = unavailable
+    pages.page.answer = unavailable
     pass(10_000)
     await pages.polled()
     assert.equal(await feed.ask(CLIENT), 'live')
@@ -91,7 +88,7 @@ describe('the revocation feed', () => {
     assert.equal(feed.usable(), false)
     assert.equal(await feed.ask(CLIENT), 'undecided')
     assert.equal(await feed.ask(REVOKED), 'undecided')
-    pages.answer = undefined
+    pages.page.answer = undefined
     await pages.polled()
     assert.equal(await feed.ask(CLIENT), 'live')
     assert.deepEqual(warnings, ['answered 503'])
@@ -99,7 +96,7 @@ describe('the revocation feed', () => {
 
   it('counts the age of a copy from when its request was sent', async () => {
     let held: ServerResponse | undefined
-    pages.answer = (response) => {
+    pages.page.answer = (response) => {
       held = response
     }
     const started = feed.start()
@@ -114,10 +111,10 @@ describe('the revocation feed', () => {
   it('adds the Age that a cache gives a page', async () => {
     const aged = async (age: string) => {
       const page = await pages.signed()
-      pages.answer = (response) => void response.writeHead(200, { age }).end(page)
+      pages.page.answer = (response) => void response.writeHead(200, { age }).end(page)
       await pages.polled()
     }
-    pages.answer = unavailable
+    pages.page.answer = unavailable
     await feed.start()
     await aged('11')
     assert.equal(await feed.ask(CLIENT), 'undecided')
@@ -134,25 +131,25 @@ describe('the revocation feed', () => {
 
   it('replaces no copy by a page that a cache kept for longer, though the page says that it is newer', async () => {
     await feed.start()
-    pages.answer = unavailable
+    pages.page.answer = unavailable
     clock.advance(2_000)
     pages.page.clients.length = 0
     const page = await pages.signed()
-    pages.answer = (response) => void response.writeHead(200, { age: '5' }).end(page)
+    pages.page.answer = (response) => void response.writeHead(200, { age: '5' }).end(page)
     await pages.polled()
     assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
   })
 
   it('counts the time for which a page was held back, though nothing says so, and each page is newer', async () => {
     await feed.start()
-    pages.answer = unavailable
+    pages.page.answer = unavailable
     const made: string[] = []
     for (let second = 0; second < 12; second += 1) {
       pass(1_000)
       made.push(await pages.signed())
     }
     const late = async (page: string | undefined) => {
-      pages.answer = (response) => void response.end(page)
+      pages.page.answer = (response) => void response.end(page)
       await pages.polled()
     }
     // Ten seconds late: the last moment at which a copy decides.
@@ -171,7 +168,7 @@ describe('the revocation feed', () => {
     }
     assert.equal(warnings.at(-1), 'arrives later than pages did before')
     await late(undefined)
-    pages.answer = undefined
+    pages.page.answer = undefined
     await pages.polled()
     assert.equal(await feed.ask(CLIENT), 'live')
   })
@@ -188,7 +185,7 @@ describe('the revocation feed', () => {
 
   it('counts ages by a clock that cannot be set', async () => {
     await feed.start()
-    pages.answer = unavailable
+    pages.page.answer = unavailable
     clock.advance(3_600_000)
     assert.equal(await feed.ask(CLIENT), 'live')
     clock.advance(-7_200_000)
@@ -220,11 +217,11 @@ describe('the revocation feed', () => {
     it(`refuses a page that ${what}`, async () => {
       await feed.start()
       // Until the page is whole, a poll must not get a good one.
-      pages.answer = unavailable
+      pages.page.answer = unavailable
       pass(1_000)
       pages.page.clients.length = 0
       await attack(pages.page)
-      pages.answer = undefined
+      pages.page.answer = undefined
       await pages.polled()
       assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
       pass(9_001)
@@ -272,11 +269,11 @@ describe('the revocation feed', () => {
   for (const [what, answer] of Object.entries(ANSWERS)) {
     it(`keeps its copy when the answer is ${what}`, async () => {
       await feed.start()
-      pages.answer = unavailable
+      pages.page.answer = unavailable
       pass(1_000)
       pages.page.clients.length = 0
       const page = await pages.signed()
-      pages.answer = (response) => answer(response, page)
+      pages.page.answer = (response) => answer(response, page)
       await pages.polled()
       assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
       pass(9_001)
@@ -290,7 +287,7 @@ describe('the revocation feed', () => {
     clock.advance(1_000)
     pages.page.clients.push(REVOKED.clientId)
     await feed.start()
-    pages.answer = (response) => void response.end(before)
+    pages.page.answer = (response) => void response.end(before)
     now_ms += 10_000
     await pages.polled()
     assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
@@ -348,7 +345,7 @@ describe('the revocation feed', () => {
   })
 
   it('polls over one connection, one request at a time, however slow the answers are', async () => {
-    pages.answer = async (response) => {
+    pages.page.answer = async (response) => {
       await sleep(50)
       response.end(await pages.signed())
     }
@@ -361,10 +358,10 @@ describe('the revocation feed', () => {
 
   it('gives up on an answer that never ends, and asks again', async () => {
     feed = createFeed({ timeout_ms: 50 })
-    pages.answer = (response) => void response.write('e')
+    pages.page.answer = (response) => void response.write('e')
     await feed.start()
     assert.equal(await feed.ask(CLIENT), 'undecided')
-    pages.answer = undefined
+    pages.page.answer = undefined
     await eventually(async () => (await feed.ask(CLIENT)) === 'live')
     assert.equal(pages.atOnce(), 1)
   })
@@ -372,7 +369,7 @@ describe('the revocation feed', () => {
   it('asks nothing more once it was stopped, and ends the request under way', async () => {
     await feed.start()
     let closed = false
-    pages.answer = (response) => {
+    pages.page.answer = (response) => {
       response.once('close', () => {
         closed = true
       })

@@ -119,7 +119,7 @@ export async function startApi({
     for (const connection of connections) connection.disconnect()
     await Promise.all([db.destroy(), apiDb.destroy()])
     if (beside) return
-    await issuer.stop()
+    await issuer[Symbol.asyncDispose]()
     await redis.stop('SIGKILL')
     await database.drop()
   }

@@ -90,7 +90,7 @@ export async function createTestIssuer({ clock }: { clock: TestClock }) {
         .setProtectedHeader({ typ: 'at+jwt', alg: signer.alg, kid: signer.kid, ...header })
         .sign(signer.privateKey)
     },
-    stop: () => drain(server, 100),
+    [Symbol.asyncDispose]: () => drain(server, 100),
   }
 }
 

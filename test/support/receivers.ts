@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
-import { createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
 import { createCertificate } from './certificates.ts'
 
@@ -13,38 +13,31 @@ const good = createCertificate({ commonName: RECEIVER_NAME, names: [RECEIVER_NAM
 /** The key and certificate of a receiver that everything is right with. */
 export const goodTls = { key: good.keyPem, cert: good.pem }
 
-/** A server on loopback that counts. */
-export interface Receiver {
-  port: number
-  url: string
-  /** TCP connections so far. */
-  connections: number
-  /** Connections that are open now. */
-  open: Set<Socket>
-  /** What was received after the TLS handshake, decoded as UTF-8. */
-  received: string
-  stop(): Promise<void>
-  /** Stops it: `await using` ends it with its test, however that ends. */
-  [Symbol.asyncDispose](): Promise<void>
-}
+export type Receiver = Awaited<ReturnType<typeof listening>>
 
-async function listening(server: Server, name: string, host: string, port = 0): Promise<Receiver> {
+/** A server on loopback that counts. */
+async function listening(server: Server, host: string, at = 0) {
+  await once(server.listen(at, host), 'listening')
+  const { port } = server.address() as AddressInfo
+  /** Connections that are open now. */
   const open = new Set<Socket>()
-  const receiver: Receiver = {
-    port: 0,
-    url: '',
+  async function stop() {
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of open) socket.destroy()
+    await closed
+  }
+  const receiver = {
+    port,
+    url: `https://${RECEIVER_NAME}:${port}/hook`,
+    /** TCP connections so far. */
     connections: 0,
     open,
+    /** What was received after the TLS handshake, decoded as UTF-8. */
     received: '',
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of open) socket.destroy()
-      await closed
-    },
-    [Symbol.asyncDispose]() {
-      return this.stop()
-    },
+    stop,
+    /** Stops it: `await using` ends it with its test, however that ends. */
+    [Symbol.asyncDispose]: stop,
   }
   server.on('connection', (socket: Socket) => {
     receiver.connections += 1
@@ -52,9 +45,6 @@ async function listening(server: Server, name: string, host: string, port = 0): 
     socket.on('error', () => {})
     socket.on('close', () => open.delete(socket))
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
-  receiver.port = (server.address() as { port: number }).port
-  receiver.url = `https://${name}:${receiver.port}/hook`
   return receiver
 }
 
@@ -72,7 +62,7 @@ export async function startTlsReceiver({
   host = '127.0.0.1',
 }: TlsReceiverOptions): Promise<Receiver> {
   const server = createTlsServer({ ...goodTls, ...tls })
-  const receiver = await listening(server, RECEIVER_NAME, host)
+  const receiver = await listening(server, host)
   server.on('tlsClientError', () => {})
   server.on('secureConnection', (socket) => {
     socket.on('error', () => {})
@@ -106,10 +96,5 @@ export async function startHttpsReceiver(listener: RequestListener, tls?: TlsOpt
 }
 
 /** A server without TLS. */
-export async function startTcpReceiver(
-  talk: (socket: Socket) => void,
-  host = '127.0.0.1',
-  port = 0,
-): Promise<Receiver> {
-  return listening(createServer(talk), RECEIVER_NAME, host, port)
-}
+export const startTcpReceiver = (talk: (socket: Socket) => void, host = '127.0.0.1', port = 0) =>
+  listening(createServer(talk), host, port)

@@ -19,6 +19,8 @@ export interface Page {
   claims: Record<string, unknown>
   header: Record<string, unknown>
   key: TestKey
+  /** Answers so in place of the page. */
+  answer?: ((response: ServerResponse) => void) | undefined
 }
 
 export type TestPages = Awaited<ReturnType<typeof createTestPages>>
@@ -35,27 +37,26 @@ export async function createTestPages({ clock, key }: { clock: TestClock; key: T
       counts.now -= 1
     })
     server.emit('asked')
-    if (pages.answer) return pages.answer(response)
-    response.end(await pages.signed())
+    if (page.answer) return page.answer(response)
+    response.end(await signed())
   })
   server.on('connection', () => {
     counts.connections += 1
   })
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
-  const pages = {
+  /** Returns the page as it is now. */
+  function signed(): Promise<string> {
+    const { clients, tokens, keys, claims, header, key: signer } = page
+    const iat = Math.floor(clock.now() / 1_000)
+    const lists = { clients: clients.map(digest), tokens: tokens.map(digest), keys: keys.map(digest) }
+    return new SignJWT({ iss: ISSUER, iat, ...lists, ...claims })
+      .setProtectedHeader({ typ: 'revocations+jwt', alg: signer.alg, kid: signer.kid, ...header })
+      .sign(signer.privateKey)
+  }
+  return {
     url: `http://127.0.0.1:${port}/v1/oauth/revocations`,
     page,
-    /** Returns the page as it is now. */
-    signed(): Promise<string> {
-      const { clients, tokens, keys, claims, header, key: signer } = page
-      const iat = Math.floor(clock.now() / 1_000)
-      const lists = { clients: clients.map(digest), tokens: tokens.map(digest), keys: keys.map(digest) }
-      return new SignJWT({ iss: ISSUER, iat, ...lists, ...claims })
-        .setProtectedHeader({ typ: 'revocations+jwt', alg: signer.alg, kid: signer.kid, ...header })
-        .sign(signer.privateKey)
-    },
-    /** Answers so in place of the page. */
-    answer: undefined as ((response: ServerResponse) => void) | undefined,
+    signed,
     requests: () => counts.requests,
     connections: () => counts.connections,
     /** Returns the most requests that were under way at one time. */
@@ -65,7 +66,6 @@ export async function createTestPages({ clock, key }: { clock: TestClock; key: T
       // The first of these may have been under way already.
       for (let times = 0; times < 3; times += 1) await once(server, 'asked')
     },
-    stop: () => drain(server, 100),
+    [Symbol.asyncDispose]: () => drain(server, 100),
   }
-  return pages
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exportSPKI, importJWK } from 'jose'
+import { forBlock } from './block.ts'
 import { createTestClock } from './clock.ts'
 import {
   API_RESOURCE,
@@ -18,7 +19,7 @@ import {
   type ProgramName,
   type Verifier,
 } from './printed-verifiers.ts'
-import { createTestPages, type TestPages } from './revocations-page.ts'
+import { createTestPages } from './revocations-page.ts'
 
 const CLIENT = { clientId: 'cli_a', vendorId: 'ven_a' }
 const now_s = () => Math.floor(Date.now() / 1_000)
@@ -68,14 +69,12 @@ function resigned(token: string, alg: string, sign: (input: string) => string): 
 /** Runs the examples that /docs/verify prints in this language against an issuer that sends what they must refuse. */
 export function describeVerifiers(language: Language): void {
   describe(`documentation: how to verify a token in ${language.name}, as it is printed`, () => {
-    let issuer: TestIssuer
-    let pages: TestPages
+    const clock = { ...createTestClock(), now: Date.now }
+    const issuer = forBlock(() => createTestIssuer({ clock }))
+    const pages = forBlock(() => createTestPages({ clock, key: issuer.key }))
     let verifiers: PrintedVerifiers
     let verifier: Verifier | undefined
     before(async () => {
-      const clock = { ...createTestClock(), now: Date.now }
-      issuer = await createTestIssuer({ clock })
-      pages = await createTestPages({ clock, key: issuer.key })
       verifiers = await buildVerifiers(language, {
         '{issuer}/v1/oauth/jwks': issuer.jwksUrl,
         '{issuer}/v1/oauth/revocations': pages.url,
@@ -83,13 +82,11 @@ export function describeVerifiers(language: Language): void {
         '{base_url}': API_RESOURCE,
       })
     })
-    after(() => Promise.all([verifiers?.remove(), pages?.stop(), issuer?.stop()]))
+    after(() => verifiers?.remove())
     beforeEach(() => {
       issuer.published.splice(0, Number.POSITIVE_INFINITY, issuer.key.publicJwk)
-      pages.answer = undefined
-      const { clients, tokens, keys } = pages.page
-      for (const list of [clients, tokens, keys]) list.length = 0
-      Object.assign(pages.page, { claims: {}, header: {}, key: issuer.key })
+      const empty = { clients: [], tokens: [], keys: [], claims: {}, header: {} }
+      Object.assign(pages.page, empty, { key: issuer.key, answer: undefined })
     })
     const stop = () => {
       verifier?.stop()
@@ -248,15 +245,15 @@ export function describeVerifiers(language: Language): void {
       for (const age of ['-3600', '3600', '-Infinity', '1, 2', '0 and again 20'])
         it(`accepts nothing by one with the Age ${age}`, async () => {
           const page = await pages.signed()
-          pages.answer = (response) => void response.setHeader('age', age.split(' and again ')).end(page)
+          pages.page.answer = (response) => void response.setHeader('age', age.split(' and again ')).end(page)
           await poll()
           assert.match(await live(), /503/)
         })
 
       for (const status of [301, 302, 303, 307, 308])
         it(`follows no redirect with status ${status}, not even to a good page`, async () => {
-          pages.answer = (response) => {
-            pages.answer = undefined
+          pages.page.answer = (response) => {
+            pages.page.answer = undefined
             response.writeHead(status, { location: pages.url.replace('127.0.0.1', 'localhost') }).end()
           }
           assert.match(await poll(), /^refused: /)
