@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { notedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
@@ -243,22 +244,18 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     const before = REDIS_USER_RULES.auth.replace(' ~requests:*', '')
     assert.notEqual(before, REDIS_USER_RULES.auth)
     await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(before))
-    try {
-      await answered({ requestId: 'refused', ...overRate })
-      assert.equal(await admin.exists(logKey()), 0)
-      assert.deepEqual(await ids(), ['refused'])
-    } finally {
-      await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(REDIS_USER_RULES.auth))
-    }
+    await using _ = afterwards(() =>
+      admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(REDIS_USER_RULES.auth)),
+    )
+    await answered({ requestId: 'refused', ...overRate })
+    assert.equal(await admin.exists(logKey()), 0)
+    assert.deepEqual(await ids(), ['refused'])
   })
 
   it('answers 503 while Redis is down', async () => {
     await api.redis.stop('SIGTERM')
-    try {
-      assertProblem(await list(), 'unavailable')
-    } finally {
-      await api.redis.start()
-    }
+    await using _ = afterwards(() => api.redis.start())
+    assertProblem(await list(), 'unavailable')
   })
 })
 

@@ -7,6 +7,7 @@ import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
 import { startHousekeeping } from '../../apps/api/housekeeping.ts'
 import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { sharedApi, startApi } from '../support/api.ts'
 import { serviceRedis } from '../support/redis.ts'
 
@@ -105,24 +106,21 @@ describe('the work beside the requests', () => {
       return slow.promise
     }
     mock.timers.enable({ apis: ['setInterval'] })
-    try {
-      const end = startHousekeeping({
-        db,
-        revocation,
-        clock: api.clock,
-        log: pino({ level: 'silent' }),
-        fetchKeys: async () => 'no_answer',
-        eventRetention_days: 400,
-        revokesFound: { ...revocation, revoke },
-      })
-      mock.timers.tick(2_000)
-      await first.promise
-      mock.timers.tick(20_000)
-      slow.reject(new Error('Redis is away'))
-      await end()
-      assert.equal(begun, 1)
-    } finally {
-      mock.timers.reset()
-    }
+    await using _ = afterwards(() => mock.timers.reset())
+    const end = startHousekeeping({
+      db,
+      revocation,
+      clock: api.clock,
+      log: pino({ level: 'silent' }),
+      fetchKeys: async () => 'no_answer',
+      eventRetention_days: 400,
+      revokesFound: { ...revocation, revoke },
+    })
+    mock.timers.tick(2_000)
+    await first.promise
+    mock.timers.tick(20_000)
+    slow.reject(new Error('Redis is away'))
+    await end()
+    assert.equal(begun, 1)
   })
 })

@@ -309,7 +309,7 @@ describe('POST /v1/found-secrets', () => {
     }
     assert.equal(await daily(before), 200)
     assert.equal(await ask(before), 200)
-    const revoking = await startApi({
+    await using revoking = await startApi({
       beside: api,
       env: { FOUND_SECRETS: 'revoke', RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' },
     })
@@ -320,7 +320,6 @@ describe('POST /v1/found-secrets', () => {
       await eventually(async () => (await daily(client)) === 401)
       await eventually(async () => (await ask(client)) === 401)
     }
-    await revoking.stop()
     assert.equal(await ask(safe), 200)
     assert.equal((await read(safe.clientId)).status, 'Active')
     assert.equal(await daily(safe), 200)

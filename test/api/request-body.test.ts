@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { gzipSync } from 'node:zlib'
+import { afterwards } from '../support/afterwards.ts'
 import { type ApiRequest, sharedApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { heard } from '../support/heard.ts'
@@ -177,16 +178,13 @@ describe('a JSON body', () => {
     }
     const slow = begin('too slow')
     const drip = setInterval(() => slow.request.write(' '), 500)
-    try {
-      const started_ms = performance.now()
-      const stopped = begin('stopped')
-      await stopped.ended
-      assert.ok(performance.now() - started_ms > 2_900)
-      await slow.ended
-      assert.deepEqual(given, ['stopped: 408, close', 'too slow: 408, close'])
-    } finally {
-      clearInterval(drip)
-    }
+    await using _ = afterwards(() => clearInterval(drip))
+    const started_ms = performance.now()
+    const stopped = begin('stopped')
+    await stopped.ended
+    assert.ok(performance.now() - started_ms > 2_900)
+    await slow.ended
+    assert.deepEqual(given, ['stopped: 408, close', 'too slow: 408, close'])
   })
 
   it('takes the last of two members with one name', async () => {

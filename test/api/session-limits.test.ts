@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createPasswordWork } from '../../apps/api/sessions/password-check.ts'
 import { replacePassword } from '../../infra/admin/people.ts'
+import { afterwards } from '../support/afterwards.ts'
 import {
   type ApiResponse,
   freshApi,
@@ -200,13 +201,12 @@ describe('the places to have a password checked', () => {
     const stranger = (host: number) => inLine({ address: `198.51.100.${host}`, known: false }, () => held)
     const inside = [1, 2].map(stranger)
     const waiting = Array.from({ length: 64 }, (_, index) => stranger(index + 3))
-    try {
-      await assert.rejects(stranger(100), { code: 'unavailable' })
-      assert.equal(await inLine({ address: '192.0.2.1', known: true }, async () => 'checked'), 'checked')
-    } finally {
+    await using _ = afterwards(async () => {
       end()
       await Promise.all([...inside, ...waiting])
-    }
+    })
+    await assert.rejects(stranger(100), { code: 'unavailable' })
+    assert.equal(await inLine({ address: '192.0.2.1', known: true }, async () => 'checked'), 'checked')
   })
 })
 

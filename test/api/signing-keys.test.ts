@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { listen } from '#shared/process/http-server.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { freshApi, startApi } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -279,12 +280,11 @@ describe('the fetching of signing keys', () => {
     const port = await listen(silent, { host: '127.0.0.1', port: 0 })
     const url = `http://127.0.0.1:${port}/jwks`
     keys = createSigningKeys({ url, clock, log: silentLog(), timeout_ms: 100 })
-    try {
-      await keys.start()
-      assert.equal(await keys.find('key-1'), 'undecided')
-    } finally {
+    await using _ = afterwards(() => {
       silent.closeAllConnections()
       silent.close()
-    }
+    })
+    await keys.start()
+    assert.equal(await keys.find('key-1'), 'undecided')
   })
 })

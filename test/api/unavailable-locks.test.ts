@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
+import { afterwards } from '../support/afterwards.ts'
 import { sharedApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -57,14 +58,11 @@ describe('when somebody else holds a lock on a table', () => {
 
   it('lets Postgres decide while sessions is locked and Redis is gone', async () => {
     await api.redis.stop('SIGKILL')
-    try {
-      await takeLock('sessions')
-      const waiting = people('/v1/session')
-      assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
-      assert.equal((await api.request('GET', '/readyz')).status, 200)
-      await Promise.all(waiting)
-    } finally {
-      await api.redis.start()
-    }
+    await using _ = afterwards(() => api.redis.start())
+    await takeLock('sessions')
+    const waiting = people('/v1/session')
+    assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
+    assert.equal((await api.request('GET', '/readyz')).status, 200)
+    await Promise.all(waiting)
   })
 })

@@ -156,11 +156,10 @@ describe('the keys of a workload’s issuer', () => {
 
   it('never come from an address that is not public, whatever DNS says the second time', async () => {
     assert.match(String(await fetched({ judgeAddress: ruleWith() })), /address not public/)
-    const inside = await startTcpReceiver(() => {}, '127.0.0.2', server.receiver.port)
+    await using inside = await startTcpReceiver(() => {}, '127.0.0.2', server.receiver.port)
     const { resolve } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
     assert.match(String(await fetched({ resolve })), /address not public/)
     assert.equal(inside.connections, 0)
-    await inside.stop()
   })
 
   it('are fetched only with a certificate that is valid for the name', async () => {

@@ -8,24 +8,24 @@ import {
   type ClientRecords,
   createClientRecords,
 } from '../../apps/auth/client-records.ts'
+import { forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
-import { createSubjects, type Subjects } from '../support/revocation.ts'
+import { createSubjects } from '../support/revocation.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 describe('the client records that a process remembers', () => {
   const db = sharedDatabase()
-  let subjects: Subjects
+  const subjects = forBlock(() => createSubjects(db.owner))
   let clientId: string
   let records: ClientRecords
   let reads: number
   let wall_ms: number
   let monotonic_ms: number
 
-  before(async () => {
+  before(() => {
     db.auth.on('query', () => {
       reads += 1
     })
-    subjects = await createSubjects(db.owner)
   })
   beforeEach(async () => {
     wall_ms = Date.now()

@@ -19,9 +19,7 @@ describe('a wrong clock of the authorization server', () => {
     db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
     redis = await auth.redisAs('auth')
   })
-  after(async () => {
-    await db.destroy()
-  })
+  after(() => db.destroy())
 
   const cases: [string, { own: number; postgres?: number; redis?: number }, boolean][] = [
     ['three clocks that agree', { own: 0 }, true],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { newKeyPair } from '../support/assertions.ts'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
-import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { forBlock } from '../support/block.ts'
+import { startServiceChild } from '../support/process.ts'
 import { createWorkload, PLATFORMS, platformToken, workloadFields } from '../support/workload-tokens.ts'
 
 /** Has a process say on stderr what Node itself does for it: connections, DNS queries, datagrams, programs and threads. */
@@ -17,16 +18,14 @@ const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
 
 describe('connections of the authorization server', () => {
   const auth = sharedAuth()
-  let child: ServiceChild
+  const child = forBlock(() =>
+    startServiceChild('apps/auth/main.ts', { ...auth.env, PORT: '0', NODE_OPTIONS: WATCHED }),
+  )
   let url: string
   before(async () => {
-    child = startServiceChild('apps/auth/main.ts', { ...auth.env, PORT: '0', NODE_OPTIONS: WATCHED })
     const { port } = await child.logged('listening')
     await child.logged('ready')
     url = `http://127.0.0.1:${port}`
-  })
-  after(async () => {
-    await child.kill()
   })
   const post = async (path: string, fields: Record<string, string>): Promise<number> =>
     (await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) })).status

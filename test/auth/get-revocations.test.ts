@@ -48,9 +48,7 @@ describe(`GET ${PATH}`, () => {
       monotonic: () => now_ms,
     })
   })
-  after(async () => {
-    await db.destroy()
-  })
+  after(() => db.destroy())
 
   /** What the handler answers when the last page is not yet a second old, or now. */
   async function read(headers: Record<string, string> = {}, ask = handler): Promise<Answer> {

@@ -4,6 +4,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { revokeService } from '../../infra/admin/services.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { newKeyPair, signJwt } from '../support/assertions.ts'
 import {
   type AuthResponse,
@@ -83,13 +84,10 @@ describe(`POST ${PATH}`, () => {
     const token = await tokenOf(client)
     const left_ms = (decodeJwt(token).exp as number) * 1_000 - auth.clock.now()
     auth.clock.advance(left_ms - 1)
-    try {
-      assert.equal((await ask(token)).json.active, true)
-      auth.clock.advance(1)
-      assertInactive(await ask(token))
-    } finally {
-      auth.clock.advance(-left_ms)
-    }
+    await using _ = afterwards(() => auth.clock.advance(-left_ms))
+    assert.equal((await ask(token)).json.active, true)
+    auth.clock.advance(1)
+    assertInactive(await ask(token))
   })
 
   it('answers inactive for what this server has not issued as an access token', async () => {
@@ -119,14 +117,11 @@ describe(`POST ${PATH}`, () => {
     const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
     const inTheWay = await auth.db.transaction()
     await inTheWay.raw('lock table signing_keys in access exclusive mode')
-    try {
-      const answers = [1, 2, 3, 4, 5].map((i) => ask(`${encode({ ...header, kid: `k${i}` })}.e30.AA`))
-      const first = await Promise.race([Promise.all(answers), sleep(2_000, [])])
-      assert.equal(first.length, answers.length, 'it waits')
-      first.forEach(assertInactive)
-    } finally {
-      await inTheWay.rollback()
-    }
+    await using _rolledBack = afterwards(() => inTheWay.rollback())
+    const answers = [1, 2, 3, 4, 5].map((i) => ask(`${encode({ ...header, kid: `k${i}` })}.e30.AA`))
+    const first = await Promise.race([Promise.all(answers), sleep(2_000, [])])
+    assert.equal(first.length, answers.length, 'it waits')
+    first.forEach(assertInactive)
   })
 
   it('answers a service from its revocation on', async () => {

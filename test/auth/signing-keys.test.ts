@@ -19,6 +19,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
 import { measureKeys } from '../../apps/auth/metrics.ts'
 import { markSigningKeyRevoked, rotateSigningKey, STANDBY_MIN_MS } from '../../infra/admin/keys.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
@@ -269,12 +270,8 @@ describe('signing keys', () => {
     })
 
     it('answers the key set when neither store can say whether it has a revoked key', async () => {
-      const restore = await cutOffDatabase(auth.database)
-      try {
-        assert.equal((await published()).length, 2)
-      } finally {
-        await restore()
-      }
+      await using _ = afterwards(await cutOffDatabase(auth.database))
+      assert.equal((await published()).length, 2)
     })
 
     it('signs with the standby key at once even while Postgres is gone', async () => {
@@ -284,15 +281,14 @@ describe('signing keys', () => {
       assert.equal(kidOf(await server.token(owner)), old)
       const redis = new Redis(server.redis.url('admin'))
       const restore = await cutOffDatabase(server.database)
-      try {
-        await redis.set(redisKeys.revoked('key', old), '1')
-        const response = await server.token(owner)
-        assert.equal(response.status, 200, response.text)
-        assert.equal(kidOf(response), next)
-      } finally {
+      await using _ = afterwards(async () => {
         redis.disconnect()
         await restore()
-      }
+      })
+      await redis.set(redisKeys.revoked('key', old), '1')
+      const response = await server.token(owner)
+      assert.equal(response.status, 200, response.text)
+      assert.equal(kidOf(response), next)
     })
 
     it('waits for a new key when active and standby key are revoked', async () => {
@@ -377,14 +373,10 @@ describe('signing keys', () => {
       await eventually(() => keys.signer()?.kid === next)
       assert.ok((await kidsOf(keys)).includes(old))
       assert.equal(typeof keys.find(old), 'object')
-      const restore = await cutOffDatabase(auth.database)
-      try {
-        auth.clock.advance(KEEP_RETIRED_MS)
-        await eventually(async () => !(await kidsOf(keys)).includes(old))
-        assert.equal(keys.find(old), undefined, 'its private half is still there')
-      } finally {
-        await restore()
-      }
+      await using _ = afterwards(await cutOffDatabase(auth.database))
+      auth.clock.advance(KEEP_RETIRED_MS)
+      await eventually(async () => !(await kidsOf(keys)).includes(old))
+      assert.equal(keys.find(old), undefined, 'its private half is still there')
     })
 
     it('calls a key unknown while its last read is fresh, and knows one that another process stores', async () => {

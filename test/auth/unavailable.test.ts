@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { type AuthResponse, sharedAuth, startAuth } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -12,30 +13,22 @@ function assertUnavailable(response: AuthResponse): void {
 }
 
 describe('when neither store can decide', () => {
-  let auth: TestAuth
-  let client: TestClient
-  let unseen: TestClient
-  let eager: TestClient
-  let service: Awaited<ReturnType<TestAuth['createService']>>
-  let token: string
   let restore: () => Promise<void>
+  after(() => restore())
+  // An answer that nothing could be decided counts as no failure.
+  const limits = { RATE_TOKEN_FAILURES_PER_ADDRESS: '1/60', RATE_TOKEN_PER_CLIENT: '20/60' }
+  const auth = sharedAuth({ env: { ...limits, RATE_TOKEN_REVOCATIONS_PER_CLIENT: '2/60' } })
+  const client = forBlock(() => auth.createClient())
+  const unseen = forBlock(() => auth.createClient())
+  const eager = forBlock(() => auth.createClient())
+  const service = forBlock(() => auth.createService())
+  let token: string
 
   before(async () => {
-    // An answer that nothing could be decided counts as no failure.
-    const limits = { RATE_TOKEN_FAILURES_PER_ADDRESS: '1/60', RATE_TOKEN_PER_CLIENT: '20/60' }
-    auth = await startAuth({ env: { ...limits, RATE_TOKEN_REVOCATIONS_PER_CLIENT: '2/60' } })
-    client = await auth.createClient()
-    eager = await auth.createClient()
     assert.equal((await auth.token(eager)).status, 200)
-    unseen = await auth.createClient()
-    service = await auth.createService()
     token = (await auth.token(client)).json.access_token
     await auth.redis.stop('SIGKILL')
     restore = await cutOffDatabase(auth.database)
-  })
-  after(async () => {
-    await restore()
-    await auth.stop()
   })
 
   it('answers 503 to a token request when neither store can decide', async () => {

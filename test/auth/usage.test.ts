@@ -4,30 +4,27 @@ import { pino } from 'pino'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { missingSince } from '#shared/usage/missing-uses.ts'
 import { createUsageCounts } from '#shared/usage/usage-counts.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
-import { forEachTest } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { connectedRedis } from '../support/redis.ts'
+import { through } from '../support/revocation.ts'
 import { untilBlocked } from '../support/stores.ts'
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('the usage of clients', () => {
   const auth = sharedAuth()
   let db: Database
-  let proxy: TcpProxy
+  after(() => db.destroy())
+  const proxy = forBlock(() => createTcpProxy(Number(new URL(auth.database.authUrl).port)))
   const client = forEachTest(() => auth.createClient())
 
-  before(async () => {
-    const url = new URL(auth.database.authUrl)
-    proxy = await createTcpProxy(Number(url.port))
-    url.port = String(proxy.port)
-    db = createPostgres({ url: url.href, poolSize: 8, applicationName: 'test' })
-  })
-  after(async () => {
-    await db.destroy()
-    await proxy.close()
+  before(() => {
+    const url = through(auth.database.authUrl, proxy)
+    db = createPostgres({ url, poolSize: 8, applicationName: 'test' })
   })
   beforeEach(async () => {
     await auth.db.raw('delete from usage_writers')
@@ -129,13 +126,10 @@ describe('the usage of clients', () => {
   it('loses nothing while Redis takes no more', async () => {
     using admin: Redis = await connectedRedis(auth.redis.url('admin'))
     await admin.config('SET', 'maxmemory', '1')
-    try {
-      assert.equal((await auth.token(client)).status, 200)
-      await eventually(async () => (await tokensOf(client)) === 1)
-      assert.deepEqual(await lastUseOf(client), new Date(auth.clock.now()))
-    } finally {
-      await admin.config('SET', 'maxmemory', '0')
-    }
+    await using _ = afterwards(() => admin.config('SET', 'maxmemory', '0'))
+    assert.equal((await auth.token(client)).status, 200)
+    await eventually(async () => (await tokensOf(client)) === 1)
+    assert.deepEqual(await lastUseOf(client), new Date(auth.clock.now()))
   })
 
   it('waits while Postgres is away, and is stored once it is back', async () => {

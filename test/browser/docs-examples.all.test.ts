@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { runAdmin } from '../support/admin.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { QUICK_START, SIGNING, untilAnswered } from '../support/languages.ts'
@@ -193,13 +194,10 @@ describe('documentation: the examples, as they are printed', () => {
         const text = changes.reduce((all, [before, after]) => all.replace(before, after), printed)
         assert.doesNotMatch(text, /SECRET/)
         await writeFile(path, text)
-        try {
-          const command = commandOf(block('/docs/analytics', (one) => one.language === language)) ?? ''
-          const run = command.replace('access_token.go', 'access_token.go assertion.go')
-          assert.match(await shell(`${settings}\n${run}`), /^200\n304\n/)
-        } finally {
-          await writeFile(path, printed)
-        }
+        await using _ = afterwards(() => writeFile(path, printed))
+        const command = commandOf(block('/docs/analytics', (one) => one.language === language)) ?? ''
+        const run = command.replace('access_token.go', 'access_token.go assertion.go')
+        assert.match(await shell(`${settings}\n${run}`), /^200\n304\n/)
       })
     }
   })
@@ -264,14 +262,11 @@ describe('documentation: the examples, as they are printed', () => {
       const child = spawn('bash', ['-c', `exec ${command}`], { cwd: folder, env: ENV, detached: true })
       let heard = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (heard += chunk))
-      try {
-        const body = payloadOf('ven_acme', '2026-11-22T03:04:05.678Z')
-        const answer = await untilAnswered(`http://127.0.0.1:${port}/events`, body)
-        assert.equal(answer.status, 204)
-        await eventually(() => /test_event.*ven_acme.*2026-11-22/.test(heard), { otherwise: () => heard })
-      } finally {
-        process.kill(-(child.pid as number))
-      }
+      await using _ = afterwards(() => process.kill(-(child.pid as number)))
+      const body = payloadOf('ven_acme', '2026-11-22T03:04:05.678Z')
+      const answer = await untilAnswered(`http://127.0.0.1:${port}/events`, body)
+      assert.equal(answer.status, 204)
+      await eventually(() => /test_event.*ven_acme.*2026-11-22/.test(heard), { otherwise: () => heard })
     })
   }
 

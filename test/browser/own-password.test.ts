@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
+import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
 import {
   api,
@@ -87,32 +88,31 @@ describe('workspace: one’s own password and sessions', () => {
   it('is asked for again before a company is handed over, if the sign-in is too old', async () => {
     const { stack } = await testWorkspace()
     const { page } = await visit({ as: GLOBEX_OWNER, path: '/ven_globex/people' })
-    try {
-      // The service refuses an old sign-in; this one is new.
-      const problem = { status: 403, code: 'recent_sign_in_required', detail: 'Sign in again.' }
-      await page.route('**/people/*', (route) => route.fulfill({ status: 403, json: problem }), { times: 1 })
-      const row = page.getByRole('row').filter({ hasText: person.email })
-      await row.getByRole('button').click()
-      await page.getByRole('menuitem', { name: 'Hand over ownership' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Type the new owner’s name').fill(person.email)
-      await page.keyboard.press('Enter')
-      await assertTyping(page, 'password')
-      await assertAccessible(page)
-      await page.keyboard.type(stack.demoPassword)
-      await page.keyboard.press('Enter')
-      await dialog.waitFor({ state: 'detached' })
-      const { people } = await api('/v1/vendor/ven_globex/people', { token: person.token })
-      const roles = people.map(({ email, role }: Record<string, string>) => [email, role])
-      assert.deepEqual(roles.slice(0, 2), [
-        [person.email, 'owner'],
-        [GLOBEX_OWNER, 'admin'],
-      ])
-    } finally {
+    await using _ = afterwards(async () => {
       const { people } = await api('/v1/vendor/ven_globex/people', { token: person.token })
       const { userId } = people.find(({ email }: { email: string }) => email === GLOBEX_OWNER)
       const back = { token: person.token, body: { role: 'owner' }, method: 'PATCH' }
       await api(`/v1/vendor/ven_globex/people/${userId}`, back)
-    }
+    })
+    // The service refuses an old sign-in; this one is new.
+    const problem = { status: 403, code: 'recent_sign_in_required', detail: 'Sign in again.' }
+    await page.route('**/people/*', (route) => route.fulfill({ status: 403, json: problem }), { times: 1 })
+    const row = page.getByRole('row').filter({ hasText: person.email })
+    await row.getByRole('button').click()
+    await page.getByRole('menuitem', { name: 'Hand over ownership' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type the new owner’s name').fill(person.email)
+    await page.keyboard.press('Enter')
+    await assertTyping(page, 'password')
+    await assertAccessible(page)
+    await page.keyboard.type(stack.demoPassword)
+    await page.keyboard.press('Enter')
+    await dialog.waitFor({ state: 'detached' })
+    const { people } = await api('/v1/vendor/ven_globex/people', { token: person.token })
+    const roles = people.map(({ email, role }: Record<string, string>) => [email, role])
+    assert.deepEqual(roles.slice(0, 2), [
+      [person.email, 'owner'],
+      [GLOBEX_OWNER, 'admin'],
+    ])
   })
 })

@@ -237,7 +237,7 @@ describe('workspace: signing in with the provider of the company', () => {
   after(async () => {
     gateway.kill()
     await service.stop()
-    await provider.stop()
+    await provider[Symbol.asyncDispose]()
   })
   afterEach(async () => {
     const troubles = tab.troubles.splice(0)

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { SignJWT } from 'jose'
 import type { Page, Request } from 'playwright-core'
 import { drain, listen } from '#shared/process/http-server.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { fillClient, submitClient } from '../support/reveal.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import {
@@ -49,11 +50,8 @@ async function runJob(script: string, { environment }: { environment: string }):
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   const ACTIONS_ID_TOKEN_REQUEST_URL = `http://127.0.0.1:${port}/token?api-version=2.0`
   const env = { ...process.env, ACTIONS_ID_TOKEN_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'runner' }
-  try {
-    return (await run('bash', ['-c', script], { env, timeout: 30_000 })).stdout
-  } finally {
-    await drain(server, 1_000)
-  }
+  await using _ = afterwards(() => drain(server, 1_000))
+  return (await run('bash', ['-c', script], { env, timeout: 30_000 })).stdout
 }
 
 const dialogOf = (page: Page) => page.getByRole('dialog')

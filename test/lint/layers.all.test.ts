@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterwards } from '../support/afterwards.ts'
 import { writeFiles } from '../support/files.ts'
 
 const BIOME = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
@@ -17,26 +18,23 @@ interface Case {
 /** Lints all files at once, under the project's own rules, in a folder that holds nothing else. */
 async function lint(cases: Case[]): Promise<Map<string, string[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-lint-'))
-  try {
-    const rules = JSON.parse(await readFile(CONFIGURATION, 'utf8'))
-    const configuration = { ...rules, $schema: undefined, vcs: undefined }
-    await writeFiles(folder, { 'biome.json': JSON.stringify(configuration) })
-    await writeFiles(folder, Object.fromEntries(cases.map(({ file, content }) => [file, content])))
-    const args = ['lint', '--reporter=json', '--max-diagnostics=none', '.']
-    const { stdout, stderr } = spawnSync(process.execPath, [BIOME, ...args], {
-      cwd: folder,
-      encoding: 'utf8',
-    })
-    assert.match(stdout, /"diagnostics"/, stderr)
-    const found = new Map<string, string[]>()
-    for (const { category, location } of JSON.parse(stdout).diagnostics) {
-      const file = typeof location.path === 'string' ? location.path : location.path.file
-      found.set(file, [...(found.get(file) ?? []), category])
-    }
-    return found
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+  await using _ = afterwards(() => rm(folder, { recursive: true, force: true }))
+  const rules = JSON.parse(await readFile(CONFIGURATION, 'utf8'))
+  const configuration = { ...rules, $schema: undefined, vcs: undefined }
+  await writeFiles(folder, { 'biome.json': JSON.stringify(configuration) })
+  await writeFiles(folder, Object.fromEntries(cases.map(({ file, content }) => [file, content])))
+  const args = ['lint', '--reporter=json', '--max-diagnostics=none', '.']
+  const { stdout, stderr } = spawnSync(process.execPath, [BIOME, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  assert.match(stdout, /"diagnostics"/, stderr)
+  const found = new Map<string, string[]>()
+  for (const { category, location } of JSON.parse(stdout).diagnostics) {
+    const file = typeof location.path === 'string' ? location.path : location.path.file
+    found.set(file, [...(found.get(file) ?? []), category])
   }
+  return found
 }
 
 describe('the layers', () => {

@@ -65,11 +65,10 @@ describe('the process of npm start that cannot', () => {
     await writeFile(join(bin, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.0.16 sha=0 bits=64"\n', {
       mode: 0o755,
     })
-    const database = await createEmptyDatabase()
+    await using database = await createEmptyDatabase()
     await expectProcessToFail(
       /^No Redis server of version 7 or newer was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
       { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache'), DATABASE_URL: database.ownerUrl } },
     )
-    await database.drop()
   })
 })

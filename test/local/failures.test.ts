@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { insertCompany } from '#shared/accounts/people.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { Parts } from '../../infra/local/parts.ts'
 import { sentence } from '../../infra/local/sentence.ts'
 import { localSettings } from '../../infra/local/settings.ts'
@@ -12,6 +11,7 @@ import { sharedFolder } from '../support/folder.ts'
 import { freePorts, withTakenPort } from '../support/ports.ts'
 import { createTestDatabase } from '../support/servers.ts'
 import { processesOf } from '../support/start.ts'
+import { connectedDatabase } from '../support/stores.ts'
 
 const ANOTHER_USER = 12_345
 
@@ -49,8 +49,8 @@ describe('npm start that cannot', () => {
   }
 
   it('puts no demo users into a database that others use, and leaves its roles alone', async () => {
-    const database = await createTestDatabase()
-    const db = createPostgres({ url: database.ownerUrl, poolSize: 1, applicationName: 'test' })
+    await using database = await createTestDatabase()
+    await using db = connectedDatabase(database.ownerUrl)
     await insertCompany(db, { vendorId: 'ven_initech', name: 'Initech', timezone: 'UTC', currency: 'USD' })
     await expectStartToFail(
       /^The database of DATABASE_URL already has companies, none of them from the demo\. /,
@@ -58,12 +58,9 @@ describe('npm start that cannot', () => {
     )
     const { rows } = await db.raw('select count(*) as people from users')
     assert.equal(rows[0].people, 0)
-    await db.destroy()
     // The role's password is the one of before.
-    const api = createPostgres({ url: database.apiUrl, poolSize: 1, applicationName: 'test' })
+    await using api = connectedDatabase(database.apiUrl)
     await api.raw('select 1')
-    await api.destroy()
-    await database.drop()
   })
 
   it('says that DATA_DIR is a file', async () => {

@@ -2,21 +2,18 @@ import assert from 'node:assert/strict'
 import { indexOfPassword } from '#shared/accounts/passwords.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { holdsOnlyOthers, seed } from '../../infra/local/seed/seed.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { forEachTest } from '../support/block.ts'
+import { createTestDatabase } from '../support/servers.ts'
 
 const PASSWORD = 'the demo password'
 const at = (time: string) => ({ now: () => Date.parse(time) })
 
 describe('the demo data', () => {
-  let database: TestDatabase
   let db: Database
-  beforeEach(async () => {
-    database = await createTestDatabase()
+  afterEach(() => db.destroy())
+  const database = forEachTest(createTestDatabase)
+  beforeEach(() => {
     db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-  })
-  afterEach(async () => {
-    await db.destroy()
-    await database.drop()
   })
 
   const days = (vendorId: string) => db('analytics_daily').where({ vendor_id: vendorId }).orderBy('date')

@@ -10,6 +10,7 @@ import { createLease } from '#shared/revocation/lease.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { sharedApi } from '../support/api.ts'
 import { sharedAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
@@ -155,16 +156,13 @@ describe('a Redis that refuses', () => {
       const { log, lines } = keptLog()
       const wrong = redis.url('api').replace(':c@', ':hunter2@')
       const connections = connectRedis({ ...urls, [name]: wrong }, { name: 'test', log })
-      try {
-        await eventually(() => connections.degraded().length > 0)
-        assert.deepEqual(connections.degraded(), ['redis'])
-        assert.deepEqual(
-          lines.map((line) => line.redis),
-          [refusing],
-        )
-      } finally {
-        connections.close()
-      }
+      await using _ = afterwards(() => connections.close())
+      await eventually(() => connections.degraded().length > 0)
+      assert.deepEqual(connections.degraded(), ['redis'])
+      assert.deepEqual(
+        lines.map((line) => line.redis),
+        [refusing],
+      )
     })
 
   const narrow = '+auth +hello +ping +info +client|setname'.split(' ')
@@ -183,13 +181,10 @@ describe('a Redis that refuses', () => {
     const log = silentLog()
     const urls = { REDIS_URL: narrowUrl(), REVOCATION_REDIS_URL: redis.url('api') }
     const connections = connectRedis(urls, { name: 'test', log })
-    try {
-      await eventually(() => connections.degraded().length > 0)
-      await mayDo(...narrow, '+eval')
-      await eventually(() => connections.degraded().length === 0)
-    } finally {
-      connections.close()
-    }
+    await using _ = afterwards(() => connections.close())
+    await eventually(() => connections.degraded().length > 0)
+    await mayDo(...narrow, '+eval')
+    await eventually(() => connections.degraded().length === 0)
   })
 })
 

@@ -14,6 +14,7 @@ import { createPostgres } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
@@ -185,12 +186,11 @@ describe('asking whether a subject is revoked', () => {
     for (const fault of ['stall', 'cut'] as const) {
       const thaw = await freeze(stores.server)
       toPostgres[fault]()
-      try {
-        for (const process of asking) assert.equal(await process.ask({ clientId }), 'undecided by neither')
-      } finally {
+      await using _ = afterwards(() => {
         toPostgres.heal()
         thaw()
-      }
+      })
+      for (const process of asking) assert.equal(await process.ask({ clientId }), 'undecided by neither')
     }
     await stop()
     await api.untilTrusted()
@@ -205,19 +205,16 @@ describe('asking whether a subject is revoked', () => {
     const ask = createPrimaryAsk({ db: api.db, deadline_ms })
     const lock = await stores.db.transaction()
     await lock.raw('lock table oauth_clients in access exclusive mode')
-    try {
-      const before = []
-      for (let statement = 0; statement < 2; statement += 1) {
-        before.push(ask({ clientId }))
-        await sleep(deadline_ms / 8)
-      }
-      // Its own statement begins when those before it have been given up.
-      const first = await Promise.race([ask({ clientId }), sleep(1.4 * deadline_ms, 'later')])
-      assert.equal(first, 'undecided')
-      assert.deepEqual(await Promise.all(before), ['undecided', 'undecided'])
-    } finally {
-      await lock.rollback()
+    await using _ = afterwards(() => lock.rollback())
+    const before = []
+    for (let statement = 0; statement < 2; statement += 1) {
+      before.push(ask({ clientId }))
+      await sleep(deadline_ms / 8)
     }
+    // Its own statement begins when those before it have been given up.
+    const first = await Promise.race([ask({ clientId }), sleep(1.4 * deadline_ms, 'later')])
+    assert.equal(first, 'undecided')
+    assert.deepEqual(await Promise.all(before), ['undecided', 'undecided'])
   })
 
   it('leaves connections to others while Postgres does not answer: it takes two', async () => {
@@ -249,11 +246,8 @@ describe('asking whether a subject is revoked', () => {
       await stores.asAdmin((redis) => redis.flushall())
       assert.equal(await api.ask({ clientId }), 'live by postgres')
       await stores.db.raw(begin)
-      try {
-        assert.equal(await api.ask({ clientId }), 'undecided by neither')
-      } finally {
-        await stores.db.raw(end)
-      }
+      await using _ = afterwards(() => stores.db.raw(end))
+      assert.equal(await api.ask({ clientId }), 'undecided by neither')
     })
 
   it('is undecided when the database is a standby, which may not know yet', async () => {
@@ -272,16 +266,15 @@ describe('asking whether a subject is revoked', () => {
     await writeFile(join(options.directory, 'standby.signal'), '')
     const standby = await startPostgres(options)
     const process = await stores.start('api', { databaseUrl: standby.url('postgres') })
-    try {
-      assert.equal(await process.ask({ clientId }), 'undecided by neither')
-      assert.deepEqual(await process.reconciler.round(), {
-        outcome: 'failed',
-        reason: 'Postgres: a standby answers',
-      })
-    } finally {
+    await using _ = afterwards(async () => {
       await process.close()
       await standby.stop()
       await rm(directory, { recursive: true, force: true })
-    }
+    })
+    assert.equal(await process.ask({ clientId }), 'undecided by neither')
+    assert.deepEqual(await process.reconciler.round(), {
+      outcome: 'failed',
+      reason: 'Postgres: a standby answers',
+    })
   })
 })

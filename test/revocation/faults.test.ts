@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { forBlock } from '../support/block.ts'
+import { sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   asAdmin,
@@ -12,12 +13,11 @@ import {
   replicate,
   restartFrom,
   revokeClient,
-  type Subjects,
   startProcess,
   type TestProcess,
   through,
 } from '../support/revocation.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 /*
@@ -25,20 +25,14 @@ import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
  * fault: whatever was revoked is refused by both, from the moment that the revocation was answered.
  */
 describe('a revoked client stays refused', () => {
-  let database: TestDatabase
-  let servers: [TestRedis, TestRedis]
-  let owner: Database
-  let subjects: Subjects
+  const database = sharedDatabase()
+  const servers = [forBlock(createTestRedis), forBlock(createTestRedis)] as const
+  const subjects = forBlock(() => createSubjects(database.owner))
   let networks: { redis: TcpProxy; postgres: TcpProxy }[]
   let here: TestProcess
   let there: TestProcess
   let cleanups: (() => unknown)[]
 
-  before(async () => {
-    ;[database, ...servers] = await Promise.all([createTestDatabase(), createTestRedis(), createTestRedis()])
-    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-    subjects = await createSubjects(owner)
-  })
   beforeEach(async () => {
     cleanups = []
     for (const server of servers) await asAdmin(server, (redis) => redis.flushall())
@@ -61,10 +55,6 @@ describe('a revoked client stays refused', () => {
     for (const cleanup of cleanups.reverse()) await cleanup()
     await Promise.all([here.close(), there.close()])
     await Promise.all(networks.flatMap(({ redis, postgres }) => [redis.close(), postgres.close()]))
-  })
-  after(async () => {
-    await Promise.all([...servers.map((server) => server.stop('SIGKILL')), owner.destroy()])
-    await database.drop()
   })
 
   const revoke = (process: TestProcess, clientId: string) =>

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
+import { forBlock } from '../support/block.ts'
 import { createWorld, type World } from '../support/revocation-world.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { createTestDatabase, createTestRedis } from '../support/servers.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
 /*
@@ -133,16 +134,8 @@ async function happen(world: World, [deed, ...args]: Action): Promise<void> {
 }
 
 describe('revocation, whatever happens', () => {
-  let database: TestDatabase
-  let servers: [TestRedis, TestRedis]
-
-  before(async () => {
-    ;[database, ...servers] = await Promise.all([createTestDatabase(), createTestRedis(), createTestRedis()])
-  })
-  after(async () => {
-    await Promise.all(servers.map((each) => each.stop('SIGKILL')))
-    await database.drop()
-  })
+  const database = forBlock(createTestDatabase)
+  const servers = [forBlock(createTestRedis), forBlock(createTestRedis)] as const
 
   for (const seed of SEEDS)
     it(`keeps the revocation promise (seed ${seed})`, async function () {

@@ -5,6 +5,7 @@ import { createReconciler, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { dump, FAST, newJti, restartFrom, sharedStores } from '../support/revocation.ts'
@@ -403,13 +404,12 @@ describe('a round of the reconciler', () => {
           if (now === step)
             await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'allkeys-lru'))
         }
-        try {
-          const why = 'the eviction policy is allkeys-lru'
-          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
-          assert.equal(await marker(), null)
-        } finally {
-          await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
-        }
+        await using _ = afterwards(() =>
+          stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'noeviction')),
+        )
+        const why = 'the eviction policy is allkeys-lru'
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
+        assert.equal(await marker(), null)
       })
     }
 
@@ -608,12 +608,11 @@ describe('a round of the reconciler', () => {
     for (const policy of ['allkeys-lru', 'volatile-ttl', 'volatile-lru', 'allkeys-random']) {
       it(`does not trust a server that evicts by ${policy}`, async () => {
         await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', policy))
-        try {
-          const why = `the eviction policy is ${policy}, not noeviction`
-          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
-        } finally {
-          await stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
-        }
+        await using _ = afterwards(() =>
+          stores.asAdmin((redis) => redis.config('SET', 'maxmemory-policy', 'noeviction')),
+        )
+        const why = `the eviction policy is ${policy}, not noeviction`
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', reason: why })
       })
     }
 
@@ -621,13 +620,10 @@ describe('a round of the reconciler', () => {
       const clientId = await stores.newClient()
       await marked()
       await stores.asAdmin((redis) => redis.config('SET', 'maxmemory', '1'))
-      try {
-        const round = await api.reconciler.round()
-        assert.ok(round.outcome === 'failed' && round.reason.startsWith('OOM '), JSON.stringify(round))
-        assert.equal(await api.ask({ clientId }), 'live by postgres')
-      } finally {
-        await stores.asAdmin((redis) => redis.config('SET', 'maxmemory', '0'))
-      }
+      await using _ = afterwards(() => stores.asAdmin((redis) => redis.config('SET', 'maxmemory', '0')))
+      const round = await api.reconciler.round()
+      assert.ok(round.outcome === 'failed' && round.reason.startsWith('OOM '), JSON.stringify(round))
+      assert.equal(await api.ask({ clientId }), 'live by postgres')
     })
 
     it('fails without Postgres, and tells no more than its code', async () => {

@@ -6,6 +6,7 @@ import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog } from '../support/log.ts'
 import { FAST, restartEmpty, sharedStores, type TestProcess } from '../support/revocation.ts'
@@ -121,35 +122,31 @@ describe('reconciling all the time', () => {
       if (now === 'marked') marked += 1
     }
     const reconciling = startReconciling({ redis, db, timings: FAST, log, step, purgeEvery_ms: 0 })
-    try {
-      await until(() => marked > 2)
-    } finally {
+    await using _ = afterwards(async () => {
       await reconciling.stop()
       await stores.db.raw('grant execute on function purge_expired_revoked_tokens to integration_api')
-    }
+    })
+    await until(() => marked > 2)
   })
 
   it('warns of each promotion of a standby, not only of the first', async () => {
     const { redis, db } = api
     const promotions = () => lines.filter(({ event }) => event === 'database.promoted').length
     const reconciling = startReconciling({ redis, db, timings: FAST, log })
-    try {
-      await until(isTrusted)
-      for (const times of [1, 2]) {
-        await until(() => reconciling.latest()?.outcome === 'marked')
-        await stores.db.raw(
-          `update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`,
+    await using _ = afterwards(() => reconciling.stop())
+    await until(isTrusted)
+    for (const times of [1, 2]) {
+      await until(() => reconciling.latest()?.outcome === 'marked')
+      await stores.db.raw(
+        `update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`,
+      )
+      await until(() => promotions() === times)
+      await until(async () => {
+        const { rows } = await stores.db.raw(
+          'select place = database_place() as followed from revocation_trust',
         )
-        await until(() => promotions() === times)
-        await until(async () => {
-          const { rows } = await stores.db.raw(
-            'select place = database_place() as followed from revocation_trust',
-          )
-          return rows[0].followed
-        })
-      }
-    } finally {
-      await reconciling.stop()
+        return rows[0].followed
+      })
     }
   })
 

@@ -3,6 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { afterwards } from '../support/afterwards.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
@@ -82,30 +83,27 @@ describe('the package of shared/access-tokens, installed in an empty folder', ()
           method: 'POST',
           headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
         })
-      try {
-        await eventually(() =>
-          add().then(
-            () => true,
-            () => false,
-          ),
-        )
-        const token = await tokenFor('catalog:write')
-        const added = await add(token)
-        assert.equal(await added.text(), `added by ${client.clientId}`)
-        assert.equal(added.status, 201)
-        await assertRefused(await add(), 401, /^Bearer realm="[^"]+"$/)
-        await assertRefused(await add(`${token.slice(0, -8)}AAAAAAAA`), 401, /error="invalid_token"/)
-        await assertRefused(await add(await tokenFor('boost:read')), 403, /scope="catalog:write"/)
-        assert.equal((await add(token, 'ven_globex')).status, 403)
+      await using _ = afterwards(() => ended(service))
+      await eventually(() =>
+        add().then(
+          () => true,
+          () => false,
+        ),
+      )
+      const token = await tokenFor('catalog:write')
+      const added = await add(token)
+      assert.equal(await added.text(), `added by ${client.clientId}`)
+      assert.equal(added.status, 201)
+      await assertRefused(await add(), 401, /^Bearer realm="[^"]+"$/)
+      await assertRefused(await add(`${token.slice(0, -8)}AAAAAAAA`), 401, /error="invalid_token"/)
+      await assertRefused(await add(await tokenFor('boost:read')), 403, /scope="catalog:write"/)
+      assert.equal((await add(token, 'ven_globex')).status, 403)
 
-        const revoke = `/v1/vendor/ven_acme/oauth-clients/${client.clientId}/revoke`
-        assert.equal((await api(revoke, { token: session, method: 'POST' })).status, 'Revoked')
-        // Far from the 900 s that the token is still good for.
-        await eventually(async () => (await add(token)).status === 401)
-        await assertRefused(await add(token), 401, /error_description="[^"]*revoked"/)
-      } finally {
-        await ended(service)
-      }
+      const revoke = `/v1/vendor/ven_acme/oauth-clients/${client.clientId}/revoke`
+      assert.equal((await api(revoke, { token: session, method: 'POST' })).status, 'Revoked')
+      // Far from the 900 s that the token is still good for.
+      await eventually(async () => (await add(token)).status === 401)
+      await assertRefused(await add(token), 401, /error_description="[^"]*revoked"/)
     })
   }
 })

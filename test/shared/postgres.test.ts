@@ -7,6 +7,7 @@ import { checkDatabaseUrl, type Database } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { queryPrepared } from '#shared/stores/prepared-query.ts'
 import { migrate } from '../../infra/database/migrate.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -86,11 +87,8 @@ describe('a query of which it cannot be told whether it would have worked', () =
     const error = await failure(database.apiUrl, async (db) => {
       const connection = await db.client.acquireConnection()
       void connection.end()
-      try {
-        await connection.query('select 1')
-      } finally {
-        db.client.releaseConnection(connection)
-      }
+      await using _ = afterwards(() => db.client.releaseConnection(connection))
+      await connection.query('select 1')
     })
     assert.equal(isUnavailable(error), true, String(error))
   })
@@ -100,13 +98,10 @@ describe('a query of which it cannot be told whether it would have worked', () =
     const backend = async (): Promise<number> => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
     const silent = await backend()
     process.kill(silent, 'SIGSTOP')
-    try {
-      const error = await backend().catch((failure: unknown) => failure)
-      assert.equal(isUnavailable(error), true, String(error))
-      assert.notEqual(await backend(), silent)
-    } finally {
-      process.kill(silent, 'SIGCONT')
-    }
+    await using _ = afterwards(() => process.kill(silent, 'SIGCONT'))
+    const error = await backend().catch((failure: unknown) => failure)
+    assert.equal(isUnavailable(error), true, String(error))
+    assert.notEqual(await backend(), silent)
   })
 
   it('reports as unavailable a transaction whose server stops, and does not wait for the roll-back', async () => {
@@ -114,21 +109,18 @@ describe('a query of which it cannot be told whether it would have worked', () =
     let silent = 0
     const failed: string[] = []
     db.on('query-error', (_error, { sql }) => failed.push(sql))
-    try {
-      const error = await db
-        .transaction(async (transaction) => {
-          silent = (await transaction.raw('select pg_backend_pid() as pid')).rows[0].pid
-          process.kill(silent, 'SIGSTOP')
-          await transaction.raw('select 1')
-        })
-        .catch((failure: unknown) => failure)
-      assert.equal(isUnavailable(error), true, String(error))
-      // One that was waited for in vain would not have failed yet.
-      assert.deepEqual(failed, ['select 1', 'ROLLBACK'])
-      assert.notEqual((await db.raw('select pg_backend_pid() as pid')).rows[0].pid, silent)
-    } finally {
-      process.kill(silent, 'SIGCONT')
-    }
+    await using _ = afterwards(() => process.kill(silent, 'SIGCONT'))
+    const error = await db
+      .transaction(async (transaction) => {
+        silent = (await transaction.raw('select pg_backend_pid() as pid')).rows[0].pid
+        process.kill(silent, 'SIGSTOP')
+        await transaction.raw('select 1')
+      })
+      .catch((failure: unknown) => failure)
+    assert.equal(isUnavailable(error), true, String(error))
+    // One that was waited for in vain would not have failed yet.
+    assert.deepEqual(failed, ['select 1', 'ROLLBACK'])
+    assert.notEqual((await db.raw('select pg_backend_pid() as pid')).rows[0].pid, silent)
   })
 
   it('reports as unavailable a pool with no free connection', async () => {
@@ -315,14 +307,11 @@ describe('a database URL that leads to a pooler', () => {
         await db.raw(`select current_setting('statement_timeout') as statement,
         current_setting('idle_in_transaction_session_timeout') as idle`)
       ).rows[0]
-    const { ownerUrl, drop } = await createEmptyDatabase()
-    try {
-      await migrate({ ownerUrl, passwords: { integration_api: new URL(database.apiUrl).password } })
-      const own = new URL(database.apiUrl)
-      own.pathname = new URL(ownerUrl).pathname
-      assert.deepEqual(await using({ url: own.href, pooled: true }, limits), { statement: '5s', idle: '10s' })
-    } finally {
-      await drop()
-    }
+    await using empty = await createEmptyDatabase()
+    const { ownerUrl } = empty
+    await migrate({ ownerUrl, passwords: { integration_api: new URL(database.apiUrl).password } })
+    const own = new URL(database.apiUrl)
+    own.pathname = new URL(ownerUrl).pathname
+    assert.deepEqual(await using({ url: own.href, pooled: true }, limits), { statement: '5s', idle: '10s' })
   })
 })

@@ -9,6 +9,7 @@ import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog, silentLog } from '../support/log.ts'
@@ -67,17 +68,16 @@ describe('a connection to Redis', () => {
     const REDIS_URL = server.url('admin')
     const REVOCATION_REDIS_URL = `redis://127.0.0.1:${port}`
     const connections = connectRedis({ REDIS_URL, REVOCATION_REDIS_URL }, { name: 'test', log: silentLog() })
-    try {
-      await redisReady(connections.revocationRedis)
-      await assert.rejects(
-        connections.ready(),
-        new ConfigError('Redis Cluster is not supported: use a standalone server or Sentinel.'),
-      )
-    } finally {
+    await using _ = afterwards(async () => {
       connections.close()
       cluster.kill('SIGKILL')
       await once(cluster, 'exit')
-    }
+    })
+    await redisReady(connections.revocationRedis)
+    await assert.rejects(
+      connections.ready(),
+      new ConfigError('Redis Cluster is not supported: use a standalone server or Sentinel.'),
+    )
   })
 
   it('does not wait long for a Redis that is away, nor refuse it', async () => {
@@ -103,15 +103,11 @@ describe('a connection to Redis', () => {
   })
 
   it('gives a command up before the whole connection when Redis does not answer', async () => {
-    const silent = await createTestRedis()
+    await using silent = await createTestRedis()
     using asking = serviceRedis(silent.url('admin'))
-    try {
-      await redisReady(asking)
-      await asking.call('CLIENT', 'PAUSE', '10000', 'ALL')
-      await assert.rejects(asking.ping(), /^Error: Command timed out$/)
-    } finally {
-      await silent.stop('SIGKILL')
-    }
+    await redisReady(asking)
+    await asking.call('CLIENT', 'PAUSE', '10000', 'ALL')
+    await assert.rejects(asking.ping(), /^Error: Command timed out$/)
   })
 
   it('connects again twice a second at least, however long Redis has been away', () => {

@@ -35,9 +35,9 @@ export function createCertificate({
 }: CertificateOptions): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const extensions = [
-    extension('2.5.29.19', sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),
+    extension(BASIC_CONSTRAINTS, sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),
     ...(names.length > 0
-      ? [extension('2.5.29.17', sequence(names.map((name) => element(0x82, Buffer.from(name)))))]
+      ? [extension(SUBJECT_ALTERNATIVE_NAME, sequence(names.map((name) => element(0x82, Buffer.from(name)))))]
       : []),
   ]
   const toBeSigned = sequence([
@@ -74,7 +74,13 @@ function element(tag: number, content: Buffer): Buffer {
 
 const sequence = (parts: readonly Buffer[]): Buffer => element(0x30, Buffer.concat(parts))
 const BOOLEAN_TRUE = element(0x01, Buffer.from([0xff]))
-const ECDSA_WITH_SHA256 = sequence([objectIdentifier('1.2.840.10045.4.3.2')])
+
+/** Object identifiers, as X.690 §8.19 packs their numbers. */
+const identifier = (packed: string): Buffer => element(0x06, Buffer.from(packed, 'hex'))
+const COMMON_NAME = identifier('550403')
+const SUBJECT_ALTERNATIVE_NAME = identifier('551d11')
+const BASIC_CONSTRAINTS = identifier('551d13')
+const ECDSA_WITH_SHA256 = sequence([identifier('2a8648ce3d040302')])
 
 const integer = (bytes: Buffer): Buffer => element(0x02, bytes)
 
@@ -85,21 +91,11 @@ function serialNumber(): Buffer {
   return integer(bytes)
 }
 
-function objectIdentifier(text: string): Buffer {
-  const [first = 0, second = 0, ...rest] = text.split('.').map(Number)
-  const arcs = rest.flatMap((arc) => {
-    const groups = [arc & 127]
-    for (let left = arc >> 7; left > 0; left >>= 7) groups.unshift((left & 127) | 128)
-    return groups
-  })
-  return element(0x06, Buffer.from([first * 40 + second, ...arcs]))
-}
-
 const nameOf = (commonName: string): Buffer =>
-  sequence([element(0x31, sequence([objectIdentifier('2.5.4.3'), element(0x0c, Buffer.from(commonName))]))])
+  sequence([element(0x31, sequence([COMMON_NAME, element(0x0c, Buffer.from(commonName))]))])
 
-const extension = (id: string, value: Buffer, critical = false): Buffer =>
-  sequence([objectIdentifier(id), ...(critical ? [BOOLEAN_TRUE] : []), element(0x04, value)])
+const extension = (id: Buffer, value: Buffer, critical = false): Buffer =>
+  sequence([id, ...(critical ? [BOOLEAN_TRUE] : []), element(0x04, value)])
 
 /** RFC 5280 §4.1.2.5: UTCTime through 2049. */
 const time = (date: Date): Buffer =>

@@ -154,6 +154,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
       const response = await ask(new URL(action, issuer), cookies, { method: 'POST', body })
       return new URL(response.headers.get('location') ?? '', issuer)
     },
-    stop: () => drain(server, 100),
+    [Symbol.asyncDispose]: () => drain(server, 100),
   }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { type ApiResponse, startApi, type TestApi } from './api.ts'
+import { type ApiResponse, sharedApi, type TestApi } from './api.ts'
+import { forBlock } from './block.ts'
 import { loggedEvents } from './log.ts'
-import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from './openid-provider.ts'
+import { OPENID_CLIENT, startOpenidProvider } from './openid-provider.ts'
 
 export const CALLBACK = '/v1/session/openid/callback'
 export const PAGE = 'https://api.test'
@@ -16,8 +17,6 @@ export interface Begun {
 
 /** A provider, and an API where its people sign in to ven_acme, ven_globex and ven_full, but not to ven_initech. */
 export function sharedOpenidSignIns() {
-  const provider = {} as TestOpenidProvider
-  const api = {} as TestApi
   const env = {
     OPENID_ISSUER: '',
     OPENID_CLIENT_ID: OPENID_CLIENT.id,
@@ -31,17 +30,15 @@ export function sharedOpenidSignIns() {
     OPENID_NAME: 'Acme ID',
     RATE_SIGN_IN_PER_ADDRESS: '10000/60',
   }
-  before(async () => {
-    Object.assign(provider, await startOpenidProvider({ redirectUris: [PAGE + CALLBACK] }))
+  const provider = forBlock(() => startOpenidProvider({ redirectUris: [PAGE + CALLBACK] }))
+  before(() => {
     env.OPENID_ISSUER = provider.issuer
-    Object.assign(api, await startApi({ env }))
+  })
+  const api = sharedApi({ env })
+  before(async () => {
     provider.at.workspace = api.url
     for (const vendorId of ['ven_acme', 'ven_globex', 'ven_full', 'ven_initech'])
       await api.createCompany({ vendorId })
-  })
-  after(async () => {
-    await api.stop()
-    await provider.stop()
   })
   const secrets = new Set<string>([OPENID_CLIENT.secret])
   const keepSecret = (text: string | null | undefined) => void (text && secrets.add(text))

@@ -15,7 +15,8 @@ import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
+import { forBlock } from './block.ts'
+import { createTestDatabase, createTestRedis, type TestRedis } from './servers.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
 export const FAST: Readonly<RoundTimings> = Object.freeze({
@@ -113,8 +114,6 @@ export async function startProcess({
   }
 }
 
-export type Subjects = Awaited<ReturnType<typeof createSubjects>>
-
 /** Clients and keys of one company. `db` is a role that may insert them. */
 export async function createSubjects(db: Database) {
   const vendorId = newVendorId()
@@ -146,42 +145,39 @@ export async function createSubjects(db: Database) {
   }
 }
 
-interface SharedStores extends Subjects {
-  database: TestDatabase
-  server: TestRedis
-  /** As the owner of the database. */
-  db: Database
-}
-
 /** A database and a Redis for the tests of a block, and processes that all end before these. */
-export function sharedStores() {
+export const sharedStores = () => forBlock(startStores)
+
+async function startStores() {
+  const [database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
+  const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+  const subjects = await createSubjects(db)
+  const { vendorId } = subjects
   const started: TestProcess[] = []
-  const stores = Object.assign({} as SharedStores, {
-    asAdmin: <T>(act: (redis: Redis) => Promise<T>) => asAdmin(stores.server, act),
+  return {
+    ...subjects,
+    database,
+    server,
+    /** As the owner of the database. */
+    db,
+    asAdmin: <T>(act: (redis: Redis) => Promise<T>) => asAdmin(server, act),
     /** A process of this service. The database is the service's own unless `options` name another. */
     async start(user: 'auth' | 'api', options: Partial<TestProcessOptions> = {}) {
-      const [redisUrl, databaseUrl] = [stores.server.url(user), stores.database[`${user}Url`]]
+      const [redisUrl, databaseUrl] = [server.url(user), database[`${user}Url`]]
       const process = await startProcess({ redisUrl, databaseUrl, ...options })
       started.push(process)
       return process
     },
-    revoke: (process: TestProcess, clientId: string) =>
-      revokeClient(process, { vendorId: stores.vendorId, clientId }),
+    revoke: (process: TestProcess, clientId: string) => revokeClient(process, { vendorId, clientId }),
     /** As if the process that revoked it had ended before it told Redis. */
-    markRevoked: (clientId: string, db: Database = stores.db) =>
-      markClientRevoked(db, { vendorId: stores.vendorId, clientId, revokedBy: null }),
-  })
-  before(async () => {
-    const [database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
-    const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
-    Object.assign(stores, { database, server, db, ...(await createSubjects(db)) })
-  })
-  after(async () => {
-    await Promise.all(started.map((process) => process.close()))
-    await Promise.all([stores.server.stop('SIGKILL'), stores.db.destroy()])
-    await stores.database.drop()
-  })
-  return stores
+    markRevoked: (clientId: string, transaction: Database = db) =>
+      markClientRevoked(transaction, { vendorId, clientId, revokedBy: null }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(started.map((process) => process.close()))
+      await Promise.all([server.stop('SIGKILL'), db.destroy()])
+      await database.drop()
+    },
+  }
 }
 
 export const newJti = (): string => randomBytes(16).toString('hex')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createSocket, type Socket } from 'node:dgram'
 import { createResolver, DNS_DEADLINE_MS } from '../../../apps/api/outbound/resolver.ts'
+import { afterwards } from '../../support/afterwards.ts'
 
 const [A, AAAA, NXDOMAIN, SERVFAIL] = [1, 28, 3, 2]
 
@@ -55,12 +56,9 @@ describe('the resolver', () => {
     { name = 'hooks.acme.com', ...options }: { name?: string; deadline_ms?: number } = {},
   ) {
     const server = await startNameServer(answer, options)
-    try {
-      const resolution = await server.resolve(name)
-      return { resolution, asked: server.asked }
-    } finally {
-      server.stop()
-    }
+    await using _ = afterwards(() => server.stop())
+    const resolution = await server.resolve(name)
+    return { resolution, asked: server.asked }
   }
 
   it('gives every A and AAAA answer', async () => {

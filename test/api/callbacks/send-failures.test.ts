@@ -118,12 +118,11 @@ describe('a test send over TLS', () => {
 
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     it(`accepts the TLS version ${version}`, async () => {
-      const receiver = await startTlsReceiver({
+      await using receiver = await startTlsReceiver({
         tls: { minVersion: version, maxVersion: version },
         talk: answering(OK),
       })
       const result = await sendTo(receiver.url)
-      await receiver.stop()
       assert.equal(result.outcome, 'success')
       assert.ok(result.log.some((line) => line.startsWith(version.replace('TLSv', 'TLS '))))
       const expires = Date.parse(result.receiver?.certificateExpiresAt ?? '')
@@ -137,9 +136,8 @@ describe('a test send over TLS', () => {
         requestCert: true,
         rejectUnauthorized: true,
       } as const
-      const receiver = await startTlsReceiver({ tls, talk: () => {} })
+      await using receiver = await startTlsReceiver({ tls, talk: () => {} })
       const result = await sendTo(receiver.url)
-      await receiver.stop()
       assertUnconfirmed(
         result,
         version === 'TLSv1.3' ? /client certificate/ : /TLS handshake failed|client certificate/,
