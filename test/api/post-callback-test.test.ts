@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ClientRequest, request } from 'node:http'
 import { createConnection } from 'node:net'
+import { json as readJson } from 'node:stream/consumers'
 import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type ApiRequest, freshOwner, sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
@@ -56,11 +57,9 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
   it('sends the event and gives the whole result', async () => {
     let event: unknown
     const receiver = await saved(
-      startHttpsReceiver((incoming, answer) => {
-        incoming.on('data', (chunk) => {
-          event = JSON.parse(chunk)
-        })
-        incoming.on('end', () => answer.writeHead(200, { 'Content-Type': 'text/plain' }).end('thank you'))
+      startHttpsReceiver(async (incoming, answer) => {
+        event = await readJson(incoming)
+        answer.writeHead(200, { 'Content-Type': 'text/plain' }).end('thank you')
       }),
     )
     const { status, json, headers } = await test()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { BlockList } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Koa from 'koa'
+import { listen } from '#shared/process/http-server.ts'
 import { createDeadlineMiddleware } from '../../apps/api/http/deadline.ts'
 import { createProblemMiddleware } from '../../apps/api/http/problem.ts'
 import { createRequestMiddleware } from '../../apps/api/http/request.ts'
@@ -15,10 +15,7 @@ const DEADLINE_MS = 200
 
 describe('a request that takes longer than the deadline', () => {
   const done: string[] = []
-  let release = () => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const get = (path: string, handler: ApiMiddleware) => ({ method: 'get' as const, path, handler })
   const patient = get('/patient/:id', async (ctx) => {
     await sleep(2 * DEADLINE_MS)
@@ -43,8 +40,7 @@ describe('a request that takes longer than the deadline', () => {
   let url: string
 
   before(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   })
   after(() => server.close())
 

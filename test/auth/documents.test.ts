@@ -1,5 +1,7 @@
 import { strict as assert } from 'node:assert'
-import { request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { sharedAuth, startAuth, TEST_ISSUER, TEST_RESOURCE } from '../support/auth.ts'
@@ -22,21 +24,12 @@ describe('what answers on the authorization server', () => {
   const auth = sharedAuth()
 
   /** Sends a request that fetch would tidy up. */
-  const raw = (method: string, path: string, headers: Record<string, string> = {}) =>
-    new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
-      const { hostname, port } = new URL(auth.url)
-      const request = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
-        let text = ''
-        response.on('data', (chunk) => {
-          text += chunk
-        })
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-        )
-      })
-      request.on('error', reject)
-      request.end()
-    })
+  async function raw(method: string, path: string, headers: Record<string, string> = {}) {
+    const { hostname, port } = new URL(auth.url)
+    const request = httpRequest({ hostname, port, method, path, headers, agent: false }).end()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    return { status: response.statusCode, headers: response.headers, text: await text(response) }
+  }
 
   describe('GET /v1/oauth/jwks', () => {
     it('publishes the active and the standby public key, cacheable for 300 s', async () => {

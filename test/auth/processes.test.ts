@@ -1,6 +1,5 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
@@ -9,6 +8,7 @@ import { markSigningKeyRevoked } from '../../infra/admin/keys.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
+import { withTakenPort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { connectedRedis } from '../support/redis.ts'
 
@@ -211,15 +211,12 @@ describe('processes of the authorization server', () => {
     assert.match(child.stderr(), /KEY_ENCRYPTION_KEY/)
   })
 
-  it('say that a port is taken, though they share it', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => taken.once('listening', resolve))
-    const { port } = taken.address() as { port: number }
-    const child = startServiceChild(MAIN, { ...auth.env, PORT: String(port), PROCESSES: '2' })
-    assert.notEqual((await child.exit).code, 0)
-    assert.match(child.stderr(), /EADDRINUSE/)
-    await new Promise((resolve) => taken.close(resolve))
-  })
+  it('say that a port is taken, though they share it', () =>
+    withTakenPort(async (port) => {
+      const child = startServiceChild(MAIN, { ...auth.env, PORT: String(port), PROCESSES: '2' })
+      assert.notEqual((await child.exit).code, 0)
+      assert.match(child.stderr(), /EADDRINUSE/)
+    }))
 
   it('wait, not ready, for a database that is not there yet', async () => {
     const missing = new URL(auth.env.DATABASE_URL as string)

@@ -8,7 +8,7 @@ import { sentence } from '../../infra/local/sentence.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/stack.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { freePorts, withTakenPort } from '../support/ports.ts'
+import { stackPorts, withTakenPort } from '../support/ports.ts'
 import { createTestDatabase } from '../support/servers.ts'
 import { processesOf } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -25,7 +25,7 @@ describe('npm start that cannot', () => {
   /** Starts in this process. Expects one sentence, and no store left running. */
   async function expectStartToFail(expected: RegExp, env: Record<string, string> = {}): Promise<void> {
     const parts = new Parts()
-    const settings = localSettings({ DATA_DIR: dataDir, ...(await portsOf()), ...env })
+    const settings = localSettings({ DATA_DIR: dataDir, ...(await stackPorts()), ...env })
     const failure = await startLocalStack(parts, { settings, say() {}, output: process.stderr }).then(
       () => 'it started',
       (error: unknown) => sentence(error, dataDir),
@@ -129,9 +129,3 @@ describe('npm start that cannot', () => {
     assert.match(sentence(ofPostgres, '/d'), expected)
   })
 })
-
-async function portsOf(): Promise<Record<string, string>> {
-  const names = ['PORT', 'AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT']
-  const ports = await freePorts(names.length)
-  return Object.fromEntries(names.map((name, i) => [name, String(ports[i])]))
-}

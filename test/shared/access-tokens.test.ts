@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import { createAccessTokens, type TokenRefused } from '#shared/access-tokens/access-tokens.ts'
 import type { IncomingRequest } from '#shared/access-tokens/bearer.ts'
@@ -206,10 +207,8 @@ describe('admit', () => {
         if (!server.listening) await listen(server, { host: '127.0.0.1', port: 0 })
         const { port } = server.address() as { port: number }
         const headers = ['host', 'x', 'authorization', authorization, 'authorization', authorization]
-        const status = await new Promise((resolve) =>
-          request({ port, headers }, (answer) => resolve(answer.resume().statusCode)).end(),
-        )
-        assert.equal(status, 400)
+        const [answer] = await once(request({ port, headers }).end(), 'response')
+        assert.equal(answer.resume().statusCode, 400)
       })
     }
   })

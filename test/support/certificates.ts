@@ -5,22 +5,15 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
  * looks at, ECDSA with P-256 and SHA-256.
  */
 
-export interface CertificateOptions {
+interface CertificateOptions {
   commonName: string
   /** DNS names of the subject alternative name. */
   names?: readonly string[]
   validFrom?: Date
   validTo?: Date
   /** Signed by this one; by itself when there is none. */
-  issuer?: Certificate
+  issuer?: { key: KeyObject; commonName: string }
   isAuthority?: boolean
-}
-
-export interface Certificate {
-  pem: string
-  key: KeyObject
-  keyPem: string
-  commonName: string
 }
 
 const DAY_MS = 86_400_000
@@ -32,7 +25,7 @@ export function createCertificate({
   validTo = new Date(Date.now() + 30 * DAY_MS),
   issuer,
   isAuthority = false,
-}: CertificateOptions): Certificate {
+}: CertificateOptions) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const extensions = [
     extension(BASIC_CONSTRAINTS, sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
@@ -49,8 +50,7 @@ export async function startTestGateway(options: { idleTimeout_ms?: number; apiRe
   const serve = (service: Service) =>
     createServer(async (request, response) => {
       if (handler) return void handler(request, response)
-      let body = ''
-      for await (const chunk of request) body += chunk
+      const body = await text(request)
       const { method = '', url = '', rawHeaders, headers } = request
       received.push({ service, method, url, rawHeaders, headers, body })
       response.setHeader('X-Service', service)
@@ -89,9 +89,9 @@ export async function startTestGateway(options: { idleTimeout_ms?: number; apiRe
     raw: (bytes: string) =>
       new Promise<string>((resolve, reject) => {
         const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
-        const text = heard(socket)
-        socket.on('end', () => resolve(text())).on('error', reject)
-        socket.setTimeout(5_000, () => socket.destroy(new Error(`no end of the answer: ${text()}`)))
+        const answer = heard(socket)
+        socket.on('end', () => resolve(answer())).on('error', reject)
+        socket.setTimeout(5_000, () => socket.destroy(new Error(`no end of the answer: ${answer()}`)))
       }),
     stop,
     [Symbol.asyncDispose]: stop,

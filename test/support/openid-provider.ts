@@ -17,7 +17,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
   const { origin } = new URL(redirectUris[0] ?? '')
   let subject: string | undefined
   const at: { workspace?: string } = {}
-  let provider: Provider | undefined
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
 
   const server = createServer((request, response) => {
@@ -27,12 +26,11 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     answers.delete(path)
     if (answer) return answer(request, response)
     if (path.startsWith('/interaction/')) return void interact(request, response)
-    void provider?.callback()(request, response)
+    void provider.callback()(request, response)
   })
   const issuer = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
 
   async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!provider) return
     if (subject === undefined)
       return provider.interactionFinished(request, response, {
         error: 'access_denied',
@@ -48,7 +46,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     })
   }
 
-  provider = new Provider(issuer, {
+  const provider: Provider = new Provider(issuer, {
     clients: [
       {
         client_id: OPENID_CLIENT.id,

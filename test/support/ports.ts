@@ -33,6 +33,13 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
+/** Free ports for all that a local stack listens on, by the names of its settings. */
+export async function stackPorts() {
+  const [port, auth, api, authMetrics, apiMetrics] = (await freePorts(5)).map(String)
+  const ports = { PORT: port, AUTH_PORT: auth, API_PORT: api }
+  return { ...ports, AUTH_METRICS_PORT: authMetrics, API_METRICS_PORT: apiMetrics }
+}
+
 async function claimBlock(): Promise<number> {
   for (;;) {
     const first = FIRST_PORT + PORTS_A_BLOCK * randomInt(BLOCKS)

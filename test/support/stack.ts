@@ -6,19 +6,11 @@ import { openDataDir, writePrivateFile } from '../../infra/local/data-dir.ts'
 import { Parts } from '../../infra/local/parts.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { localSettings } from '../../infra/local/settings.ts'
-import { type LocalStack, startLocalStack } from '../../infra/local/stack.ts'
-import { freePorts } from './ports.ts'
+import { startLocalStack } from '../../infra/local/stack.ts'
+import { stackPorts } from './ports.ts'
 import { createTestDatabase, PASSWORDS as ROLE_PASSWORDS } from './servers.ts'
 
-export interface TestStack extends LocalStack {
-  demoPassword: string
-  dataDir: string
-  /** Everything that the services have printed. */
-  serviceOutput(): string
-  /** Ends every process of it and removes its data. */
-  remove(): Promise<void>
-  [Symbol.asyncDispose](): Promise<void>
-}
+export type TestStack = Awaited<ReturnType<typeof startTestStack>>
 
 export interface TestStackOptions {
   /** As for `npm start`: PROCESSES, RATE_…, LOG_LEVEL and so on. */
@@ -31,20 +23,15 @@ const PASSWORD = 'a password of the tests'
  * The whole local stack, as `npm start` brings it up, on free ports and with data of its own. Under mocha these are in
  * a migrated database of the tests' Postgres unless one is given: that takes 3 s of a core less than a new server.
  */
-export async function startTestStack({ env = {} }: TestStackOptions = {}): Promise<TestStack> {
+export async function startTestStack({ env = {} }: TestStackOptions = {}) {
   const underMocha = process.env.TEST_POSTGRES_URL !== undefined
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-stack-'))
   if (underMocha) await keepServicePasswords(folder)
   const database = underMocha && !env.DATABASE_URL ? await createTestDatabase() : undefined
-  const [port, authPort, apiPort, authMetricsPort, apiMetricsPort] = await freePorts(5)
   const settings = localSettings({
     ...process.env,
     DATA_DIR: folder,
-    PORT: String(port),
-    AUTH_PORT: String(authPort),
-    API_PORT: String(apiPort),
-    AUTH_METRICS_PORT: String(authMetricsPort),
-    API_METRICS_PORT: String(apiMetricsPort),
+    ...(await stackPorts()),
     DEMO_PASSWORD: PASSWORD,
     ...(database && { DATABASE_URL: database.ownerUrl }),
     ...env,
@@ -68,7 +55,9 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}): Promi
       ...stack,
       demoPassword: PASSWORD,
       dataDir: folder,
+      /** Everything that the services have printed. */
       serviceOutput: () => printed,
+      /** Ends every process of it and removes its data. */
       remove,
       [Symbol.asyncDispose]: remove,
     }

@@ -4,7 +4,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { heard } from './heard.ts'
-import { freePorts } from './ports.ts'
+import { stackPorts } from './ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const READY_DEADLINE_MS = 180_000
@@ -25,7 +25,7 @@ export interface StartOptions {
 export async function startProcess(options: StartOptions) {
   const { dataDir, env = {}, args = [] } = options
   const [command = '', ...before] = options.command ?? [process.execPath, 'infra/local/main.ts']
-  const [port, authPort, apiPort, authMetricsPort, apiMetricsPort] = (await freePorts(5)).map(String)
+  const ports = await stackPorts()
   // Every process inherits it, so that none can hide.
   const mark = `INTEGRATION_TEST_MARK=${randomUUID()}`
   const child = spawn(command, [...before, ...args], {
@@ -33,11 +33,7 @@ export async function startProcess(options: StartOptions) {
     env: {
       ...process.env,
       DATA_DIR: dataDir,
-      PORT: port,
-      AUTH_PORT: authPort,
-      API_PORT: apiPort,
-      AUTH_METRICS_PORT: authMetricsPort,
-      API_METRICS_PORT: apiMetricsPort,
+      ...ports,
       INTEGRATION_TEST_MARK: mark.split('=')[1],
       ...env,
     } as NodeJS.ProcessEnv,
@@ -55,7 +51,7 @@ export async function startProcess(options: StartOptions) {
   }
   return {
     process: child as ChildProcess,
-    baseUrl: `http://localhost:${env.PORT ?? port}`,
+    baseUrl: `http://localhost:${env.PORT ?? ports.PORT}`,
     stdout,
     stderr,
     /** Resolves when the `ready` line is there. Rejects when the process ends before. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -40,15 +41,10 @@ describe('a test send that is answered', () => {
     let result: TestResult
     let request: { line: string; headers: string[]; body: string }
     before(async () => {
-      receiver = await startHttpsReceiver((incoming, answer) => {
-        let body = ''
-        incoming.on('data', (chunk) => {
-          body += chunk
-        })
-        incoming.on('end', () => {
-          request = { line: `${incoming.method} ${incoming.url}`, headers: incoming.rawHeaders, body }
-          answer.writeHead(202).end('thank you')
-        })
+      receiver = await startHttpsReceiver(async (incoming, answer) => {
+        const { method, url, rawHeaders: headers } = incoming
+        request = { line: `${method} ${url}`, headers, body: await text(incoming) }
+        answer.writeHead(202).end('thank you')
       })
       result = await sendTo(`${receiver.url}?a=b`)
     })
