@@ -36,12 +36,12 @@ const APPLICATION = 'a key ring'
 const kidOf = ({ json }: AuthResponse): string => decodeProtectedHeader(json.access_token).kid as string
 
 describe('signing keys', () => {
-  const auth = forEachTest(startAuth)
-  const client = forEachTest(() => auth.createClient())
   const beside: TestAuth[] = []
   afterEach(async () => {
     for (const server of beside.splice(0)) await server.stop()
   })
+  const auth = forEachTest(startAuth)
+  const client = forEachTest(() => auth.createClient())
 
   const options = (alg: SigningAlg = 'ES256') => ({
     alg,
@@ -227,7 +227,7 @@ describe('signing keys', () => {
         const begunLater = revoked
         const response = await auth.token(owner)
         // On a busy machine a store answers too late now and then; a 503 asks the client to try again.
-        if (response.status === 503 && again > 0) return asked(owner, again - 1)
+        if (response.status === 503 && again > 0) return sleep(250).then(() => asked(owner, again - 1))
         assert.equal(response.status, 200, response.text)
         const currentDate = new Date(auth.clock.now())
         const { payload, protectedHeader } = await jwtVerify(response.json.access_token, keys, {
