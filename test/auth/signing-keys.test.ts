@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
