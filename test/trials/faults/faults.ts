@@ -36,12 +36,13 @@ export interface Fault {
   /** Default: a few seconds, which differ. */
   lasts_ms?: number
   /** Strikes. @returns its end function. */
-  strike(scene: Scene): Promise<() => unknown>
+  strike(scene: Scene): Promise<End>
 }
 
 type End = () => unknown
+type Store = 'redis' | 'postgres' | 'both'
 
-const all = (world: World, store: 'redis' | 'postgres' | 'both', act: (proxy: TcpProxy) => void): void => {
+const all = (world: World, store: Store, act: (proxy: TcpProxy) => void): void => {
   for (const site of world.sites) {
     if (store !== 'postgres') act(site.redis)
     if (store !== 'redis') act(site.postgres)
@@ -49,27 +50,21 @@ const all = (world: World, store: 'redis' | 'postgres' | 'both', act: (proxy: Tc
 }
 
 const network =
-  (
-    store: 'redis' | 'postgres' | 'both',
-    break_: (proxy: TcpProxy) => void,
-    mend: (proxy: TcpProxy) => void,
-  ) =>
+  (store: Store, break_: (proxy: TcpProxy) => void, mend = (proxy: TcpProxy) => proxy.heal()) =>
   async ({ world }: Scene): Promise<End> => {
     all(world, store, break_)
     return () => all(world, store, mend)
   }
-const cut = (store: 'redis' | 'postgres' | 'both') =>
-  network(
-    store,
-    (proxy) => proxy.cut(),
-    (proxy) => proxy.heal(),
-  )
-const stall = (store: 'redis' | 'postgres' | 'both') =>
-  network(
-    store,
-    (proxy) => proxy.stall(),
-    (proxy) => proxy.heal(),
-  )
+/** What is over when it has happened. */
+const event =
+  (happen: (world: World) => Promise<void>) =>
+  async ({ world }: Scene): Promise<End> => {
+    await happen(world)
+    return () => {}
+  }
+
+const cut = (store: Store) => network(store, (proxy) => proxy.cut())
+const stall = (store: Store) => network(store, (proxy) => proxy.stall())
 
 /** Again and again until it is ended, with so long between two. */
 async function repeat(every_ms: number, act: () => unknown): Promise<End> {
@@ -84,8 +79,8 @@ async function repeat(every_ms: number, act: () => unknown): Promise<End> {
 }
 
 const reset =
-  (store: 'redis' | 'postgres') =>
-  ({ world }: Scene): Promise<End> =>
+  (store: Store) =>
+  ({ world }: Scene) =>
     repeat(300, () => all(world, store, (proxy) => proxy.reset()))
 
 const setRedis =
@@ -151,17 +146,11 @@ const outsideNetwork =
 export const FAULTS: readonly Fault[] = [
   {
     name: 'redis killed, back empty at once',
-    strike: async ({ world }) => {
-      await restartEmpty(world.redis)
-      return () => {}
-    },
+    strike: event(({ redis }) => restartEmpty(redis)),
   },
   {
     name: 'redis killed, back from an old dump',
-    strike: async ({ world }) => {
-      await restartFrom(world.redis, world.oldDump)
-      return () => {}
-    },
+    strike: event(({ redis, oldDump }) => restartFrom(redis, oldDump)),
   },
   {
     name: 'redis flushed, again and again',
@@ -194,18 +183,11 @@ export const FAULTS: readonly Fault[] = [
   { name: 'redis memory full', strike: setRedis('maxmemory', '1mb', '0') },
   {
     name: 'postgres killed, back at once',
-    strike: async ({ world: { postgres } }) => {
-      await postgres.kill()
-      await postgres.start()
-      return () => {}
-    },
+    strike: event(({ postgres }) => postgres.restart()),
   },
   {
     name: 'postgres lost, a synchronous standby promoted',
-    strike: async ({ world: { postgres } }) => {
-      await postgres.failOver()
-      return () => {}
-    },
+    strike: event(({ postgres, db }) => postgres.failOver(db)),
   },
   { name: 'postgres gone', strike: cut('postgres') },
   {

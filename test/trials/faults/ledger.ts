@@ -1,41 +1,36 @@
-import type { Knex } from 'knex'
 import { recount, storedDays } from '../../support/analytics.ts'
-import type { Recorder } from './recorder.ts'
-import { dailyRead } from './requests.ts'
-import type { Site } from './site.ts'
-import type { Company } from './world.ts'
+import { dailyRead, type Recorder } from './recorder.ts'
+import type { Company, World } from './world.ts'
+
+export type Ledger = ReturnType<typeof createLedger>
 
 /** What was sent, and of it what was acknowledged. */
-export interface Ledger {
-  eventsSent: Set<string>
-  eventsAcknowledged: Set<string>
+export const createLedger = () => ({
+  eventsSent: new Set<string>(),
+  eventsAcknowledged: new Set<string>(),
   /** By name, which is also the Idempotency-Key. undefined: no answer so far. */
-  clients: Map<string, string | undefined>
-  clientsRevoked: Set<string>
-}
-
-export const createLedger = (): Ledger => ({
-  eventsSent: new Set(),
-  eventsAcknowledged: new Set(),
-  clients: new Map(),
-  clientsRevoked: new Set(),
+  clients: new Map<string, string | undefined>(),
+  clientsRevoked: new Set<string>(),
 })
+
+interface Books {
+  ledger: Ledger
+  db: World['db']
+  company: Company
+  complain(text: string): void
+}
 
 /** Compares what was acknowledged with what is stored, and that with what the processes answer. */
 export async function recountAll(
   ledger: Ledger,
-  {
-    db,
-    company,
-    api,
-    recorder,
-    token,
-  }: { db: Knex; company: Company; api: Site[]; recorder: Recorder; token: string },
+  { world, company, recorder, token }: { world: World; company: Company; recorder: Recorder; token: string },
 ): Promise<void> {
+  const { db, api } = world
   const complain = (text: string) => recorder.violation(`recount: ${text}`)
-  await recountEvents(ledger, db, company, complain)
-  await recountClients(ledger, db, company, complain)
-  const stored = await clicksOf(db, company)
+  await recountEvents({ ledger, db, company, complain })
+  await recountClients({ ledger, db, company, complain })
+  const days = await storedDays(db, company.vendorId)
+  const stored = days.reduce((sum, day) => sum + Number(day.clicks), 0)
   for (const site of api) {
     const { json, status } = await recorder.call({ operation: 'probe', site, ...dailyRead(company, token) })
     if (json?.totals?.clicks !== stored)
@@ -43,47 +38,32 @@ export async function recountAll(
   }
 }
 
-type Complain = (text: string) => void
-
-const clicksOf = async (db: Knex, { vendorId }: Company): Promise<number> =>
-  (await storedDays(db, vendorId)).reduce((sum, day) => sum + Number(day.clicks), 0)
-
-async function recountEvents(
-  { eventsSent, eventsAcknowledged }: Ledger,
-  db: Knex,
-  { vendorId }: Company,
-  complain: Complain,
-): Promise<void> {
+async function recountEvents({ ledger, db, company: { vendorId }, complain }: Books): Promise<void> {
+  const { eventsSent, eventsAcknowledged } = ledger
   const { rows } = await db.raw(
     'select event_id as id, count(*)::int as times from analytics_events where vendor_id = ? group by 1',
     [vendorId],
   )
-  const stored = new Map<string, number>(
-    rows.map((row: { id: string; times: number }) => [row.id, row.times]),
-  )
+  const stored = new Map<string, number>(rows.map(({ id, times }: Record<string, unknown>) => [id, times]))
   for (const id of eventsAcknowledged)
     if (!stored.has(id)) complain(`event ${id} was acknowledged and is lost`)
   for (const [id, times] of stored) {
     if (times > 1) complain(`event ${id} is stored ${times} times`)
     if (!eventsSent.has(id)) complain(`event ${id} was never sent`)
   }
-  const [days, should] = [await storedDays(db, vendorId), await recount(db, vendorId)]
-  if (JSON.stringify(days) !== JSON.stringify(should))
-    complain(`the days are ${JSON.stringify(days)}, the events make ${JSON.stringify(should)}`)
+  const days = JSON.stringify(await storedDays(db, vendorId))
+  const should = JSON.stringify(await recount(db, vendorId))
+  if (days !== should) complain(`the days are ${days}, the events make ${should}`)
 }
 
-async function recountClients(
-  { clients, clientsRevoked }: Ledger,
-  db: Knex,
-  { vendorId, client: steady }: Company,
-  complain: Complain,
-): Promise<void> {
+async function recountClients({ ledger, db, company, complain }: Books): Promise<void> {
+  const { clients, clientsRevoked } = ledger
   const { rows } = await db.raw(
     `select name, client_id as id, status,
        (select count(*)::int from activity a where a.subject = c.client_id and action = 'client.created') as created,
        (select count(*)::int from activity a where a.subject = c.client_id and action = 'client.revoked') as revoked
      from oauth_clients c where vendor_id = ? and client_id <> ?`,
-    [vendorId, steady.clientId],
+    [company.vendorId, company.client.clientId],
   )
   const byName = Map.groupBy(
     rows as { name: string; id: string; status: string; created: number; revoked: number }[],

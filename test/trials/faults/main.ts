@@ -40,15 +40,6 @@ function readOptions() {
   return { seed, minutes, faults, only }
 }
 
-function optionsOrExit(): ReturnType<typeof readOptions> {
-  try {
-    return readOptions()
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${HELP}`)
-    process.exit(EXIT_USAGE)
-  }
-}
-
 const seconds = (duration_ms: number): string => `${(duration_ms / 1_000).toFixed(1)} s`
 
 function cellsOf({ fault, availability, slowestRevoke_ms, recovery_ms }: Row): string[] {
@@ -61,7 +52,14 @@ function cellsOf({ fault, availability, slowestRevoke_ms, recovery_ms }: Row): s
 }
 
 async function main(): Promise<number> {
-  const { seed, minutes, faults, only } = optionsOrExit()
+  let options: ReturnType<typeof readOptions>
+  try {
+    options = readOptions()
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${HELP}`)
+    return EXIT_USAGE
+  }
+  const { seed, minutes, faults, only } = options
   const aborted = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => aborted.abort())
   const again = `npm run faults -- --seed ${seed} --minutes ${minutes}${only && ` --only '${only}'`}`

@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import knex, { type Knex } from 'knex'
-import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
+import type { Knex } from 'knex'
+import { startPostgres } from '../../../infra/local/postgres.ts'
 import { baseBackup, recoverWith } from '../../support/base-backup.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
 import { through } from '../../support/revocation.ts'
+import { connectedDatabase } from '../../support/stores.ts'
 import { createTcpProxy } from '../../support/tcp-proxy.ts'
 
 const DEADLINE_MS = 120_000
-const POLL_MS = 100
 /** How long both take part in every commit before the primary is lost. */
 const BOTH_MS = 2_000
 
@@ -24,26 +25,41 @@ export async function createPostgresServer(folder: string) {
     settings: { fsync: 'off', max_connections: '100', wal_keep_size: '512MB' },
   })
   let options = await optionsFor('postgres')
-  let server: LocalPostgres = await startPostgres(options)
+  let server = await startPostgres(options)
   const network = await createTcpProxy(server.port)
   let thaw = () => {}
+
+  /** @returns the options of a standby that confirms every commit of the primary before that is acknowledged. */
+  async function startStandby(db: Knex) {
+    const next = await optionsFor(`postgres-${randomBytes(4).toString('hex')}`)
+    await baseBackup(db, { from: options.directory, to: next.directory })
+    const address = `host=127.0.0.1 port=${server.port} user=postgres password=${password}`
+    await recoverWith(next.directory, 'standby.signal', {
+      primary_conninfo: `${address} application_name=standby`,
+    })
+    const standby = await startPostgres(next)
+    await db.raw(`alter system set synchronous_standby_names = 'standby'`)
+    await db.raw('select pg_reload_conf()')
+    await eventually(
+      async () => (await db.raw(`select from pg_stat_replication where sync_state = 'sync'`)).rows.length > 0,
+      { limit_ms: DEADLINE_MS, otherwise: () => 'the standby never became synchronous' },
+    )
+    return { next, standby }
+  }
+
   return {
     /** Leads to whichever server is the primary. */
     url: through(server.url('postgres'), network),
-    /** Ends every process of it; what is committed is in its log. */
-    kill() {
-      thaw()
-      return server.kill()
-    },
-    async start() {
+    /** Kills every process of it and starts it again; what is committed is in its log. */
+    async restart() {
+      await server.kill()
       // Until the last process of the killed server is gone, a new one refuses to start.
-      for (const deadline = performance.now() + DEADLINE_MS; ; await sleep(POLL_MS))
-        try {
-          server = await startPostgres(options)
-          return
-        } catch (error) {
-          if (performance.now() > deadline) throw error
-        }
+      let reason: unknown
+      const start = () =>
+        startPostgres(options).catch((error): undefined => {
+          reason = error
+        })
+      server = await eventually(start, { limit_ms: DEADLINE_MS, otherwise: () => String(reason) })
     },
     /** Pauses every process of it. Returns a function that resumes them. */
     async freeze(db: Knex): Promise<() => void> {
@@ -62,13 +78,16 @@ export async function createPostgresServer(folder: string) {
       thaw = () => signal(pids, 'SIGCONT')
       return thaw
     },
-    /** Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then. */
-    async failOver() {
-      const next = await optionsFor(`postgres-${randomBytes(4).toString('hex')}`)
-      const standby = await startStandby(server, options.directory, next)
+    /**
+     * Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then.
+     * @param db the superuser's connection to the primary.
+     */
+    async failOver(db: Knex) {
+      const { next, standby } = await startStandby(db)
       await sleep(BOTH_MS)
       await server.kill()
-      await withConnection(standby, (db) => db.raw('select pg_promote()'))
+      await using own = connectedDatabase(standby.url('postgres'), { statementTimeout_ms: DEADLINE_MS })
+      await own.raw('select pg_promote()')
       ;[server, options] = [standby, next]
       network.lead(server.port)
     },
@@ -78,32 +97,6 @@ export async function createPostgresServer(folder: string) {
       await network.close()
     },
   }
-}
-
-type Options = Parameters<typeof startPostgres>[0]
-
-/** @returns a standby that confirms every commit of the primary before that is acknowledged. */
-async function startStandby(primary: LocalPostgres, from: string, options: Options): Promise<LocalPostgres> {
-  return withConnection(primary, async (db) => {
-    await baseBackup(db, { from, to: options.directory })
-    const address = `host=127.0.0.1 port=${primary.port} user=postgres password=${options.password}`
-    await recoverWith(options.directory, 'standby.signal', {
-      primary_conninfo: `${address} application_name=standby`,
-    })
-    const standby = await startPostgres(options)
-    await db.raw(`alter system set synchronous_standby_names = 'standby'`)
-    await db.raw('select pg_reload_conf()')
-    for (const deadline = performance.now() + DEADLINE_MS; ; await sleep(POLL_MS)) {
-      const { rows } = await db.raw(`select from pg_stat_replication where sync_state = 'sync'`)
-      if (rows.length > 0) return standby
-      if (performance.now() > deadline) throw new Error('the standby never became synchronous')
-    }
-  })
-}
-
-async function withConnection<T>(server: LocalPostgres, act: (db: Knex) => Promise<T>): Promise<T> {
-  const db = knex({ client: 'pg', connection: server.url('postgres'), pool: { min: 0, max: 1 } })
-  return act(db).finally(() => db.destroy())
 }
 
 /** A process may have ended since it was listed. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OUTSIDE_BLIND_MS } from './outside.ts'
 import type { Site } from './site.ts'
+import type { ClientSecret, Company } from './world.ts'
 
 /** What the table counts; a probe asks for what was revoked, and is no part of it. */
 export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke', 'outside'] as const
@@ -15,13 +16,34 @@ const POLL_MS = 50
 export interface Call {
   operation: Operation
   site: Site
-  method?: 'GET' | 'POST'
+  /** Default: POST with a form or JSON, GET without. */
+  method?: 'POST'
   path: string
+  bearer?: string
   headers?: Record<string, string>
-  body?: string
+  form?: Record<string, string>
+  json?: object
   /** Runs at the moment that the head of the answer is there. */
   atHead?(status: number): void
 }
+
+type Request = Pick<Call, 'path' | 'bearer' | 'form'>
+
+export const tokenRequest = ({ clientId, clientSecret }: ClientSecret, scope: string): Request => ({
+  path: '/v1/oauth/token',
+  form: { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope },
+})
+
+export const dailyRead = ({ vendorId }: Company, bearer: string): Request => ({
+  path: `/v1/analytics/${vendorId}/daily`,
+  bearer,
+})
+
+/** To a service of somebody else. */
+export const outsideRead = ({ vendorId }: Company, bearer: string): Request => ({
+  path: `/${vendorId}`,
+  bearer,
+})
 
 /** Times are of performance.now(). */
 export interface Answer {
@@ -43,37 +65,25 @@ export type Recorder = ReturnType<typeof createRecorder>
 /** @param answerMax_ms a later answer is a violation. */
 export function createRecorder(answerMax_ms: number) {
   const origin_ms = performance.now()
-  const violations: string[] = []
   const pending = new Set<{ began_ms: number }>()
-  let answers: Answer[] = []
-  let total = 0
-  let phase = 'start'
-  let goneSince_ms: number | undefined
-  let feedGoneSince_ms: number | undefined
   const at = (time_ms: number) => `${((time_ms - origin_ms) / 1_000).toFixed(3)} s`
-
-  function violation(text: string): void {
-    violations.push(`[${at(performance.now())}, ${phase}] ${text}`)
-  }
-
-  function check({ operation, site, began_ms, ended_ms, status, json, counts }: Answer, error: string): void {
-    const what = `${operation} at ${site.name}, ${at(began_ms)} to ${at(ended_ms)}`
-    if (status !== undefined && status >= 500 && status !== 503)
-      violation(`${what}: ${status} ${JSON.stringify(json)}`)
-    if (status === undefined && counts) violation(`${what}: no answer from a process that runs: ${error}`)
-    if (counts && ended_ms - began_ms > answerMax_ms)
-      violation(`${what}: an answer after ${Math.round(ended_ms - began_ms)} ms`)
-    if (!isGood(status)) return
-    if (site.service === 'outside') {
-      const isBlind = feedGoneSince_ms !== undefined && began_ms > feedGoneSince_ms + OUTSIDE_BLIND_MS
-      if (isBlind) violation(`${what}: ${status} though it has been cut off for ${OUTSIDE_BLIND_MS} ms`)
-    } else if (goneSince_ms !== undefined && began_ms > goneSince_ms + ALREADY_ASKED_MS)
-      violation(`${what}: ${status} though neither store could be asked`)
-  }
-
-  return {
+  const recorder = {
+    violations: [] as string[],
+    /** What is going on, which each violation names. */
+    phase: 'start',
+    /** All of one fault, but for those of probes. */
+    answers: [] as Answer[],
+    /** How many there were in all. */
+    total: 0,
+    /** Since when neither store can be asked. */
+    storesGoneSince_ms: undefined as number | undefined,
+    /** Since when no outside verifier reaches the authorization server. */
+    feedGoneSince_ms: undefined as number | undefined,
+    violation(text: string) {
+      recorder.violations.push(`[${at(performance.now())}, ${recorder.phase}] ${text}`)
+    },
     /** Sends a request, and checks what must hold of every answer. Never rejects. */
-    async call({ operation, site, method = 'GET', path, headers, body, atHead }: Call): Promise<Answer> {
+    async call({ operation, site, atHead, ...request }: Call): Promise<Answer> {
       const began_ms = performance.now()
       const entry = { began_ms }
       pending.add(entry)
@@ -82,12 +92,7 @@ export function createRecorder(answerMax_ms: number) {
       let error = ''
       try {
         const signal = AbortSignal.timeout(answerMax_ms + GIVE_UP_AFTER_MS)
-        const response = await fetch(site.url + path, {
-          method,
-          signal,
-          headers,
-          body: body ?? null,
-        } as RequestInit)
+        const response = await fetch(site.url + request.path, { ...fetchOptions(request), signal })
         atHead?.(response.status)
         text = await response.text()
         status = response.status
@@ -97,33 +102,14 @@ export function createRecorder(answerMax_ms: number) {
       pending.delete(entry)
       const ended_ms = performance.now()
       const json = text.startsWith('{') ? JSON.parse(text) : undefined
+      const good = status !== undefined && status < 300
       // 409: the first of two requests with one Idempotency-Key is still running somewhere.
       const counts = !site.wasDown(began_ms, ended_ms) && status !== 409
-      const answer = { operation, site, began_ms, ended_ms, status, json, good: isGood(status), counts }
-      total += 1
-      if (operation !== 'probe') answers.push(answer)
+      const answer = { operation, site, began_ms, ended_ms, status, json, good, counts }
+      recorder.total += 1
+      if (operation !== 'probe') recorder.answers.push(answer)
       check(answer, error)
       return answer
-    },
-    /** Returns all answers since they were last forgotten. */
-    answers: (): readonly Answer[] => answers,
-    forget() {
-      answers = []
-    },
-    total: () => total,
-    violation,
-    violations: (): readonly string[] => violations,
-    /** Names in each violation what is going on. */
-    during(what: string) {
-      phase = what
-    },
-    /** From now on until the next call with `false`, neither store can be asked. */
-    storesGone(gone: boolean) {
-      goneSince_ms = gone ? performance.now() : undefined
-    },
-    /** From now on until the next call with `false`, no outside verifier reaches the authorization server. */
-    feedGone(gone: boolean) {
-      feedGoneSince_ms = gone ? performance.now() : undefined
     },
     /** Resolves when every request that began before now has ended. */
     async settled() {
@@ -131,9 +117,40 @@ export function createRecorder(answerMax_ms: number) {
       while ([...pending].some(({ began_ms }) => began_ms < now_ms)) await sleep(POLL_MS)
     },
   }
+
+  function check(answer: Answer, error: string): void {
+    const { operation, site, began_ms, ended_ms, status, json, good, counts } = answer
+    const { violation, storesGoneSince_ms, feedGoneSince_ms } = recorder
+    const what = `${operation} at ${site.name}, ${at(began_ms)} to ${at(ended_ms)}`
+    const isLaterThan = (since_ms: number | undefined, by_ms: number) =>
+      since_ms !== undefined && began_ms > since_ms + by_ms
+    if (status !== undefined && status >= 500 && status !== 503)
+      violation(`${what}: ${status} ${JSON.stringify(json)}`)
+    if (status === undefined && counts) violation(`${what}: no answer from a process that runs: ${error}`)
+    if (counts && ended_ms - began_ms > answerMax_ms)
+      violation(`${what}: an answer after ${Math.round(ended_ms - began_ms)} ms`)
+    if (!good) return
+    if (site.service === 'outside') {
+      if (isLaterThan(feedGoneSince_ms, OUTSIDE_BLIND_MS))
+        violation(`${what}: ${status} though it has been cut off for ${OUTSIDE_BLIND_MS} ms`)
+    } else if (isLaterThan(storesGoneSince_ms, ALREADY_ASKED_MS))
+      violation(`${what}: ${status} though neither store could be asked`)
+  }
+  return recorder
 }
 
-const isGood = (status: number | undefined): boolean => status !== undefined && status < 300
+function fetchOptions({ method, bearer, headers, form, json }: Partial<Call>): RequestInit {
+  const body = json ? JSON.stringify(json) : form ? new URLSearchParams(form) : null
+  return {
+    method: method ?? (body ? 'POST' : 'GET'),
+    headers: {
+      ...(bearer && { authorization: `Bearer ${bearer}` }),
+      ...(json && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body,
+  }
+}
 
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
 import { OUTSIDE_BLIND_MS, OUTSIDE_MARGIN_MS } from './outside.ts'
 import type { Random } from './random.ts'
-import type { Recorder } from './recorder.ts'
-import { dailyRead, outsideRead, tokenRequest } from './requests.ts'
+import { dailyRead, outsideRead, type Recorder, tokenRequest } from './recorder.ts'
 import type { Site } from './site.ts'
 import type { ClientSecret, Company, World } from './world.ts'
 
@@ -26,42 +25,27 @@ export interface Revoked {
 export type RevokedThings = ReturnType<typeof createRevokedThings>
 
 /** What is revoked, and everybody who goes on trying it. */
-export function createRevokedThings(
-  world: Pick<World, 'sites' | 'outside'>,
-  company: Company,
-  recorder: Recorder,
-) {
-  const { sites: ours, outside } = world
-  const sites = [...ours, ...outside.sites]
+export function createRevokedThings({ sites, outside }: World, company: Company, recorder: Recorder) {
   const all: (Revoked & { at_ms: number })[] = []
 
-  async function tryAt(site: Site, entry: (typeof all)[number]) {
-    const { what, answeredBy, client, at_ms } = entry
-    if (site.service === 'auth' && !client) return
+  async function tryAt(site: Site, { what, answeredBy, token, client, at_ms }: (typeof all)[number]) {
+    const isOutside = site.service === 'outside'
     const age_ms = performance.now() - at_ms
-    if (age_ms > TOKEN_LIFE_MS || (site.service === 'outside' && age_ms <= OUTSIDE_MARGIN_MS)) return
-    const { status, began_ms } = await recorder.call({
-      operation: 'probe',
-      site,
-      ...requestTo(site, entry),
-    })
-    const accepted = status !== undefined && status < 300
-    if (accepted && !mayLag(site, at_ms, began_ms))
+    if (age_ms > TOKEN_LIFE_MS || (isOutside && age_ms <= OUTSIDE_MARGIN_MS)) return
+    let request = isOutside ? outsideRead(company, token) : dailyRead(company, token)
+    if (site.service === 'auth') {
+      if (!client) return
+      request = tokenRequest(client, 'analytics:read')
+    }
+    const { status, good, began_ms } = await recorder.call({ operation: 'probe', site, ...request })
+    const after_ms = began_ms - at_ms
+    // An outside verifier that gets no page may not have learned of it.
+    const mayLag = isOutside && after_ms <= OUTSIDE_BLIND_MS && !outside.sawPages(at_ms, began_ms)
+    if (good && !mayLag)
       recorder.violation(
         `${what} was accepted at ${site.name} (${status}) by a request that began ` +
-          `${(began_ms - at_ms).toFixed(1)} ms after ${answeredBy} had answered its revocation`,
+          `${after_ms.toFixed(1)} ms after ${answeredBy} had answered its revocation`,
       )
-  }
-
-  function requestTo({ service }: Site, { client, token }: Pick<Revoked, 'client' | 'token'>) {
-    if (service === 'outside') return outsideRead(company, token)
-    return service === 'auth' && client ? tokenRequest(client, 'analytics:read') : dailyRead(company, token)
-  }
-
-  /** Whether an outside verifier that gets no page may not have learned of it. */
-  function mayLag({ service }: Site, at_ms: number, began_ms: number): boolean {
-    if (service !== 'outside' || began_ms - at_ms > OUTSIDE_BLIND_MS) return false
-    return !outside.witness.sawPages(at_ms, began_ms)
   }
 
   const burst = (to: readonly Site[], entry: (typeof all)[number]) => {
@@ -76,7 +60,7 @@ export function createRevokedThings(
     add(revoked: Revoked) {
       const entry = { ...revoked, at_ms: performance.now() }
       all.push(entry)
-      burst(ours, entry)
+      burst(sites, entry)
       setTimeout(() => burst(outside.sites, entry), OUTSIDE_MARGIN_MS + 1).unref()
     },
     /** Tries at a process until `stopped`, mostly what was revoked lately. */
@@ -90,7 +74,7 @@ export function createRevokedThings(
     async lastLook() {
       await sleep(OUTSIDE_MARGIN_MS + 1)
       for (const entry of all.slice(-LAST_LOOK_MAX))
-        await Promise.all(sites.map((site) => tryAt(site, entry)))
+        await Promise.all([...sites, ...outside.sites].map((site) => tryAt(site, entry)))
     },
     count: () => all.length,
   }

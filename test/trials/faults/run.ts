@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually.ts'
 import type { Fault, Scene } from './faults.ts'
 import { createLedger, recountAll } from './ledger.ts'
 import { createRandom } from './random.ts'
-import { type Answer, createRecorder, OPERATIONS, type Recorder } from './recorder.ts'
+import { type Answer, createRecorder, OPERATIONS } from './recorder.ts'
 import { createRevokedThings } from './revoked.ts'
 import { startTraffic } from './traffic.ts'
 import { createCompany, createWorld, type World } from './world.ts'
@@ -48,17 +48,8 @@ export interface Row {
   recovery_ms: number
 }
 
-export interface Outcome {
-  rows: Row[]
-  violations: readonly string[]
-  requests: number
-  events: number
-  clients: number
-  revocations: number
-}
-
 /** Runs both services, traffic and faults, and checks the promises; stops and removes everything that it started. */
-export async function runFaults(options: RunOptions): Promise<Outcome> {
+export async function runFaults(options: RunOptions) {
   const world = await createWorld()
   const aborted = Promise.withResolvers<never>()
   options.signal?.addEventListener('abort', () => aborted.reject(new Error('interrupted')))
@@ -69,26 +60,14 @@ export async function runFaults(options: RunOptions): Promise<Outcome> {
   }
 }
 
-async function withTraffic(world: World, options: RunOptions): Promise<Outcome> {
-  const { auth, api, db } = world
-  const outside = world.outside.sites
+async function withTraffic(world: World, options: RunOptions) {
   const { pause_ms = PAUSE_MS, recoveryMax_ms = RECOVERY_MAX_MS } = options
   const random = createRandom(options.seed)
-  const company = await createCompany(db)
+  const company = await createCompany(world.db)
   const recorder = createRecorder(options.answerMax_ms ?? ANSWER_MAX_MS)
   const ledger = createLedger()
   const revoked = createRevokedThings(world, company, recorder)
-  const traffic = await startTraffic({
-    auth,
-    api,
-    outside,
-    company,
-    recorder,
-    ledger,
-    revoked,
-    random,
-    pause_ms,
-  })
+  const traffic = await startTraffic({ world, company, recorder, ledger, revoked, random, pause_ms })
   const scene: Scene = { world, random: random.named('faults'), recorder, traffic, revoked }
   const rows: Row[] = []
   try {
@@ -106,13 +85,13 @@ async function withTraffic(world: World, options: RunOptions): Promise<Outcome> 
   } finally {
     await traffic.stop()
   }
-  recorder.during('end')
+  recorder.phase = 'end'
   await revoked.lastLook()
-  await recountAll(ledger, { db, company, api, recorder, token: traffic.token() })
+  await recountAll(ledger, { world, company, recorder, token: traffic.token() })
   return {
     rows,
-    violations: recorder.violations(),
-    requests: recorder.total(),
+    violations: recorder.violations,
+    requests: recorder.total,
     events: ledger.eventsAcknowledged.size,
     clients: [...ledger.clients.values()].filter((id) => id !== undefined).length,
     revocations: revoked.count(),
@@ -122,45 +101,41 @@ async function withTraffic(world: World, options: RunOptions): Promise<Outcome> 
 async function suffer(fault: Fault, scene: Scene, recoveryMax_ms: number): Promise<Row> {
   const { world, random, recorder } = scene
   const varied_ms = LASTS_MIN_MS + random.next() * (LASTS_MAX_MS - LASTS_MIN_MS)
-  recorder.forget()
-  recorder.during(fault.name)
+  recorder.answers = []
+  recorder.phase = fault.name
   const began_ms = performance.now()
   const end = await fault.strike(scene)
-  if (fault.storesGone) recorder.storesGone(true)
-  if (fault.feedGone) recorder.feedGone(true)
+  if (fault.storesGone) recorder.storesGoneSince_ms = performance.now()
+  if (fault.feedGone) recorder.feedGoneSince_ms = performance.now()
   try {
     await sleep(fault.lasts_ms ?? varied_ms)
   } finally {
-    recorder.storesGone(false)
-    recorder.feedGone(false)
+    recorder.storesGoneSince_ms = undefined
+    recorder.feedGoneSince_ms = undefined
     await end()
   }
   const ended_ms = performance.now()
-  recorder.during(`after ${fault.name}`)
-  await recovered(world, recorder, { since_ms: ended_ms, max_ms: recoveryMax_ms })
+  recorder.phase = `after ${fault.name}`
+  await recovered(scene, ended_ms, recoveryMax_ms)
   await recorder.settled()
-  if (!(await world.trusted(recoveryMax_ms)))
-    recorder.violation(`Redis is not trusted again ${recoveryMax_ms} ms later`)
+  await world.untilTrusted(recoveryMax_ms).catch(({ message }) => recorder.violation(message))
   for (const site of [...world.sites, ...world.outside.sites]) {
     const crash = site.crash()
     if (crash) recorder.violation(crash)
   }
-  return rowOf(fault.name, recorder.answers(), { began_ms, ended_ms })
+  return rowOf(fault.name, recorder.answers, { began_ms, ended_ms })
 }
 
 /** Waits until every process answers everything well again; a violation if some do not in time. */
-async function recovered(
-  { sites, outside }: World,
-  recorder: Recorder,
-  { since_ms, max_ms }: { since_ms: number; max_ms: number },
-): Promise<void> {
+async function recovered({ world, recorder }: Scene, since_ms: number, max_ms: number): Promise<void> {
+  const { sites, outside } = world
   const wanted = [...sites, ...outside.sites].flatMap(({ name, service }) =>
     ANSWERS[service].map((what) => `${what} at ${name}`),
   )
   for (;;) {
     await sleep(POLL_MS)
     const now_ms = performance.now()
-    const later = recorder.answers().filter(({ began_ms, counts }) => counts && began_ms >= since_ms)
+    const later = recorder.answers.filter(({ began_ms, counts }) => counts && began_ms >= since_ms)
     const well = new Set(later.filter(({ good }) => good).map(nameOf))
     const bad = later.filter(({ good, began_ms }) => !good && began_ms > now_ms - GOOD_FOR_MS).map(nameOf)
     const missing = [...wanted.filter((name) => !well.has(name)), ...new Set(bad)]

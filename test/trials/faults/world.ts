@@ -9,16 +9,17 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { startSession } from '../../../apps/api/sessions/sessions.ts'
 import { migrate } from '../../../infra/database/migrate.ts'
 import { createClient, type TestClient } from '../../support/auth.ts'
+import { eventually } from '../../support/eventually.ts'
 import { asAdmin, dump } from '../../support/revocation.ts'
-import { createTestRedis, type TestRedis } from '../../support/servers.ts'
+import { createTestRedis, PASSWORDS } from '../../support/servers.ts'
 import { storeFolder } from '../../support/store-folder.ts'
 import { createOutside } from './outside.ts'
 import { createPostgresServer } from './postgres-server.ts'
 import { createSite, type ServiceSite } from './site.ts'
 
-const ROLES = { integration_auth: 'auth-role', integration_api: 'api-role' }
 const RESTART_DEADLINE_MS = 120_000
-const TRUST_POLL_MS = 100
+/** Every process has had a tick or two to see the marker. */
+const TICKS_MS = 1_500
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
@@ -35,28 +36,33 @@ export async function createWorld() {
     const redis = await createTestRedis(folder)
     closing.push(() => redis.stop('SIGKILL'))
     const ownerUrl = postgres.url
-    await migrate({ ownerUrl, passwords: ROLES })
+    await migrate({ ownerUrl, passwords: PASSWORDS })
     const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 3 } })
     closing.push(() => db.destroy())
     await letPostgresClockMove(db)
     const outside = await createOutside()
     closing.push(() => outside.close())
-    const stores = { ownerUrl, redis, encryptionKey: randomBytes(32), roles: ROLES }
+    const stores = {
+      ownerUrl,
+      redis,
+      encryptionKey: randomBytes(32),
+      passwords: PASSWORDS,
+      baseUrl: outside.baseUrl,
+    }
     const sites: ServiceSite[] = []
     closing.push(() => Promise.all(sites.map((site) => site.close())))
     for (const service of ['auth', 'api'] as const)
       for (const number of [1, 2])
-        sites.push(
-          await createSite({
-            service,
-            number,
-            stores,
-            baseUrl: outside.baseUrl,
-            jwksFrom: sites[number - 1],
-          }),
-        )
-    const trusted = (deadline_ms: number) => becomesTrusted(redis, deadline_ms)
-    if (!(await trusted(RESTART_DEADLINE_MS))) throw new Error('Redis was never trusted')
+        sites.push(await createSite({ service, number, ...stores, jwksFrom: sites[number - 1] }))
+    const untilTrusted = async (limit_ms: number) => {
+      const marker = () => asAdmin(redis, (admin) => admin.get(redisKeys.revocationMarker)).catch(() => null)
+      await eventually(async () => (await marker()) !== null, {
+        limit_ms,
+        otherwise: () => `Redis is not trusted after ${limit_ms} ms`,
+      })
+      await sleep(TICKS_MS)
+    }
+    await untilTrusted(RESTART_DEADLINE_MS)
     const auth = sites.slice(0, 2)
     await outside.start(auth)
     return {
@@ -72,8 +78,8 @@ export async function createWorld() {
       /** All of ours. */
       sites,
       outside,
-      /** Resolves with whether Redis decides about revocations again before `deadline_ms` is over. */
-      trusted,
+      /** Resolves once Redis decides about revocations again. */
+      untilTrusted,
       stop,
     }
   } catch (error) {
@@ -93,18 +99,6 @@ async function letPostgresClockMove(db: Knex): Promise<void> {
     create function public.clock_timestamp() returns timestamptz volatile language sql
       as 'select pg_catalog.clock_timestamp() + by from public.clock_shift';
     alter database postgres set search_path = public, pg_catalog`)
-}
-
-/** When there is a marker and every process has had a tick or two to see it. */
-async function becomesTrusted(redis: TestRedis, deadline_ms: number): Promise<boolean> {
-  const TICKS_MS = 1_500
-  for (const end = performance.now() + deadline_ms; performance.now() < end; await sleep(TRUST_POLL_MS)) {
-    const marker = await asAdmin(redis, (admin) => admin.get(redisKeys.revocationMarker)).catch(() => null)
-    if (marker === null) continue
-    await sleep(TICKS_MS)
-    return true
-  }
-  return false
 }
 
 export type ClientSecret = Pick<TestClient, 'clientId' | 'clientSecret'>
