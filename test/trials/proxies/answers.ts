@@ -1,14 +1,13 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listen } from '#shared/process/http-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePorts } from '../../support/ports.ts'
-import { haproxyConfiguration, nginxConfiguration, workspaceConfiguration } from './configuration.ts'
+import type { Check } from '../checks.ts'
+import { CONFIGURATIONS, workspaceConfiguration } from './configuration.ts'
 import { startProxy } from './proxy.ts'
-
-type Check = [what: string, holds: boolean]
 
 /** Between the start of the prober and its first verdict, or its last one. */
 const PROBED_MS = 5_000
@@ -31,75 +30,57 @@ export async function startInstances(hosts: string[]) {
     servers.push(server)
     ports.push(await listen(server, { host, port: 0 }))
   }
+  function stop(): void {
+    for (const server of servers) server.close().closeAllConnections()
+  }
   return {
     reached,
     at: ports.map((port, i) => `${hosts[i]}:${port}`),
     answerWith(next: RequestListener) {
       answer = next
     },
-    stop() {
-      for (const server of servers) server.close().closeAllConnections()
-    },
+    stop,
+    [Symbol.dispose]: stop,
   }
-}
-
-async function pages(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'integration-access-pages-'))
-  // nginx's workers are somebody else.
-  await chmod(folder, 0o755)
-  await mkdir(join(folder, 'assets'))
-  await writeFile(join(folder, 'index.html'), 'the workspace')
-  await writeFile(join(folder, 'assets/app.js'), 'script')
-  return folder
 }
 
 /** What the proxy answers itself, in front of stand-ins for the services. */
 export async function answersOfProxies(name: 'nginx' | 'haproxy'): Promise<Check[]> {
-  const instances = await startInstances(Array(4).fill('127.0.0.1'))
+  await using pages = await mkdtempDisposable(join(tmpdir(), 'integration-access-pages-'))
+  // nginx's workers are somebody else.
+  await chmod(pages.path, 0o755)
+  await mkdir(join(pages.path, 'assets'))
+  await writeFile(join(pages.path, 'index.html'), 'the workspace')
+  await writeFile(join(pages.path, 'assets/app.js'), 'script')
+  using instances = await startInstances(Array(4).fill('127.0.0.1'))
   const [port, pagesPort] = (await freePorts(2)) as [number, number]
-  const workspace = await pages()
-  const installation = { auth: instances.at.slice(0, 2), api: instances.at.slice(2) }
-  const configuration =
-    name === 'nginx'
-      ? nginxConfiguration({ ...installation, listen: `127.0.0.1:${port}`, workspace })
-      : haproxyConfiguration({
-          ...installation,
-          listen: `127.0.0.1:${port}`,
-          workspace: `127.0.0.1:${pagesPort}`,
-        })
-  const proxy = await startProxy(name, port, configuration)
-  const server =
-    name === 'haproxy'
-      ? await startProxy(
-          'nginx',
-          pagesPort,
-          workspaceConfiguration({ listen: `127.0.0.1:${pagesPort}`, workspace }),
-        )
-      : undefined
+  const pagesAt = `127.0.0.1:${pagesPort}`
+  const configuration = CONFIGURATIONS[name]({
+    auth: instances.at.slice(0, 2),
+    api: instances.at.slice(2),
+    listen: `127.0.0.1:${port}`,
+    workspace: name === 'nginx' ? pages.path : pagesAt,
+  })
+  await using proxy = await startProxy(name, port, configuration)
+  const ofPagesAlone = workspaceConfiguration({ listen: pagesAt, workspace: pages.path })
+  await using _server = name === 'haproxy' ? await startProxy('nginx', pagesPort, ofPagesAlone) : undefined
   const ask = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init)
-  const untilStatus = (path: string, isWanted: (status: number) => boolean) =>
-    eventually(async () => isWanted((await ask(path)).status), { limit_ms: PROBED_MS })
-  try {
-    await untilStatus('/v1/session', (status) => status === 200)
-    await untilStatus('/v1/oauth/jwks', (status) => status === 200)
-    instances.reached.length = 0
-    return [
-      ...(await ofPaths(ask, instances)),
-      ...(await ofHalfDone(ask, instances)),
-      ...(await ofPages(ask)),
-      ...(await ofNobody(ask, async () => {
-        instances.stop()
-        await untilStatus('/v1/session', (status) => status >= 500)
-        await untilStatus('/v1/oauth/jwks', (status) => status >= 500)
-      })),
-      ['the code of a sign-in is in no log', !(await proxy.logs()).includes(CODE)],
-    ]
-  } finally {
-    instances.stop()
-    await proxy.stop()
-    await server?.stop()
-    await rm(workspace, { recursive: true })
+  const untilStatus = async (isWanted: (status: number) => boolean) => {
+    for (const path of ['/v1/session', '/v1/oauth/jwks'])
+      await eventually(async () => isWanted((await ask(path)).status), { limit_ms: PROBED_MS })
   }
+  await untilStatus((status) => status === 200)
+  instances.reached.length = 0
+  const checks = [
+    ...(await ofPaths(ask, instances)),
+    ...(await ofHalfDone(ask, instances)),
+    ...(await ofPages(ask)),
+  ]
+  instances.stop()
+  await untilStatus((status) => status >= 500)
+  checks.push(...(await ofNobody(ask)))
+  checks.push(['the code of a sign-in is in no log', !(await proxy.logs()).includes(CODE)])
+  return checks
 }
 
 type Ask = (path: string, init?: RequestInit) => Promise<Response>
@@ -108,11 +89,10 @@ async function ofPaths(ask: Ask, { reached }: { reached: string[] }): Promise<Ch
   const refused = ['/v1/oauth%2ftoken', '/v1/%2F', '/v1/oauth%5Ctoken', '/v1//oauth/token', '/v1/x%00']
   const hidden = ['/healthz', '/readyz', '/metrics']
   const checks: Check[] = []
-  for (const [paths, status] of [
-    [refused, 400],
-    [hidden, 404],
-  ] as const)
-    for (const path of paths) checks.push([`${path} is ${status}`, (await ask(path)).status === status])
+  for (const path of [...refused, ...hidden]) {
+    const status = refused.includes(path) ? 400 : 404
+    checks.push([`${path} is ${status}`, (await ask(path)).status === status])
+  }
   return [...checks, ['none of these reached an instance', reached.length === 0]]
 }
 
@@ -148,8 +128,8 @@ async function ofPages(ask: Ask): Promise<Check[]> {
   ]
 }
 
-async function ofNobody(ask: Ask, stopAll: () => Promise<void>): Promise<Check[]> {
-  await stopAll()
+/** With no instance left. */
+async function ofNobody(ask: Ask): Promise<Check[]> {
   const checks: Check[] = []
   for (const [path, type, member] of [
     ['/v1/session', 'application/problem+json', 'code'],

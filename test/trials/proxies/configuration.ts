@@ -21,7 +21,7 @@ function replaced(text: string, pattern: RegExp, by: string): string {
 }
 
 /** Returns the shipped nginx.conf, with these addresses and without TLS. */
-export function nginxConfiguration({ auth, api, listen, workspace }: Installation): string {
+function nginx({ auth, api, listen, workspace }: Installation): string {
   let text = shipped('nginx.conf').replaceAll(/^ {2}ssl_.*\n/gm, '')
   for (const [i, instance] of [...auth, ...api].entries()) {
     const name = i < auth.length ? `auth-${i + 1}` : `api-${i - auth.length + 1}`
@@ -39,7 +39,7 @@ function placed(text: string, { listen, workspace }: { listen: string; workspace
 }
 
 /** Returns the shipped haproxy.cfg, with these addresses and without TLS. */
-export function haproxyConfiguration({ auth, api, listen, workspace }: Installation): string {
+function haproxy({ auth, api, listen, workspace }: Installation): string {
   const servers = (name: string, instances: string[]) =>
     instances.map((instance, i) => `  server ${name}-${i + 1} ${instance}\n`).join('')
   let text = replaced(shipped('haproxy.cfg'), /bind .*/, `bind ${listen}`)
@@ -47,3 +47,5 @@ export function haproxyConfiguration({ auth, api, listen, workspace }: Installat
   text = replaced(text, /(?: {2}server api-.*\n)+/, servers('api', api))
   return replaced(text, /server workspace .*/, `server workspace ${workspace}`)
 }
+
+export const CONFIGURATIONS = { nginx, haproxy }

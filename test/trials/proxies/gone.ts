@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Count, type Counted, reportLosses, underLoad } from '../load.ts'
 import { startInstances } from './answers.ts'
-import { haproxyConfiguration, nginxConfiguration } from './configuration.ts'
+import { CONFIGURATIONS } from './configuration.ts'
 import { startProxy } from './proxy.ts'
 
 /*
@@ -49,30 +49,22 @@ async function call(count: Count): Promise<void> {
 }
 
 async function hostGone(name: 'nginx' | 'haproxy'): Promise<Counted> {
-  const instances = await startInstances([STAYING, LEAVING, STAYING, LEAVING])
-  const installation = {
+  using instances = await startInstances([STAYING, LEAVING, STAYING, LEAVING])
+  const configuration = CONFIGURATIONS[name]({
     auth: instances.at.slice(0, 2),
     api: instances.at.slice(2),
     listen: `127.0.0.1:${PORT}`,
-  }
-  const configuration =
-    name === 'nginx'
-      ? nginxConfiguration({ ...installation, workspace: '/tmp' })
-      : haproxyConfiguration({ ...installation, workspace: '127.0.0.1:1' })
-  const proxy = await startProxy(name, PORT, configuration)
-  try {
+    workspace: name === 'nginx' ? '/tmp' : '127.0.0.1:1',
+  })
+  await using _proxy = await startProxy(name, PORT, configuration)
+  await sleep(2_000)
+  return await underLoad(CALLERS, call, async () => {
     await sleep(2_000)
-    return await underLoad(CALLERS, call, async () => {
-      await sleep(2_000)
-      await ip(`address del ${LEAVING}/32 dev lo`)
-      await sleep(GONE_MS)
-      await ip(`address add ${LEAVING}/32 dev lo`)
-      await sleep(2_000)
-    })
-  } finally {
-    instances.stop()
-    await proxy.stop()
-  }
+    await ip(`address del ${LEAVING}/32 dev lo`)
+    await sleep(GONE_MS)
+    await ip(`address add ${LEAVING}/32 dev lo`)
+    await sleep(2_000)
+  })
 }
 
 await layCable()

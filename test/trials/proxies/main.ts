@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { reportChecks } from '../checks.ts'
 import { answersOfProxies } from './answers.ts'
 
 /*
@@ -8,11 +9,7 @@ import { answersOfProxies } from './answers.ts'
  * Both have to be installed (apt-get install nginx haproxy), so this is a command of its own and not part of `npm test`.
  * The host needs root, for a network namespace. `npm run test:proxies -- answers` leaves it out.
  */
-for (const name of ['nginx', 'haproxy'] as const)
-  for (const [what, holds] of await answersOfProxies(name)) {
-    process.stdout.write(`${holds ? 'ok' : 'FAILED'}: ${name}: ${what}\n`)
-    if (!holds) process.exitCode = 1
-  }
+for (const name of ['nginx', 'haproxy'] as const) reportChecks(name, await answersOfProxies(name))
 if (process.argv[2] !== 'answers') {
   const args = ['--net', process.execPath, join(import.meta.dirname, 'gone.ts')]
   const [code] = await once(spawn('unshare', args, { stdio: 'inherit' }), 'exit')

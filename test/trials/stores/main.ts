@@ -1,4 +1,5 @@
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../../support/servers.ts'
+import { reportChecks } from '../checks.ts'
 import { pooled } from './pooler.ts'
 import { promotion } from './promotion.ts'
 import { pointInTime } from './recovery.ts'
@@ -13,11 +14,7 @@ const only = process.argv[2]
 await mochaGlobalSetup()
 try {
   for (const [name, part] of Object.entries(parts))
-    if (only === undefined || only === name)
-      for (const [what, holds] of await part()) {
-        process.stdout.write(`${holds ? 'ok' : 'FAILED'}: ${name}: ${what}\n`)
-        if (!holds) process.exitCode = 1
-      }
+    if (only === undefined || only === name) reportChecks(name, await part())
 } finally {
   await mochaGlobalTeardown()
 }

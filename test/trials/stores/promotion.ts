@@ -2,19 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { baseBackup, recoverWith } from '../../support/base-backup.ts'
 import { asAdmin, newJti, revokeClient, revokeKey, revokeToken } from '../../support/revocation.ts'
 import { createTcpProxy } from '../../support/tcp-proxy.ts'
-import { type Check, open, startSite } from './site.ts'
+import type { Check } from '../checks.ts'
+import { open, startSite } from './site.ts'
 
 /** An asynchronous standby takes over without the last commits, which Redis still knows. */
 export async function promotion(): Promise<Check[]> {
-  const site = await startSite()
+  await using site = await startSite()
   const { primary, redis, db, subjects } = site
   const { vendorId } = subjects
-  const [kept, clientId, kid, jti] = [
-    await subjects.newClient(),
-    await subjects.newClient(),
-    await subjects.newKey(),
-    newJti(),
-  ]
+  const [kept, clientId] = [await subjects.newClient(), await subjects.newClient()]
+  const [kid, jti] = [await subjects.newKey(), newJti()]
   const before = await site.process(primary, 'postgres:x')
   await before.untilTrusted()
   await baseBackup(db, { from: site.directory('primary'), to: site.directory('standby') })
@@ -31,7 +28,7 @@ export async function promotion(): Promise<Check[]> {
   await primary.kill()
   await network.close()
 
-  const own = open(standby)
+  await using own = open(standby)
   await own.raw('select pg_promote()')
   const after = await site.process(standby, 'integration_api:a')
   await sleep(1_000)
@@ -42,8 +39,7 @@ export async function promotion(): Promise<Check[]> {
   await after.untilTrusted()
   const subjectsAsked = [{ clientId: kept }, { clientId }, { clientId: kept, kid }, { clientId: kept, jti }]
   const answers = await Promise.all(subjectsAsked.map((subject) => after.revocation.ask(subject)))
-  await Promise.all([after.close(), own.destroy()])
-  await site.remove(standby)
+  await after.close()
   return [
     ['until it is compared with Redis, it lets nobody in', asked === 'undecided by neither'],
     [

@@ -1,15 +1,13 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { migrate } from '../../../infra/database/migrate.ts'
 import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
 import { runAdmin } from '../../support/admin.ts'
 import { freePort } from '../../support/ports.ts'
 import { createSubjects, startProcess } from '../../support/revocation.ts'
 import { createTestRedis, otherPostgres } from '../../support/servers.ts'
-
-export type Check = [what: string, holds: boolean]
+import { connectedDatabase } from '../../support/stores.ts'
 
 /** A migrated primary that archives its log, a Redis, and a folder for further servers. */
 export async function startSite() {
@@ -18,14 +16,18 @@ export async function startSite() {
   const directory = (name: string) => join(folder, name)
   await mkdir(directory('archive'))
   await chmod(directory('archive'), 0o777)
-  const start = async (name: string) =>
-    startPostgres({
+  const servers: LocalPostgres[] = []
+  const start = async (name: string) => {
+    const server = await startPostgres({
       directory: directory(name),
       password: 'x',
       programs: otherPostgres(),
       settings: { archive_mode: 'on', archive_command: `cp %p ${directory('archive')}/%f` },
       port: await freePort(),
     })
+    servers.push(server)
+    return server
+  }
   const primary = await start('primary')
   const redis = await createTestRedis(folder)
   await migrate({ ownerUrl: primary.url('postgres'), passwords: { integration_api: 'a' } })
@@ -52,7 +54,7 @@ export async function startSite() {
       process.stdout.write(`${fence.stdout}${fence.stderr}${confirm.stdout}${confirm.stderr}`)
       return fence.code === 0 && confirm.code === 0
     },
-    async remove(...servers: LocalPostgres[]) {
+    async [Symbol.asyncDispose]() {
       await Promise.all(servers.map((server) => server.stop()))
       await redis.stop('SIGKILL')
       await rm(folder, { recursive: true })
@@ -61,5 +63,4 @@ export async function startSite() {
 }
 
 /** Opens a connection of the superuser. */
-export const open = (server: LocalPostgres) =>
-  createPostgres({ url: server.url('postgres'), poolSize: 2, applicationName: 'trial' })
+export const open = (server: LocalPostgres) => connectedDatabase(server.url('postgres'))
