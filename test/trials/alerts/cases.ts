@@ -1,7 +1,7 @@
 /** What Prometheus has scraped each minute, in promtool's notation: `0+60x180` grows by 60 a minute for three hours. */
 type Scraped = Record<string, string>
 
-export interface AlertCase {
+interface AlertCase {
   alert: string
   fires: Scraped
   /** The labels of the alert, besides its severity. */

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { firstExecutable } from '../../../infra/local/child.ts'
@@ -16,38 +17,30 @@ const RULES = join(MONITORING, 'alerts.yaml')
 const promtool = await firstExecutable(['/usr/bin', '/usr/local/bin'], ['promtool'])
 if (!promtool) throw new Failure('promtool is not installed: apt-get install prometheus')
 
-const parts = [...readFileSync(RULES, 'utf8').matchAll(/- alert: (\w+)\n(.+?)(?=\n +- |\n *#|$)/gs)]
-const about = new Map(
-  parts.map(([, name = '', rule = '']) => [
-    name,
-    {
-      severity: /severity: (\w+)/.exec(rule)?.[1] ?? '',
-      summary: /summary: '(.+)'/.exec(rule)?.[1] ?? '',
-    },
-  ]),
-)
+const rules = readFileSync(RULES, 'utf8')
 
+/** The alert of a rule, with its own severity and summary. */
 function expected(alert: string, labels: Record<string, string>) {
-  const { severity, summary } = about.get(alert) ?? { severity: '', summary: '' }
-  const text = summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels[label] ?? '')
-  return [{ exp_labels: { severity, ...labels }, exp_annotations: { summary: text } }]
+  const [, rule = ''] = new RegExp(`- alert: ${alert}\\n(.+?)(?=\\n +- |\\n *#|$)`, 's').exec(rules) ?? []
+  const severity = /severity: (\w+)/.exec(rule)?.[1] ?? ''
+  const summary = (/summary: '(.+)'/.exec(rule)?.[1] ?? '').replaceAll(
+    /\{\{ \$labels\.(\w+) \}\}/g,
+    (_, label: string) => labels[label] ?? '',
+  )
+  return { exp_labels: { severity, ...labels }, exp_annotations: { summary } }
 }
 
-const tests = ALERT_CASES.flatMap(({ alert, fires, labels = {}, quiet }) =>
-  (
-    [
-      [fires, expected(alert, labels)],
-      [quiet, []],
-    ] as const
-  ).map(([scraped, exp_alerts]) => ({
+const tests = ALERT_CASES.flatMap(({ alert, fires, labels = {}, quiet }) => {
+  const testOf = (scraped: Record<string, string>, exp_alerts: object[]) => ({
     interval: '1m',
     input_series: Object.entries(scraped).map(([series, values]) => ({ series, values })),
     alert_rule_test: [{ eval_time: '150m', alertname: alert, exp_alerts }],
-  })),
-)
-const folder = mkdtempSync(join(tmpdir(), 'integration-access-alerts-'))
+  })
+  return [testOf(fires, [expected(alert, labels)]), testOf(quiet, [])]
+})
+await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-alerts-'))
 // JSON is YAML.
-const file = join(folder, 'tests.yaml')
+const file = join(folder.path, 'tests.yaml')
 writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
 for (const args of [
   ['check', 'config', join(MONITORING, 'prometheus.yaml')],
@@ -57,4 +50,3 @@ for (const args of [
   if (status !== 0) process.exitCode = 1
 }
 process.stdout.write(`${ALERT_CASES.length} cases, each once firing and once quiet\n`)
-rmSync(folder, { recursive: true })

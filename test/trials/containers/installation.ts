@@ -1,12 +1,15 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { Agent } from 'node:https'
 import { basename, join, resolve } from 'node:path'
+import got from 'got'
 import { Failure } from '../../../infra/local/failure.ts'
 import { createCertificate } from '../../support/certificates.ts'
-import { createCaller } from './caller.ts'
 import type { Shell } from './shell.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const HOST = 'integration.example.com'
+/** A caller gives up after this. */
+const ANSWER_MS = 8_000
 const PASSWORD = 'correct-horse-battery-91'
 
 /** Returns the commands of the runbook's page about containers, as they stand there. */
@@ -19,13 +22,9 @@ async function commandsOfRunbook(): Promise<string[]> {
 
 /**
  * Makes a release of the commit that is checked out, from a clone with a tag and a key of its own. Returns the release's
- * folder, with the public key in it.
+ * folder, with the public key in it. `images` are the options that name what to build on.
  */
-export async function makeRelease(
-  run: Shell,
-  folder: string,
-  bases: { base: string; webBase: string },
-): Promise<string> {
+export async function makeRelease(run: Shell, folder: string, images: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   const tag = `git -c user.name=a -c user.email=a@acme.example tag --force --annotate --message x ${version}`
   await run(`minisign -G -W -s ${folder}/key -p ${folder}/integration.pub`)
@@ -33,7 +32,6 @@ export async function makeRelease(
     `git clone --quiet ${ROOT} ${folder}/clone && cd ${folder}/clone && ${tag} && npm ci --prefer-offline`,
   )
   const keys = `--key ${folder}/key --public-key ${folder}/integration.pub`
-  const images = `--base ${bases.base} --web-base ${bases.webBase}`
   await run(`cd ${folder}/clone && npm run release -- ${keys} ${images} ${folder}/release`)
   const release = join(folder, 'release', version)
   await copyFile(join(folder, 'integration.pub'), join(release, 'integration.pub'))
@@ -64,29 +62,44 @@ export async function createTlsFiles(site: string): Promise<void> {
   await writeFile(join(site, 'privkey.pem'), keyPem)
 }
 
-/** Signs in as the owner and creates a client. Returns a caller that sends a token request and a read with it. */
-export async function createClient(release: string) {
-  const caller = createCaller({ host: HOST, ca: await readFile(join(release, 'fullchain.pem'), 'utf8') })
+/** Signs in as the owner and creates a client. Returns what sends a token request and a read with it. */
+export async function createClient(site: string) {
+  const send = createCaller(await readFile(join(site, 'fullchain.pem'), 'utf8'))
   const email = 'bill@initech.example'
-  const session = await caller.send('POST', '/v1/session', { json: { email, password: PASSWORD } })
+  const session = await send('v1/session', { json: { email, password: PASSWORD } })
   const { sessionToken, companies } = session.body
   const vendorId = companies[0].vendorId
-  const created = await caller.send('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
-    bearer: sessionToken,
+  const created = await send(`v1/vendor/${vendorId}/oauth-clients`, {
+    headers: { Authorization: `Bearer ${sessionToken}` },
     json: { name: 'Nightly', scopes: ['analytics:read'] },
   })
-  const { clientId, clientSecret } = created.body
+  const { clientId: client_id, clientSecret: client_secret } = created.body
+  const form = { grant_type: 'client_credentials', scope: 'analytics:read', client_id, client_secret }
   return {
-    async token() {
-      const credentials = { client_id: clientId, client_secret: clientSecret }
-      const form = new URLSearchParams({
-        grant_type: 'client_credentials',
-        scope: 'analytics:read',
-        ...credentials,
-      })
-      return caller.send('POST', '/v1/oauth/token', { form })
-    },
-    read: (bearer: string) => caller.send('GET', `/v1/analytics/${vendorId}/daily`, { bearer }),
+    token: () => send('v1/oauth/token', { form }),
+    read: (token: string) =>
+      send(`v1/analytics/${vendorId}/daily`, { headers: { Authorization: `Bearer ${token}` } }),
+  }
+}
+
+/** Sends requests to this machine's port 443 over TLS, as if it were the host of that name. */
+function createCaller(ca: string) {
+  const caller = got.extend({
+    prefixUrl: 'https://127.0.0.1',
+    headers: { host: HOST },
+    agent: { https: new Agent({ ca, servername: HOST, keepAlive: true }) },
+    timeout: { request: ANSWER_MS },
+    retry: { limit: 0 },
+    throwHttpErrors: false,
+  })
+  /** POST with a body, GET without. Rejects if there is no answer in time. */
+  return async (
+    path: string,
+    options: { headers?: Record<string, string>; json?: object; form?: object },
+  ) => {
+    const method = options.json || options.form ? 'POST' : 'GET'
+    const { statusCode, body } = await caller(path, { ...options, method })
+    return { status: statusCode, body: JSON.parse(body) }
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,17 +24,10 @@ import { createShell, type Shell } from './shell.ts'
 const CALLERS = 4
 const GONE_MS = 20_000
 const INSTANCES = ['auth-1', 'auth-2', 'api-1', 'api-2']
-const AWAY = ['auth-1', 'api-1']
+const AWAY = 'auth-1 api-1'
 /** The commands of the runbook that an upgrade repeats. */
 const VERIFY_AND_LOAD = 3
 const PROJECT = 'integration-trial'
-
-interface Trial {
-  release: string
-  /** The release before. */
-  from?: string
-  'restart-docker': string
-}
 
 /** @throws Failure that names what is missing, in one line. */
 async function checkMachine(run: Shell): Promise<void> {
@@ -62,22 +55,14 @@ async function checkAddress(run: Shell): Promise<void> {
 }
 
 async function vanish(run: Shell): Promise<void> {
-  await run(`docker compose kill ${AWAY.join(' ')}`)
+  await run(`docker compose kill ${AWAY}`)
   await sleep(GONE_MS)
-  await run(`docker compose up --detach --no-deps --wait ${AWAY.join(' ')}`)
+  await run(`docker compose up --detach --no-deps --wait ${AWAY}`)
 }
 
 async function recreate(run: Shell): Promise<void> {
   for (const name of INSTANCES)
     await run(`docker compose up --detach --no-deps --force-recreate --wait ${name}`)
-}
-
-/** Resolves once a token is granted again. */
-async function restart(run: Shell, command: string, client: Client): Promise<void> {
-  await run(command)
-  await eventually(async () => (await client.token().catch(() => undefined))?.status === 200, {
-    limit_ms: 120_000,
-  })
 }
 
 const MISTAKES: [mistake: string, mend: string, sentence: string][] = [
@@ -100,13 +85,12 @@ async function refuse(run: Shell, client: Client): Promise<void> {
   if ((await client.token()).status !== 200) throw new Failure('After these mistakes, no token was granted.')
 }
 
-/** As the runbook says: the migration first, then the services one by one. */
-async function upgrade(run: Shell): Promise<void> {
-  await run('docker compose run --rm migrate')
-  await recreate(run)
-}
-
-async function tryAll(run: Shell, site: string, { release, from, 'restart-docker': restartDocker }: Trial) {
+/** @param from the release before, to be upgraded. */
+async function tryAll(
+  run: Shell,
+  site: string,
+  { release, from, restartDocker }: { release: string; from: string | undefined; restartDocker: string },
+) {
   await createTlsFiles(site)
   await install(run, from ?? release)
   const client = await createClient(site)
@@ -123,14 +107,21 @@ async function tryAll(run: Shell, site: string, { release, from, 'restart-docker
   }
   if (from) {
     await install(run, release, VERIFY_AND_LOAD)
-    await report('the release before is upgraded', 0, () => upgrade(run))
+    // As the runbook says: the migration first, then the services one by one.
+    await report('the release before is upgraded', 0, async () => {
+      await run('docker compose run --rm migrate')
+      await recreate(run)
+    })
   }
   await refuse(run, client)
   // What was on its way to them is lost.
   await report('an instance of each service is killed for 20 s', CALLERS, () => vanish(run))
   await report('all instances are recreated one by one', 0, () => recreate(run))
   const from_ms = performance.now()
-  await restart(run, restartDocker, client)
+  await run(restartDocker)
+  await eventually(async () => (await client.token().catch(() => undefined))?.status === 200, {
+    limit_ms: 120_000,
+  })
   const seconds = ((performance.now() - from_ms) / 1_000).toFixed()
   process.stdout.write(`ok: Docker restarts: a token again after ${seconds} s\n`)
 }
@@ -145,23 +136,23 @@ async function main(): Promise<void> {
       'restart-docker': { type: 'string', default: 'systemctl restart docker' },
     },
   })
-  const { base, 'web-base': webBase, release } = values
-  if (!release && !(base && webBase))
+  const { base, 'web-base': webBase, from, 'restart-docker': restartDocker } = values
+  if (!values.release && !(base && webBase))
     throw new Failure(
       'Name the images to build on (--base IMAGE --web-base IMAGE), or a release (--release FOLDER).',
     )
-  const folder = await mkdtemp(join(tmpdir(), 'integration-access-containers-'))
-  const site = join(folder, 'site')
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-containers-'))
+  const site = join(folder.path, 'site')
   await mkdir(site)
   const outside = createShell(process.cwd(), {})
   const run = createShell(site, { COMPOSE_PROJECT_NAME: PROJECT })
   try {
     await checkMachine(outside)
-    const made = release ?? (await makeRelease(outside, folder, { base: base ?? '', webBase: webBase ?? '' }))
-    await tryAll(run, site, { ...values, release: made })
+    const images = `--base ${base} --web-base ${webBase}`
+    const release = values.release ?? (await makeRelease(outside, folder.path, images))
+    await tryAll(run, site, { release, from, restartDocker })
   } finally {
     await run('docker compose down --volumes')
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -25,20 +25,19 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => in
 
 /** Returns the programs that are not installed. A path names what an earlier command made. */
 async function missingOf({ build }: Sdk): Promise<string[]> {
-  const programs = new Set(['openapi-generator-cli', ...build.map(([program = '']) => program)])
-  const missing = [...programs].map(async (program) =>
-    program.includes('/') || (await onPath(program)) ? [] : [program],
-  )
-  return (await Promise.all(missing)).flat()
+  const missing = new Set<string>()
+  for (const program of ['openapi-generator-cli', ...build.map(([first = '']) => first)])
+    if (!program.includes('/') && !(await onPath(program))) missing.add(program)
+  return [...missing]
 }
 
 /** Returns the steps that worked, in their order, and what the command that failed has printed. */
 async function trySdk(sdk: Sdk, path: string, stack: TestStack) {
   const done: string[] = []
-  const folder = await mkdtemp(join(parent, 'sdk-'))
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-sdk-'))
   const document = await fetch(stack.baseUrl + path)
-  await writeFile(join(folder, 'openapi.json'), await document.text())
-  if (sdk.file) await copyFile(join(import.meta.dirname, sdk.file), join(folder, sdk.file))
+  await writeFile(join(folder.path, 'openapi.json'), await document.text())
+  if (sdk.file) await copyFile(join(import.meta.dirname, sdk.file), join(folder.path, sdk.file))
   const env = {
     ...process.env,
     BASE_URL: stack.baseUrl,
@@ -46,12 +45,17 @@ async function trySdk(sdk: Sdk, path: string, stack: TestStack) {
     EMAIL: 'owner@acme.example',
     PASSWORD: stack.demoPassword,
   }
-  const options = { cwd: folder, env, timeout: COMMAND_DEADLINE_MS, signal: interrupted.signal }
   const runHere = ([command = '', ...args]: string[]) =>
-    run(command, args, { ...options, maxBuffer: Number.POSITIVE_INFINITY })
+    run(command, args, {
+      cwd: folder.path,
+      env,
+      timeout: COMMAND_DEADLINE_MS,
+      signal: interrupted.signal,
+      maxBuffer: Number.POSITIVE_INFINITY,
+    })
+  const generate = ['openapi-generator-cli', 'generate', '-g', sdk.generator]
   try {
-    const files = ['-i', 'openapi.json', '-o', 'generated']
-    await runHere(['openapi-generator-cli', 'generate', '-g', sdk.generator, ...files])
+    await runHere([...generate, '-i', 'openapi.json', '-o', 'generated'])
     done.push('generate')
     for (const command of sdk.build) await runHere(command)
     done.push('build')
@@ -70,7 +74,6 @@ const linesOf = (text: string): string[] => text.split('\n').filter(Boolean)
 
 const words = process.argv.slice(2)
 const sdks = SDKS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)))
-const parent = await mkdtemp(join(tmpdir(), 'integration-access-sdks-'))
 const stack = await startTestStack()
 let succeeded = 0
 try {
@@ -89,7 +92,6 @@ try {
   }
 } finally {
   await stack.remove()
-  await rm(parent, { recursive: true, force: true })
 }
 if (succeeded === 0) process.exitCode = 1
 if (interrupted.signal.aborted) process.exitCode = EXIT_INTERRUPTED
