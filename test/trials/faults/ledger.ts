@@ -15,31 +15,31 @@ export const createLedger = () => ({
 
 interface Books {
   ledger: Ledger
-  db: World['db']
+  world: World
   company: Company
-  complain(text: string): void
+  recorder: Recorder
 }
 
 /** Compares what was acknowledged with what is stored, and that with what the processes answer. */
-export async function recountAll(
-  ledger: Ledger,
-  { world, company, recorder, token }: { world: World; company: Company; recorder: Recorder; token: string },
-): Promise<void> {
-  const { db, api } = world
+export async function recountAll(books: Books, token: string): Promise<void> {
+  const { world, company, recorder } = books
   const complain = (text: string) => recorder.violation(`recount: ${text}`)
-  await recountEvents({ ledger, db, company, complain })
-  await recountClients({ ledger, db, company, complain })
-  const days = await storedDays(db, company.vendorId)
+  await recountEvents(books, complain)
+  await recountClients(books, complain)
+  const days = await storedDays(world.db, company.vendorId)
   const stored = days.reduce((sum, day) => sum + Number(day.clicks), 0)
-  for (const site of api) {
+  for (const site of world.api) {
     const { json, status } = await recorder.call({ operation: 'probe', site, ...dailyRead(company, token) })
     if (json?.totals?.clicks !== stored)
       complain(`${site.name} answers ${status} with ${json?.totals?.clicks} clicks, ${stored} are stored`)
   }
 }
 
-async function recountEvents({ ledger, db, company: { vendorId }, complain }: Books): Promise<void> {
+type Complain = (text: string) => void
+
+async function recountEvents({ ledger, world: { db }, company }: Books, complain: Complain): Promise<void> {
   const { eventsSent, eventsAcknowledged } = ledger
+  const { vendorId } = company
   const { rows } = await db.raw(
     'select event_id as id, count(*)::int as times from analytics_events where vendor_id = ? group by 1',
     [vendorId],
@@ -56,9 +56,9 @@ async function recountEvents({ ledger, db, company: { vendorId }, complain }: Bo
   if (days !== should) complain(`the days are ${days}, the events make ${should}`)
 }
 
-async function recountClients({ ledger, db, company, complain }: Books): Promise<void> {
+async function recountClients({ ledger, world, company }: Books, complain: Complain): Promise<void> {
   const { clients, clientsRevoked } = ledger
-  const { rows } = await db.raw(
+  const { rows } = await world.db.raw(
     `select name, client_id as id, status,
        (select count(*)::int from activity a where a.subject = c.client_id and action = 'client.created') as created,
        (select count(*)::int from activity a where a.subject = c.client_id and action = 'client.revoked') as revoked

@@ -17,14 +17,30 @@ export async function createOutside() {
   const network = await createTcpProxy()
   const baseUrl = `http://127.0.0.1:${network.port}`
   const sites: Site[] = []
-  const witness = watchPage(`${baseUrl}/v1/oauth/revocations`)
+  const misses: { from_ms: number; to_ms: number }[] = []
+  let closing = false
+
+  /** Asks for the revocations page by the same way as the outside verifiers. */
+  async function askForPage(): Promise<void> {
+    const from_ms = performance.now()
+    const signal = AbortSignal.timeout(PAGE_MAX_MS)
+    // A connection of its own each time, so that each process behind the address is asked in turn.
+    const came = await fetch(`${baseUrl}/v1/oauth/revocations`, { signal, headers: { connection: 'close' } })
+      .then(async (response) => response.ok && (await response.text()).length > 0)
+      .catch(() => false)
+    if (!came) misses.push({ from_ms, to_ms: performance.now() })
+  }
+  const watching = (async () => {
+    for (; !closing; await sleep(ASK_EVERY_MS)) await askForPage()
+  })()
   return {
     baseUrl,
     /** The way from that address to both processes of the authorization server, taken in turn. */
     network,
     sites,
     /** Whether every page that could be asked for between the two (of performance.now()) came, and soon. */
-    sawPages: witness.sawPages,
+    sawPages: (from_ms: number, to_ms: number): boolean =>
+      !misses.some((miss) => miss.from_ms <= to_ms && from_ms <= miss.to_ms),
     /** Call it once the authorization server listens. */
     async start(auth: readonly Pick<Site, 'url'>[]) {
       network.lead(...auth.map(({ url }) => Number(new URL(url).port)))
@@ -35,34 +51,10 @@ export async function createOutside() {
       sites.push(await startSite(fixed, () => startServiceChild(path, env)))
     },
     async close() {
-      await witness.stop()
+      closing = true
+      await watching
       await Promise.all(sites.map((site) => site.close()))
       await network.close()
-    },
-  }
-}
-
-/** Keeps asking for the revocations page by the same way as the outside verifiers. */
-function watchPage(url: string) {
-  const misses: { from_ms: number; to_ms: number }[] = []
-  let stopping = false
-  const watching = (async () => {
-    for (; !stopping; await sleep(ASK_EVERY_MS)) {
-      const from_ms = performance.now()
-      const signal = AbortSignal.timeout(PAGE_MAX_MS)
-      // A connection of its own each time, so that each process behind the address is asked in turn.
-      const came = await fetch(url, { signal, headers: { connection: 'close' } })
-        .then(async (response) => response.ok && (await response.text()).length > 0)
-        .catch(() => false)
-      if (!came) misses.push({ from_ms, to_ms: performance.now() })
-    }
-  })()
-  return {
-    sawPages: (from_ms: number, to_ms: number): boolean =>
-      !misses.some((miss) => miss.from_ms <= to_ms && from_ms <= miss.to_ms),
-    stop(): Promise<void> {
-      stopping = true
-      return watching
     },
   }
 }

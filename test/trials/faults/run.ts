@@ -87,7 +87,7 @@ async function withTraffic(world: World, options: RunOptions) {
   }
   recorder.phase = 'end'
   await revoked.lastLook()
-  await recountAll(ledger, { world, company, recorder, token: traffic.token() })
+  await recountAll({ ledger, world, company, recorder }, traffic.token())
   return {
     rows,
     violations: recorder.violations,

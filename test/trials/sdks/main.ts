@@ -38,17 +38,11 @@ async function trySdk(sdk: Sdk, path: string, stack: TestStack) {
   const document = await fetch(stack.baseUrl + path)
   await writeFile(join(folder.path, 'openapi.json'), await document.text())
   if (sdk.file) await copyFile(join(import.meta.dirname, sdk.file), join(folder.path, sdk.file))
-  const env = {
-    ...process.env,
-    BASE_URL: stack.baseUrl,
-    VENDOR_ID: ACME,
-    EMAIL: 'owner@acme.example',
-    PASSWORD: stack.demoPassword,
-  }
+  const account = { VENDOR_ID: ACME, EMAIL: 'owner@acme.example', PASSWORD: stack.demoPassword }
   const runHere = ([command = '', ...args]: string[]) =>
     run(command, args, {
       cwd: folder.path,
-      env,
+      env: { ...process.env, BASE_URL: stack.baseUrl, ...account },
       timeout: COMMAND_DEADLINE_MS,
       signal: interrupted.signal,
       maxBuffer: Number.POSITIVE_INFINITY,

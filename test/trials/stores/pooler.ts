@@ -78,11 +78,8 @@ export async function pooled(): Promise<Check[]> {
   await using bouncer = await startPgBouncer(auth, { folder: folder.path, target: network.port })
   const [authPort, apiPort] = [await freePort(), await freePort()]
   const pooler = { DATABASE_POOLER: 'transaction' }
-  const authEnv = {
-    ...auth.env,
-    DATABASE_URL: through(auth.database.authUrl, bouncer),
-    PORT: String(authPort),
-  }
+  const databaseUrl = through(auth.database.authUrl, bouncer)
+  const authEnv = { ...auth.env, DATABASE_URL: databaseUrl, PORT: String(authPort) }
   const unannounced = startServiceChild('apps/auth/main.ts', authEnv)
   const { code } = await unannounced.exit
   await using authService = startServiceChild('apps/auth/main.ts', { ...authEnv, ...pooler })
