@@ -146,8 +146,8 @@ async function main(): Promise<void> {
   await mkdir(site)
   const outside = createShell(process.cwd(), {})
   const run = createShell(site, { COMPOSE_PROJECT_NAME: PROJECT })
+  await checkMachine(outside)
   try {
-    await checkMachine(outside)
     const images = `--base ${base} --web-base ${webBase}`
     const release = values.release ?? (await makeRelease(outside, folder.path, images))
     await tryAll(run, site, { release, from, restartDocker })
