@@ -15,7 +15,7 @@ import { sharedFolder } from '../support/folder.ts'
 import type { TestKey } from '../support/issuer.ts'
 import { assertProblem, assertStatuses } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
-import { connectedDatabase, cutOffDatabase } from '../support/stores.ts'
+import { cutOffDatabase, fromBeside } from '../support/stores.ts'
 
 describe('admin restore', () => {
   const api = sharedApi()
@@ -35,12 +35,7 @@ describe('admin restore', () => {
   })
 
   const name = () => new URL(api.database.ownerUrl).pathname.slice(1)
-  async function sql(...statements: string[]): Promise<void> {
-    const url = new URL(api.database.ownerUrl)
-    url.pathname = '/postgres'
-    await using db = connectedDatabase(url.href)
-    for (const statement of statements) await db.raw(statement)
-  }
+  const sql = (...statements: string[]) => fromBeside(api.database.ownerUrl, ...statements)
   /** A copy of the whole database, as a dump is. */
   async function dump(): Promise<Date> {
     const mend = await cutOffDatabase(api.database)

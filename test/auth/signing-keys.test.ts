@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
@@ -280,12 +279,8 @@ describe('signing keys', () => {
       const owner = await server.createClient()
       const [old, next] = (await published(server)) as [string, string]
       assert.equal(kidOf(await server.token(owner)), old)
-      const redis = new Redis(server.redis.url('admin'))
-      const restore = await cutOffDatabase(server.database)
-      await using _ = afterwards(async () => {
-        redis.disconnect()
-        await restore()
-      })
+      const redis = await server.redisAs('admin')
+      await using _ = afterwards(await cutOffDatabase(server.database))
       await redis.set(redisKeys.revoked('key', old), '1')
       const response = await server.token(owner)
       assert.equal(response.status, 200, response.text)

@@ -1,4 +1,4 @@
-import knex, { type Knex } from 'knex'
+import type { Knex } from 'knex'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { eventually } from './eventually.ts'
 import type { TestDatabase } from './servers.ts'
@@ -12,21 +12,23 @@ export function connectedDatabase(
   return Object.assign(db, { [Symbol.asyncDispose]: () => db.destroy() })
 }
 
+/** Runs statements about a database as its owner, from another database of its server. */
+export async function fromBeside(ownerUrl: string, ...statements: string[]): Promise<void> {
+  const url = new URL(ownerUrl)
+  url.pathname = '/postgres'
+  await using db = connectedDatabase(url.href)
+  for (const sql of statements) await db.raw(sql)
+}
+
 /** Nobody can use the database until the returned function is called: as if its server were gone. */
 export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => Promise<void>> {
-  const url = new URL(ownerUrl)
-  const name = url.pathname.slice(1)
-  url.pathname = '/postgres'
-  const asOwner = async (...statements: string[]) => {
-    const db = knex({ client: 'pg', connection: url.href, pool: { min: 0, max: 1 } })
-    for (const sql of statements) await db.raw(sql)
-    await db.destroy()
-  }
-  await asOwner(
+  const name = new URL(ownerUrl).pathname.slice(1)
+  await fromBeside(
+    ownerUrl,
     `alter database ${name} allow_connections false`,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
   )
-  return () => asOwner(`alter database ${name} allow_connections true`)
+  return () => fromBeside(ownerUrl, `alter database ${name} allow_connections true`)
 }
 
 /** Waits until a statement on this database waits for a lock. */
