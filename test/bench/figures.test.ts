@@ -25,7 +25,7 @@ describe('the figures of the bench', () => {
     unit: 'ratio' as const,
     goal: { least },
   })
-  const on = (cpu: string, ...findings: Finding[]) => ({ cpu, rows: [{ findings, loads: [] }] })
+  const on = (cpu: string, ...findings: Finding[]) => ({ cpu, rows: [{ findings }] })
   const cellsOf = (line: string) => line.split('|').map((cell) => cell.trim())
 
   it('stand in a table that says what was missed', () => {

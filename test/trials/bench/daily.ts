@@ -1,38 +1,43 @@
-import { measureBeside, type Subject } from './measure.ts'
-import { createReaders } from './readers.ts'
-import type { Bench, Measurement, Row } from './row.ts'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createReaders } from './fixtures.ts'
+import { measureInterleaved, p99Ratio, throughput } from './measure.ts'
+import type { Bench } from './row.ts'
+import { type HttpRequest, send } from './wrk.ts'
 
-export const dailyRows: Row[] = [
-  { name: 'daily read beside Fastify', part: 'speed', measure: besideFastify },
-  { name: 'daily read beside bare Koa', part: 'speed', measure: besideKoa },
-]
-
-async function besideFastify(bench: Bench): Promise<Measurement> {
-  return measureBeside(bench, await reads(bench, 'Fastify', 'fastify'), {
-    beside:
-      'Fastify with @fastify/jwt and its cache, @fastify/rate-limit on Redis, its request log, one MGET of revocations, one Postgres statement a turn',
-    goal: { least: 1 },
-    p99: { beside: 'that of Fastify', goal: { most: 2 } },
-  })
-}
-
-async function besideKoa(bench: Bench): Promise<Measurement> {
-  const beside = 'bare Koa, the same bytes after one Redis command and one Postgres statement a turn'
-  return measureBeside(bench, await reads(bench, 'bare Koa', 'koa'), { beside, goal: { least: 0.4 } })
-}
-
-/** The service's reads, and the same of another server in floors/. */
-async function reads(bench: Bench, name: string, floor: string): Promise<[Subject, Subject]> {
-  const world = await bench.world()
-  const { requests, answersFile } = await createReaders(world)
-  const server = await bench.servers.startFloor(floor, {
-    ...world.stores,
-    BENCH_ISSUER: world.issuer,
-    BENCH_AUDIENCE: world.issuer,
-    BENCH_ANSWERS: answersFile,
-  })
+export async function dailyBesideFastify(bench: Bench) {
+  const [ours, fastify] = await measureBeside(bench, 'fastify', 'Fastify')
+  const beside =
+    'Fastify with @fastify/jwt and its cache, @fastify/rate-limit on Redis, its request log, one MGET of revocations, one Postgres statement a turn'
   return [
-    { name: 'daily read, 30 days', server: world.api, requests },
-    { name, server, requests },
+    throughput(ours, fastify, { beside, goal: { least: 1 } }),
+    p99Ratio(ours, fastify, { beside: 'that of Fastify', goal: { most: 2 } }),
   ]
+}
+
+export async function dailyBesideKoa(bench: Bench) {
+  const [ours, koa] = await measureBeside(bench, 'koa', 'bare Koa')
+  const beside = 'bare Koa, the same bytes after one Redis command and one Postgres statement a turn'
+  return [throughput(ours, koa, { beside, goal: { least: 0.4 } })]
+}
+
+async function measureBeside(bench: Bench, floor: string, name: string) {
+  const { requests } = await createReaders(bench)
+  const answers = await Promise.all(requests.map((request) => answerTo(bench, request)))
+  const answersFile = join(bench.directory, `answers-${floor}.json`)
+  await writeFile(answersFile, JSON.stringify(answers))
+  const server = await bench.startFloor(floor, { BENCH_ANSWERS: answersFile })
+  return measureInterleaved(bench, [
+    { name: 'daily read, 30 days', server: bench.api, requests },
+    { name, server, requests },
+  ])
+}
+
+/** The path of a request and the answer that floors are to send. */
+async function answerTo({ api }: Bench, request: HttpRequest) {
+  const response = await send(api, request)
+  const body = await response.text()
+  const etag = response.headers.get('etag')
+  if (!response.ok || !etag) throw new Error(`the daily read answered ${response.status}: ${body}`)
+  return [request.path, { body, etag }]
 }

@@ -4,9 +4,7 @@ export interface Goal {
   most?: number
 }
 
-export const meets = (
-  { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY }: Goal,
-  value: number,
-) => value >= least && value <= most
+export const meets = ({ least = -Infinity, most = Infinity }: Goal, value: number) =>
+  value >= least && value <= most
 
 export const goalText = ({ least, most }: Goal): string => (least !== undefined ? `≥ ${least}` : `≤ ${most}`)

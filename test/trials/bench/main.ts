@@ -1,26 +1,31 @@
+import { Parts } from '../../../infra/local/parts.ts'
 import { moveTo } from './cores.ts'
-import { HELP, type Options, readOptions } from './options.ts'
-import { type Business, businessText } from './quiet.ts'
+import type { Measured } from './measure.ts'
+import { HELP, readOptions } from './options.ts'
+import { businessText } from './quiet.ts'
 import { machine, type RowResult, saveResults } from './results.ts'
-import type { Bench, Measurement, Row } from './row.ts'
+import type { Bench, Row } from './row.ts'
 import { ROWS } from './rows.ts'
-import { createServers } from './servers.ts'
 import { findingsTable, loadsTable } from './table.ts'
-import { createWorld, type World } from './world.ts'
+import { createWorld } from './world.ts'
 
 const EXIT_USAGE = 64
 const EXIT_INTERRUPTED = 130
 
+const say = (text: string) => process.stderr.write(`${text}\n`)
+
 async function main(): Promise<number> {
   const options = optionsOrExit()
-  const rows = ROWS.filter(
-    ({ name, part }) => (options.list || options.parts.has(part)) && name.includes(options.only),
-  )
+  const isAsked = ({ part }: Row) => (part ? options[part] : !options.growth && !options.memory)
+  const rows = ROWS.filter((row) => (options.list || isAsked(row)) && row.name.includes(options.only))
   if (options.list) {
     process.stdout.write(`${rows.map(({ name }) => name).join('\n')}\n`)
     return 0
   }
-  moveTo('stores')
+  if (rows.length === 0) {
+    say(`No row has "${options.only}" in its name: --list shows the names.`)
+    return EXIT_USAGE
+  }
   const { results, loads, failures } = await measureAll(rows, options.rounds)
   const measured = { ...machine(), rows: results }
   process.stdout.write(
@@ -31,7 +36,7 @@ async function main(): Promise<number> {
   return failures.length > 0 ? 1 : 0
 }
 
-function optionsOrExit(): Options {
+function optionsOrExit() {
   try {
     return readOptions(process.argv.slice(2))
   } catch (error) {
@@ -42,48 +47,42 @@ function optionsOrExit(): Options {
 
 /** Measures each row. A row that fails costs no other. */
 async function measureAll(rows: Row[], rounds: number) {
-  const servers = await createServers()
-  let world: Promise<World> | undefined
-  const stop = async () => {
-    await servers.stop()
-    await (await world?.catch(() => undefined))?.stop()
-    await servers.remove()
+  const parts = new Parts()
+  moveTo('stores')
+  const starting = createWorld(parts)
+  async function interrupt(): Promise<void> {
+    // What is being started is not among the parts yet.
+    await starting.catch(() => {})
+    await parts.stop()
+    process.exit(EXIT_INTERRUPTED)
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void stop().finally(() => process.exit(EXIT_INTERRUPTED)))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void interrupt())
   const results: RowResult[] = []
-  const loads: Measurement['loads'] = []
+  const loads: Measured[] = []
   const failures: string[] = []
   try {
+    const world = await starting
     for (const { name, measure } of rows) {
-      const business: Business[] = []
-      const bench: Bench = {
-        rounds,
-        servers,
-        world: () => {
-          world ??= createWorld(servers)
-          return world
-        },
-        progress: (text) => say(`${process.uptime().toFixed(0).padStart(5)} s  ${name}: ${text}`),
-        measuredWhile: (noted) => void business.push(noted),
-      }
+      if (parts.stopping) break
+      const progress = (text: string) => say(`${process.uptime().toFixed().padStart(5)} s  ${name}: ${text}`)
+      const bench: Bench = { ...world, rounds, progress, loads: [], business: [] }
       try {
-        const measured = await measure(bench)
-        loads.push(...measured.loads)
-        const { findings } = measured
-        results.push({ name, measuredAt: new Date().toISOString(), findings, business })
+        const findings = await measure(bench)
+        results.push({ name, measuredAt: new Date().toISOString(), findings, business: bench.business })
+        loads.push(...bench.loads)
       } catch (error) {
         failures.push(`${name}: failed: ${(error as Error).message}`)
       }
     }
   } finally {
-    await stop()
+    await parts.stop()
   }
   return { results, loads, failures }
 }
 
-function say(text: string): void {
-  process.stderr.write(`${text}\n`)
-}
-
-process.exit(await main())
+process.exit(
+  await main().catch((error: Error) => {
+    say(error.message)
+    return 1
+  }),
+)

@@ -1,61 +1,46 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { residentBytes } from './cores.ts'
-import { addClientsOfMany, tokenRequest } from './fixtures.ts'
+import { residentMib } from './cores.ts'
+import { addClients, createReaders, requestToken, tokenRequest } from './fixtures.ts'
 import { measureFor, type Subject } from './measure.ts'
-import { createReaders } from './readers.ts'
-import type { Bench, Finding, Measurement, Row } from './row.ts'
-import { single, spread } from './statistics.ts'
+import type { Bench, Finding } from './row.ts'
+import { spread } from './statistics.ts'
 
 const CLIENTS = 10_000
 const WATCHED_S = 600
-const SAMPLE_EVERY_MS = 1_000
 const NOTED_EVERY_SAMPLES = 10
-const MEBIBYTE = 1_048_576
-
 /** Of ten minutes, from the second to the fourth, when heap and caches have their size, and the last three. */
 const EARLY = { from: 0.2, to: 0.4 }
 const LATE = { from: 0.7, to: 1 }
 
-export const memoryRows: Row[] = [{ name: 'memory', part: 'memory', measure }]
+const STARTS = 5
+const IDLE_AFTER_MS = 5_000
 
 /** Loads both services at once, for minutes, and looks at the resident memory of their processes every second. */
-async function measure(bench: Bench): Promise<Measurement> {
-  const world = await bench.world()
-  const clients = await addClientsOfMany(world.db, CLIENTS)
-  const { requests: reads } = await createReaders(world)
-  const subjects: Subject[] = [
-    {
-      name: 'authorization server',
-      server: world.auth,
-      requests: clients.map((client) => tokenRequest(client)),
-    },
-    { name: 'resource API', server: world.api, requests: reads },
+export async function memoryUnderLoad(bench: Bench) {
+  const requests = (await addClients(bench.db, CLIENTS)).map(tokenRequest)
+  const { requests: reads } = await createReaders(bench)
+  const subjects = [
+    { name: 'authorization server', server: bench.auth, requests },
+    { name: 'resource API', server: bench.api, requests: reads },
   ]
   const loaded = Promise.all(subjects.map((subject) => measureFor(bench, subject, WATCHED_S)))
-  const watched = Promise.all(subjects.map((subject) => watch(bench, subject, WATCHED_S)))
-  const [measured, memory] = await Promise.all([loaded, watched])
-  return {
-    findings: subjects.flatMap(({ name }, i) => findingsOf(name, memory[i] ?? [])),
-    loads: measured,
-  }
+  const watched = Promise.all(subjects.map((subject) => watch(bench, subject)))
+  const [loads, memory] = await Promise.all([loaded, watched])
+  bench.loads.push(...loads)
+  return subjects.flatMap(({ name }, i) => findingsOf(name, memory[i] ?? []))
 }
 
 /** @returns MiB, one figure a second. */
-async function watch(
-  { servers, progress }: Bench,
-  { name, server }: Subject,
-  seconds: number,
-): Promise<number[]> {
+async function watch({ progress, forgetLogs }: Bench, { name, server }: Subject): Promise<number[]> {
   const samples: number[] = []
-  const end_ms = Date.now() + seconds * 1_000
-  while (Date.now() < end_ms) {
-    await sleep(SAMPLE_EVERY_MS, undefined, { ref: false })
-    const sum = server.pids.reduce((total, pid) => total + residentBytes(pid), 0)
-    samples.push(sum / MEBIBYTE)
+  for (const end_ms = Date.now() + WATCHED_S * 1_000; Date.now() < end_ms; ) {
+    await sleep(1_000)
+    const mib = residentMib(server.pid)
+    samples.push(mib)
     if (samples.length % NOTED_EVERY_SAMPLES === 0) {
-      progress(`${name} ${Math.round(sum / MEBIBYTE)} MiB after ${samples.length} of ${seconds} s`)
+      progress(`${name} ${Math.round(mib)} MiB after ${samples.length} of ${WATCHED_S} s`)
       // Ten minutes of audit log are a gigabyte.
-      await servers.forgetLogs()
+      await forgetLogs()
     }
   }
   return samples
@@ -64,7 +49,6 @@ async function watch(
 function findingsOf(name: string, samples: number[]): Finding[] {
   const part = ({ from, to }: typeof EARLY) =>
     spread(samples.slice(Math.floor(from * samples.length), Math.ceil(to * samples.length)))
-  const early = part(EARLY)
   const late = part(LATE)
   return [
     { what: `memory of the ${name}, loaded`, goal: { most: 200 }, value: late, unit: 'MiB' },
@@ -72,8 +56,39 @@ function findingsOf(name: string, samples: number[]): Finding[] {
       what: `memory of the ${name}, the last 3 of 10 minutes`,
       beside: 'minutes 2 to 4',
       goal: { most: 1.05 },
-      value: single(late.median / early.median),
+      value: spread([late.median / part(EARLY).median]),
       unit: 'ratio',
     },
   ]
+}
+
+/** Alone on the server's core. The first start only fills Node's compile cache. */
+export async function startAndIdleMemory(bench: Bench) {
+  const [client] = await addClients(bench.db, 1)
+  const firstToken_s: number[] = []
+  const idle = { auth: [] as number[], api: [] as number[] }
+  for (let start = 0; start <= STARTS; start++) {
+    bench.progress(`start ${start} of ${STARTS}`)
+    const started_ms = performance.now()
+    const auth = await bench.startService('auth')
+    await requestToken(auth, client)
+    const seconds = (performance.now() - started_ms) / 1e3
+    const api = await bench.startService('api')
+    await sleep(IDLE_AFTER_MS)
+    if (start > 0) {
+      firstToken_s.push(seconds)
+      idle.auth.push(residentMib(auth.pid))
+      idle.api.push(residentMib(api.pid))
+    }
+    await Promise.all([auth.stop(), api.stop()])
+  }
+  const idleMemory = (name: string, values: number[]): Finding => ({
+    what: `memory of the ${name}, idle`,
+    goal: { most: 110 },
+    value: spread(values),
+    unit: 'MiB',
+  })
+  const what = 'first token of a started authorization server'
+  const firstToken: Finding = { what, goal: { most: 0.6 }, value: spread(firstToken_s), unit: 's' }
+  return [firstToken, idleMemory('authorization server', idle.auth), idleMemory('resource API', idle.api)]
 }

@@ -1,12 +1,11 @@
 import { parseArgs } from 'node:util'
-import type { Part } from './row.ts'
 
 export const HELP = `npm run bench -- [options]
 
 Measures the services beside floors on this machine and prints the ratios. Without a part: the speed, in about 15 minutes.
 
 What is measured:
-  --growth             in place of the speed, how costs grow with clients, days and events
+  --growth             in place of the speed, how costs grow with clients and days
   --memory             in place of it, the memory of both services under load (npm run bench:long)
   --only TEXT          only rows with this in their name; --list shows the names
 
@@ -19,17 +18,8 @@ What becomes of it:
   --list               show the rows and end
 `
 
-export interface Options {
-  parts: Set<Part>
-  only: string
-  /** Of each row, after warming up. */
-  rounds: number
-  save: boolean
-  list: boolean
-}
-
 /** @throws Error that says which option is wrong. */
-export function readOptions(args: string[]): Options {
+export function readOptions(args: string[]) {
   const { values } = parseArgs({
     args,
     options: {
@@ -42,10 +32,5 @@ export function readOptions(args: string[]): Options {
     },
   })
   if (!/^[1-9]\d*$/.test(values.rounds)) throw new Error('--rounds must be a whole number from 1')
-  const asked = (['growth', 'memory'] as const).filter((part) => values[part])
-  return {
-    ...values,
-    parts: new Set<Part>(asked.length > 0 ? asked : ['speed']),
-    rounds: Number(values.rounds),
-  }
+  return { ...values, rounds: Number(values.rounds) }
 }

@@ -1,5 +1,3 @@
-import { coreSeconds, cpuSeconds } from './cores.ts'
-import type { Server } from './servers.ts'
 import { type Spread, spread } from './statistics.ts'
 
 /** A round in which others used more of the server's core than this is thrown away and repeated. */
@@ -39,14 +37,6 @@ export async function quietRounds<T>(
     busy: rounds.filter(({ others }) => others > OTHERS_MAX).length,
   }
   return { rounds, business }
-}
-
-/** Starts to watch a server's core. @returns ends it, with the share that others used; 0 where it has none. */
-export function watchCore({ core, pids }: Server): (seconds: number) => number {
-  if (core === undefined) return () => 0
-  const others_s = () => coreSeconds(core) - cpuSeconds(pids)
-  const before_s = others_s()
-  return (seconds) => Math.max(0, (others_s() - before_s) / seconds)
 }
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`

@@ -1,51 +1,36 @@
 import type { Goal } from './goals.ts'
 import type { Measured } from './measure.ts'
 import type { Business } from './quiet.ts'
-import type { Servers } from './servers.ts'
 import type { Spread } from './statistics.ts'
 import type { World } from './world.ts'
-
-/** `speed` is measured when nothing else is asked for. */
-export type Part = 'speed' | 'growth' | 'memory'
 
 /** What is measured together. It prepares all that it needs itself, so that it can be measured alone. */
 export interface Row {
   name: string
-  part: Part
+  /** Measured in place of the speed when it is asked for. */
+  part?: 'growth' | 'memory'
   /** @throws Error when something was refused or failed that should not have been: that must never pass for speed. */
-  measure(bench: Bench): Promise<Measurement>
+  measure(bench: Bench): Promise<Finding[]>
 }
 
 /** What a row measures with. */
-export interface Bench {
+export interface Bench extends World {
   rounds: number
-  servers: Servers
-  /** Starts the stores and services on its first call. */
-  world(): Promise<World>
   /** Shown while the row is being measured. */
   progress(text: string): void
-  /** Notes how busy others kept the server's core meanwhile. */
-  measuredWhile(business: Business): void
-}
-
-export interface Measurement {
-  findings: Finding[]
-  /** What the servers did, to look behind the findings. */
+  /** Receives what the servers did, to look behind the findings. */
   loads: Measured[]
+  /** Receives how busy others kept the server's core meanwhile. */
+  business: Business[]
 }
-
-export type Unit = 'ratio' | 'ms' | 's' | 'MiB'
 
 /** One line of the table. */
 export interface Finding {
   what: string
   beside?: string
   value: Spread
-  unit: Unit
+  unit: 'ratio' | 'ms' | 's' | 'MiB'
   goal: Goal
-  /** The same ratio by requests per CPU second of the servers. */
+  /** The same ratio by requests per CPU second of the servers. The goal is judged by it where it is known. */
   perCpuSecond?: Spread
 }
-
-/** What a goal is judged by: CPU where it is known, since it says the most on a busy machine too. */
-export const judged = ({ value, perCpuSecond = value }: Finding): number => perCpuSecond.median

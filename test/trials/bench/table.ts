@@ -1,14 +1,14 @@
 import { markdownTable } from '../table.ts'
 import { type Goal, goalText, meets } from './goals.ts'
 import type { Measured, Sample } from './measure.ts'
-import { type Finding, judged, type Measurement, type Unit } from './row.ts'
-import { type Spread, spread } from './statistics.ts'
+import type { Finding } from './row.ts'
+import { spread } from './statistics.ts'
 
 /** What was measured on one machine. */
-export interface OnMachine {
+interface OnMachine {
   /** The model of its CPU. */
   cpu: string
-  rows: readonly Pick<Measurement, 'findings'>[]
+  rows: readonly { findings: Finding[] }[]
 }
 
 /**
@@ -16,7 +16,7 @@ export interface OnMachine {
  * Each figure is the one that is judged; one in bold misses the goal.
  */
 export function findingsTable(machines: readonly OnMachine[]): string {
-  const lines = new Map<string, { finding: Finding; byMachine: (Finding | undefined)[] }>()
+  const lines = new Map<string, { finding: Finding; byMachine: Finding[] }>()
   machines.forEach(({ rows }, machine) => {
     for (const finding of rows.flatMap(({ findings }) => findings)) {
       const key = `${finding.what} beside ${finding.beside}`
@@ -36,38 +36,34 @@ export function findingsTable(machines: readonly OnMachine[]): string {
   )
 }
 
+/** The median, and in brackets the least and the most when they are not the same. */
 function judgedText(finding: Finding | undefined, goal: Goal): string {
   if (!finding) return ''
   const { value, perCpuSecond = value, unit } = finding
-  const text = spreadText(perCpuSecond, unit)
-  return meets(goal, judged(finding)) ? text : text.replace(/^\S+/, '**$&**')
+  const { median, min, max } = perCpuSecond
+  const [middle = '', from, to] = [median, min, max].map((one) => one.toFixed(unit === 'MiB' ? 0 : 2))
+  const judged = meets(goal, median) ? middle : `**${middle}**`
+  const text = from === to ? judged : `${judged} (${from}–${to})`
+  return unit === 'ratio' ? text : `${text} ${unit}`
 }
 
 /** The loads behind it. */
-export function loadsTable(loads: readonly Measured[]): string {
+export function loadsTable(loads: Measured[]): string {
   const header = ['load', 'requests/s', 'a CPU second', 'cores', 'p50 ms', 'p99 ms']
   return markdownTable(header, loads.map(loadCells))
 }
 
-function loadCells({ subject, samples }: Measured): string[] {
-  const of = (pick: (sample: Sample) => number) => spread(samples.map(pick))
-  const perSecond = of((sample) => sample.perSecond)
+function loadCells({ name, samples }: Measured): string[] {
+  const of = (figure: keyof Sample) => spread(samples.map((sample) => sample[figure]))
+  const perSecond = of('perSecond')
   return [
-    subject.name,
+    name,
     `${whole(perSecond.median)} (${whole(perSecond.min)}–${whole(perSecond.max)})`,
-    whole(of((sample) => sample.perCpuSecond).median),
-    of((sample) => sample.cores).median.toFixed(2),
-    of((sample) => sample.p50_ms).median.toFixed(2),
-    of((sample) => sample.p99_ms).median.toFixed(2),
+    whole(of('perCpuSecond').median),
+    of('cores').median.toFixed(2),
+    of('p50_ms').median.toFixed(2),
+    of('p99_ms').median.toFixed(2),
   ]
-}
-
-/** The median, and in brackets the least and the most when they are not the same. */
-function spreadText({ median, min, max }: Spread, unit: Unit): string {
-  const digits = unit === 'MiB' ? 0 : 2
-  const [middle, from, to] = [median, min, max].map((value) => value.toFixed(digits))
-  const text = from === to ? `${middle}` : `${middle} (${from}–${to})`
-  return unit === 'ratio' ? text : `${text} ${unit}`
 }
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en')

@@ -1,67 +1,126 @@
-import { addClientsOfMany, analyze, type BenchClient, tokenRequest } from './fixtures.ts'
-import { compared, measureBeside, measureInterleaved } from './measure.ts'
-import type { Bench, Measurement, Row } from './row.ts'
-import { spread } from './statistics.ts'
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { calculateJwkThumbprint, type JWK } from 'jose'
+import { joseSignature } from '../../../apps/auth/token-key.ts'
+import { createService } from '../../../infra/admin/services.ts'
+import { newClientId } from '../../../shared/oauth/new-ids.ts'
+import { addClients, analyze, base64url, formRequest, requestToken, tokenRequest } from './fixtures.ts'
+import { measureInterleaved, p99, p99Ratio, throughput } from './measure.ts'
+import type { Bench } from './row.ts'
+import { type HttpRequest, send } from './wrk.ts'
 
 const CLIENTS = 10_000
 const MET_CLIENTS = 50
 /** Enough for each round, those included that are repeated. */
 const UNMET_CLIENTS_A_ROUND = 20_000
+const KEY_CLIENTS = 50
+/** Each is used once: enough for each round, those included that are repeated. */
+const ASSERTIONS_A_ROUND = 12_000
+const ASSERTION_LIFE_S = 3_600
+const INTROSPECTED_TOKENS = 1_000
 
-export const tokenRows: Row[] = [
-  { name: 'token endpoint, 10,000 clients', part: 'speed', measure: besideFloor },
-  { name: 'token endpoint, unmet clients', part: 'speed', measure: unmetBesideMet },
-  { name: 'token endpoint beside oidc-provider', part: 'speed', measure: besideProvider },
-]
-
-const requestsOf = (clients: BenchClient[]) => clients.map((client) => tokenRequest(client))
-
-async function besideFloor(bench: Bench): Promise<Measurement> {
-  const { db, auth } = await bench.world()
-  const requests = requestsOf(await addClientsOfMany(db, CLIENTS))
-  const ours = { name: 'token endpoint, 10,000 clients', server: auth, requests }
-  const floor = { name: 'floor', server: await bench.servers.startFloor('token'), requests }
-  return measureBeside(bench, [ours, floor], {
-    beside: 'bare node:http: form, SHA-256, ES256',
-    goal: { least: 0.8 },
-    p99: { beside: "the floor's", goal: { most: 2 } },
-  })
+export async function tokenBesideFloor(bench: Bench) {
+  const requests = (await addClients(bench.db, CLIENTS)).map(tokenRequest)
+  const [ours, floor] = await measureInterleaved(bench, [
+    { name: 'token endpoint, 10,000 clients', server: bench.auth, requests },
+    { name: 'floor', server: await bench.startFloor('token'), requests },
+  ])
+  return [
+    throughput(ours, floor, { beside: 'bare node:http: form, SHA-256, ES256', goal: { least: 0.8 } }),
+    p99Ratio(ours, floor, { beside: "the floor's", goal: { most: 2 } }),
+  ]
 }
 
 /** A client's record is read from Postgres, and judged by oidc-provider, when a process meets it. */
-async function unmetBesideMet(bench: Bench): Promise<Measurement> {
-  const { db, auth } = await bench.world()
-  const strangers = requestsOf(await addClientsOfMany(db, UNMET_CLIENTS_A_ROUND * bench.rounds))
-  const known = requestsOf(await addClientsOfMany(db, MET_CLIENTS))
+export async function unmetClients(bench: Bench) {
+  const { db, auth: server } = bench
+  const strangers = (await addClients(db, UNMET_CLIENTS_A_ROUND * bench.rounds)).map(tokenRequest)
+  const known = (await addClients(db, MET_CLIENTS)).map(tokenRequest)
   await analyze(db)
   const [unmet, met] = await measureInterleaved(bench, [
     {
       name: 'token endpoint, clients that the process has not met',
-      server: auth,
+      server,
       requests: strangers,
       unmet: true,
     },
-    { name: 'token endpoint, clients that it has met', server: auth, requests: known },
+    { name: 'token endpoint, clients that it has met', server, requests: known },
   ])
-  const { findings, loads } = compared([unmet, met], { beside: 'clients that it has', goal: { least: 0.5 } })
-  const p99 = spread(unmet.samples.map(({ p99_ms }) => p99_ms))
-  findings.push({ what: `${unmet.subject.name}: p99`, goal: { most: 30 }, value: p99, unit: 'ms' })
-  return { findings, loads }
+  return [
+    throughput(unmet, met, { beside: 'clients that it has', goal: { least: 0.5 } }),
+    p99(unmet, { goal: { most: 30 } }),
+  ]
 }
 
-async function besideProvider(bench: Bench): Promise<Measurement> {
-  const { db, auth } = await bench.world()
-  const [client] = (await addClientsOfMany(db, 1)) as [BenchClient]
-  const stock = await bench.servers.startFloor('provider', {
+export async function tokenBesideProvider(bench: Bench) {
+  const [client] = await addClients(bench.db, 1)
+  const request = tokenRequest(client)
+  const provider = await bench.startFloor('provider', {
     BENCH_CLIENT_ID: client.clientId,
     BENCH_CLIENT_SECRET: client.clientSecret,
   })
-  const ours = { name: 'token endpoint, 1 client', server: auth, requests: [tokenRequest(client)] }
-  const theirs = {
-    name: 'oidc-provider',
-    server: stock,
-    requests: [tokenRequest(client, { path: '/token' })],
+  const [ours, theirs] = await measureInterleaved(bench, [
+    { name: 'token endpoint, 1 client', server: bench.auth, requests: [request] },
+    { name: 'oidc-provider', server: provider, requests: [{ ...request, path: '/token' }] },
+  ])
+  return [throughput(ours, theirs, { beside: 'oidc-provider as it comes, in memory', goal: { least: 2 } })]
+}
+
+/** What a client that signs assertions costs more than the two signatures that it takes. */
+export async function assertions(bench: Bench) {
+  const { db, auth, issuer } = bench
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK
+  const [known] = await addClients(db, 1)
+  const clientIds = Array.from({ length: KEY_CLIENTS }, newClientId)
+  await db.raw(
+    `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint)
+     select id, ?, 'bench', array['analytics:read'], ?::jsonb, ? from unnest(?::text[]) as id`,
+    [known.vendorId, JSON.stringify(jwk), await calculateJwkThumbprint(jwk), clientIds],
+  )
+  const exp = Math.floor(Date.now() / 1_000) + ASSERTION_LIFE_S
+  const requests = Array.from({ length: ASSERTIONS_A_ROUND * bench.rounds }, (_, i) => {
+    const id = clientIds[i % KEY_CLIENTS]
+    const claims = { iss: id, sub: id, aud: issuer, exp, jti: randomUUID() }
+    const signed = `${base64url({ alg: 'ES256' })}.${base64url(claims)}`
+    const signature = joseSignature(sign('sha256', Buffer.from(signed), privateKey)).toString('base64url')
+    return formRequest('/v1/oauth/token', {
+      grant_type: 'client_credentials',
+      scope: 'analytics:read',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: `${signed}.${signature}`,
+    })
+  })
+  const floor = await bench.startFloor('token', { BENCH_PUBLIC_KEY: JSON.stringify(jwk) })
+  const [ours, least] = await measureInterleaved(bench, [
+    // The first request is sent twice, so it is one without an assertion.
+    {
+      name: 'token endpoint, assertions',
+      server: auth,
+      requests: [tokenRequest(known), ...requests],
+      unmet: true,
+    },
+    { name: 'floor: verify and sign', server: floor, requests },
+  ])
+  const beside = 'bare node:http: form, ES256 verified, ES256 signed'
+  return [throughput(ours, least, { beside, goal: { least: 0.6 } })]
+}
+
+/** What a service costs that asks about every token, beside the requests that got them. */
+export async function introspection(bench: Bench) {
+  const { db, auth: server } = bench
+  const { serviceId, serviceSecret } = await createService(db, { name: 'bench', by: { name: 'bench' } })
+  const clients = await addClients(db, INTROSPECTED_TOKENS)
+  const questions: HttpRequest[] = []
+  for (const client of clients) {
+    const token = await requestToken(server, client)
+    const fields = { token, client_id: serviceId, client_secret: serviceSecret }
+    questions.push(formRequest('/v1/oauth/introspect', fields))
   }
-  const beside = 'oidc-provider as it comes, in memory'
-  return measureBeside(bench, [ours, theirs], { beside, goal: { least: 2 } })
+  const answer = await send(server, questions[0] as HttpRequest)
+  if (!((await answer.json()) as { active?: boolean }).active) throw new Error('the token is not active')
+  const [asked, issued] = await measureInterleaved(bench, [
+    { name: 'introspection of a live token', server, requests: questions },
+    { name: 'token endpoint, 1,000 clients', server, requests: clients.map(tokenRequest) },
+  ])
+  return [throughput(asked, issued, { beside: 'a token request', goal: { least: 0.5 } })]
 }

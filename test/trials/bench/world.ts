@@ -1,99 +1,94 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, open, rm, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
 import { migrate } from '../../../infra/database/migrate.ts'
-import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
-import { type LocalRedis, startRedis } from '../../../infra/local/redis.ts'
+import { startChild } from '../../../infra/local/child.ts'
+import type { Parts } from '../../../infra/local/parts.ts'
+import { startPostgres } from '../../../infra/local/postgres.ts'
+import { serviceEnvironment } from '../../../infra/service-environment.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
-import type { Server, Servers } from './servers.ts'
+import { createTestRedis } from '../../support/servers.ts'
+import { onCore } from './cores.ts'
 
-/** In force and counted on every request, but never reached. */
-const ROOMY = '100000000/60'
+const ROOT = join(import.meta.dirname, '../../..')
+const START_DEADLINE_MS = 30_000
+const POLL_MS = 10
 /** A newly named Redis server is trusted after 6 s; until then every question goes to Postgres. */
 const TRUST_MS = 9_000
+/** In force and counted on every request, but never reached. */
+const ROOMY = '100000000/60'
 
-export type ServiceName = 'auth' | 'api'
+export interface Server {
+  url: string
+  pid: number
+  stop(): Promise<void>
+}
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
 /** The stores as the local stack runs them, durability on, in a new folder on free ports, and a service each. */
-export async function createWorld(servers: Servers) {
-  const { directory } = servers
-  const stores = await startStores(directory)
-  const { postgres, redis } = stores
-  const db = knex({ client: 'pg', connection: postgres.url('postgres'), pool: { min: 0, max: 2 } })
-  async function stop(): Promise<void> {
-    await db.destroy()
-    await redis.stop('SIGKILL')
-    await postgres.stop()
-  }
-  try {
-    const auth = await startService(servers, stores, 'auth')
-    const start = (name: ServiceName) =>
-      startService(servers, stores, name, name === 'api' ? auth.url : undefined)
-    const api = await start('api')
-    await sleep(TRUST_MS)
-    return {
-      directory,
-      /** As owner of everything. */
-      db,
-      auth,
-      api,
-      /** What tokens are issued by and for. */
-      issuer: auth.url,
-      /** For floors that ask the stores, as users that may do anything. */
-      stores: { BENCH_DATABASE_URL: postgres.url('postgres'), BENCH_REDIS_URL: redis.url('admin') },
-      /** Starts one more process of a service. */
-      startService: start,
-      stop,
-    }
-  } catch (error) {
-    await stop()
-    throw error
-  }
-}
-
-interface Stores {
-  postgres: LocalPostgres
-  redis: LocalRedis
-  /** Of every user of either. */
-  password: string
-}
-
-async function startStores(directory: string): Promise<Stores> {
+export async function createWorld(parts: Parts) {
+  const directory = await mkdtemp(join(tmpdir(), 'integration-access-bench-'))
+  parts.add({ stop: () => rm(directory, { recursive: true, force: true }) })
   const password = randomBytes(16).toString('hex')
-  const passwords = { admin: password, auth: password, api: password }
-  const postgres = await startPostgres({
-    directory: join(directory, 'postgres'),
-    port: await freePort(),
-    password,
-  })
-  const redis = await startRedis({ directory: join(directory, 'redis'), port: await freePort(), passwords })
-  await migrate({
-    ownerUrl: postgres.url('postgres'),
-    passwords: { integration_auth: password, integration_api: password },
-  })
-  return { postgres, redis, password }
-}
+  const postgresDirectory = join(directory, 'postgres')
+  const postgres = await startPostgres({ directory: postgresDirectory, port: await freePort(), password })
+  parts.add(postgres)
+  const databaseUrl = postgres.url('postgres')
+  const redis = await createTestRedis(directory)
+  parts.add({ stop: () => redis.stop('SIGKILL') })
+  const passwords = { integration_auth: password, integration_api: password }
+  await migrate({ ownerUrl: databaseUrl, passwords })
+  const db = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } })
+  parts.add({ stop: () => db.destroy() })
+  const logFile = join(directory, 'servers.log')
+  const authPort = await freePort()
+  const issuer = `http://127.0.0.1:${authPort}`
 
-function startService(
-  servers: Servers,
-  { postgres, redis, password }: Stores,
-  name: ServiceName,
-  issuer?: string,
-): Promise<Server> {
-  const database = new URL(postgres.url('postgres'))
-  database.username = `integration_${name}`
-  database.password = password
-  return servers.start({
-    program: `apps/${name}/main.ts`,
-    env: (url) => ({
-      DATABASE_URL: database.href,
+  async function start(program: string, env: Record<string, string>, port: number): Promise<Server> {
+    const [command = '', ...args] = onCore('server', [process.execPath, join(ROOT, program)])
+    const log = await open(logFile, 'a')
+    const child = startChild(command, args, {
+      env: {
+        PATH: process.env.PATH,
+        NODE_ENV: 'production',
+        ...serviceEnvironment(),
+        ...env,
+        HOST: '127.0.0.1',
+        PORT: String(port),
+      },
+      // Logs go to a file, as a log shipper would have it. The channel ends a service when this process is gone.
+      stdio: ['ignore', log.fd, 'pipe', 'ipc'],
+    })
+    parts.add(child)
+    await log.close()
+    const url = `http://127.0.0.1:${port}`
+    await eventually(async () => child.end() ?? (await isReady(url)), {
+      otherwise: () => `${program} was not ready in time: ${child.output()}`,
+      limit_ms: START_DEADLINE_MS,
+      every_ms: POLL_MS,
+    }).catch(async (error) => {
+      await child.stop()
+      throw error
+    })
+    if (child.end() !== undefined) throw new Error(`${program} did not start: ${child.output()}`)
+    return { url, pid: child.process.pid as number, stop: () => child.stop() }
+  }
+
+  /** Starts a process of a service. */
+  async function startService(name: 'auth' | 'api', port?: number): Promise<Server> {
+    const roleUrl = new URL(databaseUrl)
+    roleUrl.username = `integration_${name}`
+    const env = {
+      DATABASE_URL: roleUrl.href,
       REDIS_URL: redis.url(name),
       PROCESSES: '1',
-      ISSUER: issuer ?? url,
-      API_RESOURCE: issuer ?? url,
+      ISSUER: issuer,
+      API_RESOURCE: issuer,
       LOG_LEVEL: 'info',
       DRAIN_DELAY_S: '0',
       ...(name === 'auth'
@@ -105,6 +100,43 @@ function startService(
             RATE_INTROSPECTIONS_PER_SERVICE: ROOMY,
           }
         : { RATE_API_PER_CLIENT: ROOMY, RATE_API_EVENTS_PER_CLIENT: ROOMY, RATE_API_PER_SESSION: ROOMY }),
-    }),
-  })
+    }
+    return start(`apps/${name}/main.ts`, env, port ?? (await freePort()))
+  }
+
+  /** Starts a server of floors/. It may do anything in the stores. */
+  async function startFloor(name: string, env: Record<string, string> = {}): Promise<Server> {
+    const world = {
+      BENCH_DATABASE_URL: databaseUrl,
+      BENCH_REDIS_URL: redis.url('admin'),
+      BENCH_ISSUER: issuer,
+    }
+    return start(`test/trials/bench/floors/${name}.ts`, { ...world, ...env }, await freePort())
+  }
+
+  const auth = await startService('auth', authPort)
+  const api = await startService('api')
+  await sleep(TRUST_MS)
+  return {
+    directory,
+    postgresDirectory,
+    databaseUrl,
+    /** As owner of everything. */
+    db,
+    auth,
+    api,
+    /** What tokens are issued by and for. */
+    issuer,
+    startService,
+    startFloor,
+    /** Empties the file that all servers log to. */
+    forgetLogs: () => truncate(logFile),
+  }
 }
+
+/** Whether the server says that it is ready, or, being a floor, says anything at all. */
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    ({ status }) => status !== 503,
+    () => false,
+  )

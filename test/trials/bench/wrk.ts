@@ -1,10 +1,12 @@
-import { fileURLToPath } from 'node:url'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { endsWithParent, startChild } from '../../../infra/local/child.ts'
 import { debianProgram, type Executable } from '../../../infra/local/debian-program.ts'
 import { onCore } from './cores.ts'
 
-const SCRIPT = fileURLToPath(new URL('./wrk.lua', import.meta.url))
-
+const SCRIPT = join(import.meta.dirname, 'wrk.lua')
 const WRK = {
   title: 'wrk',
   names: ['wrk'],
@@ -15,9 +17,32 @@ const WRK = {
 }
 let found: Promise<Executable> | undefined
 
+/** A POST if it has a body. */
+export interface HttpRequest {
+  /** With its query. */
+  path: string
+  headers: Record<string, string>
+  body?: string
+}
+
+const methodOf = ({ body }: HttpRequest) => (body === undefined ? 'GET' : 'POST')
+
+/** Sends one request, past the generator. */
+export const send = ({ url }: { url: string }, request: HttpRequest): Promise<Response> =>
+  fetch(url + request.path, { ...request, method: methodOf(request) })
+
+/** Writes requests where the generator reads them from; wrk.lua has the format. */
+export async function writeRequests(file: string, requests: HttpRequest[]): Promise<void> {
+  const lines = requests.map((request) => {
+    const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
+    return [methodOf(request), request.path, request.body ?? '', ...headers].join('\t')
+  })
+  await writeFile(file, `${lines.join('\n')}\n`)
+}
+
 export interface Load {
   origin: string
-  /** Made by `writeRequests` (requests.ts). They are sent in turn, whatever connection is free. */
+  /** Made by `writeRequests`. They are sent in turn, whatever connection is free. */
   requestsFile: string
   /** Which of them is the first. */
   first: number
@@ -25,6 +50,7 @@ export interface Load {
   seconds: number
 }
 
+/** What wrk.lua prints. */
 export interface Generated {
   /** Answers that came, and the seconds that it took. */
   requests: number
@@ -49,19 +75,12 @@ export async function generate(
   const wrk = await found
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin]
   const generator = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
-  const [command, ...rest] = await endsWithParent('TERM', generator)
-  const child = startChild(command as string, rest, { env: { ...process.env, ...wrk.env } })
-  child.process.stdout?.once('data', onStart)
+  const [command = '', ...rest] = await endsWithParent('TERM', generator)
+  const child = startChild(command, rest, { env: { ...process.env, ...wrk.env } })
+  await Promise.race([once(child.process.stdout as Readable, 'data'), child.ended])
+  onStart()
   const end = await child.ended
   const counted = /^@@({.*})$/m.exec(child.output())?.[1]
   if (!counted) throw new Error(`wrk ended with ${end} and counted nothing: ${child.output()}`)
-  const result = JSON.parse(counted)
-  return {
-    requests: result.requests,
-    seconds: result.duration_us / 1e6,
-    p50_ms: result.p50_us / 1e3,
-    p99_ms: result.p99_us / 1e3,
-    refused: result.status,
-    failed: result.failed,
-  }
+  return JSON.parse(counted)
 }

@@ -4,13 +4,10 @@
  * the same question to Postgres, which all requests of a turn of the event loop share as ours do.
  */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import jwt from '@fastify/jwt'
 import rateLimit from '@fastify/rate-limit'
 import fastify from 'fastify'
-import { Redis } from 'ioredis'
-import pg from 'pg'
-import { sharedPerTurn } from './turn.ts'
+import { answers, db, redis, sharedPerTurn } from './daily.ts'
 
 interface Claims {
   client_id: string
@@ -19,13 +16,7 @@ interface Claims {
   vendor_id: string
 }
 
-const { BENCH_ANSWERS = '', BENCH_ISSUER = '', BENCH_AUDIENCE = '', PORT } = process.env
-const { BENCH_DATABASE_URL = '', BENCH_REDIS_URL = '' } = process.env
-const answers = new Map<string, { body: string; etag: string }>(
-  JSON.parse(readFileSync(BENCH_ANSWERS, 'utf8')),
-)
-const redis = new Redis(BENCH_REDIS_URL)
-const db = new pg.Pool({ connectionString: BENCH_DATABASE_URL })
+const { BENCH_ISSUER = '', PORT } = process.env
 const REVISIONS = {
   name: 'revisions',
   text: 'select vendor_id, revision from analytics_revisions where vendor_id = any($1)',
@@ -40,7 +31,7 @@ const pem = createPublicKey({ key: keys[0] as JsonWebKey, format: 'jwk' }).expor
 const app = fastify({ logger: true })
 await app.register(jwt, {
   secret: { private: '', public: String(pem) },
-  verify: { algorithms: ['ES256'], allowedIss: BENCH_ISSUER, allowedAud: BENCH_AUDIENCE, cache: true },
+  verify: { algorithms: ['ES256'], allowedIss: BENCH_ISSUER, allowedAud: BENCH_ISSUER, cache: true },
 })
 await app.register(rateLimit, {
   redis,

@@ -2,18 +2,9 @@
  * The least Koa that could send the daily read: the same bytes after one command to Redis and one statement to
  * Postgres, which all requests of a turn of the event loop share. Nothing is checked, limited or logged.
  */
-import { readFileSync } from 'node:fs'
-import { Redis } from 'ioredis'
 import Koa from 'koa'
-import pg from 'pg'
-import { sharedPerTurn } from './turn.ts'
+import { answers, db, redis, sharedPerTurn } from './daily.ts'
 
-const { BENCH_ANSWERS = '', BENCH_DATABASE_URL = '', BENCH_REDIS_URL = '', PORT } = process.env
-const answers = new Map<string, { body: string; etag: string }>(
-  JSON.parse(readFileSync(BENCH_ANSWERS, 'utf8')),
-)
-const redis = new Redis(BENCH_REDIS_URL)
-const db = new pg.Pool({ connectionString: BENCH_DATABASE_URL })
 const COMPANIES = {
   name: 'companies',
   text: 'select vendor_id, timezone from companies where vendor_id = any($1)',
@@ -36,5 +27,5 @@ app.use(async (ctx) => {
   ctx.type = 'application/json'
   ctx.body = answer.body
 })
-app.listen(Number(PORT), '127.0.0.1')
+app.listen(Number(process.env.PORT), '127.0.0.1')
 process.once('disconnect', () => process.exit())

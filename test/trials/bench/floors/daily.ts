@@ -1,3 +1,17 @@
+/* What the floors of the daily read have in common: the stores, and the answers that the service gave. */
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+
+const { BENCH_ANSWERS = '', BENCH_DATABASE_URL = '', BENCH_REDIS_URL = '' } = process.env
+
+/** By the path of the request, with its query. */
+export const answers = new Map<string, { body: string; etag: string }>(
+  JSON.parse(readFileSync(BENCH_ANSWERS, 'utf8')),
+)
+export const redis = new Redis(BENCH_REDIS_URL)
+export const db = new pg.Pool({ connectionString: BENCH_DATABASE_URL })
+
 /** Returns a function that resolves once `ask` has been asked for all ids of its turn of the event loop together. */
 export function sharedPerTurn(ask: (ids: string[]) => Promise<unknown>): (id: string) => Promise<void> {
   let waiting: { id: string; resolve: () => void }[] = []
