@@ -116,9 +116,12 @@ describe('metrics', () => {
     const headers = {
       Authorization: `Bearer ${await api.issuer.token({ clientId: reader.clientId, vendorId, scope: 'analytics:read' })}`,
     }
-    const read = () => fetch(`${data.url}/v1/analytics/${vendorId}/daily`, { headers })
-    // On a busy machine the first request of a process may be answered with 503.
-    await eventually(async () => (await read()).status === 200)
+    const read = await eventually(async () => {
+      const response = await fetch(`${data.url}/v1/analytics/${vendorId}/daily`, { headers })
+      // On a busy machine the first request of a process may be answered with 503.
+      return response.status !== 503 && response
+    })
+    assert.equal(read.status, 200, await read.text())
     const event = { eventId: 'e1', type: 'click', occurredAt: new Date().toISOString() }
     const stored = await fetch(`${data.url}/v1/analytics/${vendorId}/events`, {
       method: 'POST',
