@@ -46,7 +46,7 @@ const parts: [name: string, args: string[], files: string[]][] = [
   ...screens.map((files, i): (typeof parts)[number] => [`screens ${i + 1}`, [], files]),
 ]
 
-const testRun = createTestRun()
+const testRun = await createTestRun()
 
 /** Runs mocha as a process of its own. One that ends without totals, or badly without a failed test, is a failure. */
 function run([name, args, files]: (typeof parts)[number]): Promise<Result> {

@@ -9,8 +9,8 @@ import { createTestRun, type TestRun } from '../support/test-run.ts'
 describe('a run of the tests', () => {
   let run: TestRun
   let child: ChildProcess
-  beforeEach(() => {
-    run = createTestRun(randomUUID())
+  beforeEach(async () => {
+    run = await createTestRun(randomUUID())
     child = start(run.env)
   })
   afterEach(() => child.kill('SIGKILL'))
@@ -42,7 +42,7 @@ describe('a run of the tests', () => {
 
   it('leaves the processes of another run alone', async () => {
     await grandchild()
-    const other = createTestRun(randomUUID())
+    const other = await createTestRun(randomUUID())
     await other.interrupt()
     assert.equal(child.signalCode, null)
     await run.interrupt()

@@ -6,7 +6,7 @@ import { closeDatabase, migrate } from '../../infra/database/migrate.ts'
 import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { freePort } from './ports.ts'
-import { inMemory, storeFolder } from './store-folder.ts'
+import { inMemory, temporaryFolder } from './temporary-folder.ts'
 import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
 
 /*
@@ -27,7 +27,7 @@ let owner: Knex | undefined
 const redisServers = new Set<LocalRedis>()
 
 export async function mochaGlobalSetup(): Promise<void> {
-  const folder = await storeFolder('integration-access-test')
+  const folder = await temporaryFolder('integration-access-test')
   postgres = await startPostgres({
     directory: join(folder, 'postgres'),
     programs: otherPostgres(),

@@ -1,41 +1,30 @@
-import { chmodSync, mkdtempSync } from 'node:fs'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { chmod, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processesOf } from './start.ts'
-import { MEMORY } from './store-folder.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 const END_DEADLINE_MS = 60_000
 const POLL_MS = 100
 
-export type TestRun = ReturnType<typeof createTestRun>
+export type TestRun = Awaited<ReturnType<typeof createTestRun>>
 
 /**
  * One run of the tests: nothing that it starts or creates outlives it. `id` is in the mark, which every descendant
- * inherits, and in the names of the folders of stores, which `storeFolder` creates.
+ * inherits.
  */
-export function createTestRun(id = String(process.pid)) {
-  const folder = mkdtempSync(join(tmpdir(), 'integration-access-run-'))
+export async function createTestRun(id = String(process.pid)) {
+  const folder = await temporaryFolder('integration-access-run')
   // When root runs the tests, Postgres runs as another user.
-  chmodSync(folder, 0o711)
+  await chmod(folder, 0o711)
   const mark = `TEST_RUN=${id}`
 
-  const foldersInMemory = async () =>
-    (await readdir(MEMORY).catch(() => []))
-      .filter((name) => name.startsWith('integration-access-') && name.includes(`-${id}-`))
-      .map((name) => join(MEMORY, name))
-
-  async function running() {
-    const found = await Promise.all(
-      [folder, ...(await foldersInMemory())].map((path) => processesOf(path, mark)),
-    )
-    return [...new Map(found.flat().map((each) => [each.pid, each])).values()]
-  }
+  const running = () => processesOf(folder, mark)
 
   /**
    * Waits until every process of the run has ended, kills those that have not after `deadline_ms`, and removes the
-   * folders. Returns the commands of the processes that it killed.
+   * folder. Returns the commands of the processes that it killed.
    */
   async function end(deadline_ms = END_DEADLINE_MS): Promise<string[]> {
     const killed = new Map<number, string>()
@@ -48,8 +37,7 @@ export function createTestRun(id = String(process.pid)) {
         killed.set(pid, command)
       }
     }
-    for (const path of [folder, ...(await foldersInMemory())])
-      await rm(path, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true })
     return [...killed.values()]
   }
 

@@ -12,7 +12,7 @@ import { createClient, type TestClient } from '../../support/auth.ts'
 import { eventually } from '../../support/eventually.ts'
 import { asAdmin, dump } from '../../support/revocation.ts'
 import { createTestRedis, PASSWORDS } from '../../support/servers.ts'
-import { storeFolder } from '../../support/store-folder.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { createOutside } from './outside.ts'
 import { createPostgresServer } from './postgres-server.ts'
 import { createSite, type ServiceSite } from './site.ts'
@@ -25,7 +25,7 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 
 /** Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own. */
 export async function createWorld() {
-  const folder = await storeFolder('integration-access-faults')
+  const folder = await temporaryFolder('integration-access-faults')
   const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
   const stop = async () => {
     for (const close of closing.reverse()) await close()
