@@ -5,6 +5,7 @@ import { areApart, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { letPostgresClockMove } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { FAST, newJti, sharedStores, type TestProcess } from '../support/revocation.ts'
 
@@ -51,7 +52,9 @@ describe('wall clocks that differ', () => {
   let rounds = 0
 
   before(async () => {
-    await letPostgresClockMove()
+    await letPostgresClockMove(stores.db)
+    // It has a search path of its own.
+    await stores.db.raw('alter function purge_expired_revoked_tokens set search_path = public, pg_catalog')
     ;[api, auth] = await Promise.all([stores.start('api'), stores.start('auth')])
   })
   beforeEach(async () => {
@@ -67,22 +70,6 @@ describe('wall clocks that differ', () => {
     await until(isTrusted)
   })
   afterEach(() => reconciling.stop())
-
-  /** Functions of this database that stand before Postgres' own, so that every statement sees a shifted time. */
-  async function letPostgresClockMove(): Promise<void> {
-    await stores.db.raw(`
-      create table clock_shift (by interval not null);
-      insert into clock_shift values ('0');
-      grant select on clock_shift to public;
-      create function public.now() returns timestamptz stable language sql
-        as 'select pg_catalog.now() + by from public.clock_shift';
-      create function public.clock_timestamp() returns timestamptz volatile language sql
-        as 'select pg_catalog.clock_timestamp() + by from public.clock_shift'`)
-    const name = new URL(stores.database.ownerUrl).pathname.slice(1)
-    await stores.db.raw(`alter database ${name} set search_path = public, pg_catalog`)
-    // It has a search path of its own.
-    await stores.db.raw('alter function purge_expired_revoked_tokens set search_path = public, pg_catalog')
-  }
 
   async function shift({ postgres_ms, own_ms }: { postgres_ms: number; own_ms: number }): Promise<void> {
     await stores.db.raw(`update clock_shift set by = make_interval(secs => ?)`, [postgres_ms / 1_000])

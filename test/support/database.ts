@@ -1,4 +1,4 @@
-import knex from 'knex'
+import knex, { type Knex } from 'knex'
 import { type Company, insertCompany } from '#shared/accounts/people.ts'
 import { newVendorId } from '#shared/oauth/new-ids.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
@@ -39,4 +39,21 @@ async function connect() {
       await created.drop()
     },
   }
+}
+
+/**
+ * Puts functions before Postgres' own, so that every statement of later connections sees a time shifted by `by` of the
+ * table clock_shift.
+ */
+export async function letPostgresClockMove(db: Knex): Promise<void> {
+  await db.raw(`
+    create table clock_shift (by interval not null);
+    insert into clock_shift values ('0');
+    grant select on clock_shift to public;
+    create function public.now() returns timestamptz stable language sql
+      as 'select pg_catalog.now() + by from public.clock_shift';
+    create function public.clock_timestamp() returns timestamptz volatile language sql
+      as 'select pg_catalog.clock_timestamp() + by from public.clock_shift'`)
+  const { rows } = await db.raw('select current_database() as name')
+  await db.raw('alter database ?? set search_path = public, pg_catalog', [rows[0].name])
 }

@@ -9,6 +9,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { startSession } from '../../../apps/api/sessions/sessions.ts'
 import { migrate } from '../../../infra/database/migrate.ts'
 import { createClient, type TestClient } from '../../support/auth.ts'
+import { letPostgresClockMove } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { asAdmin, dump } from '../../support/revocation.ts'
 import { createTestRedis, PASSWORDS } from '../../support/servers.ts'
@@ -86,19 +87,6 @@ export async function createWorld() {
     await stop()
     throw error
   }
-}
-
-/** Functions that stand before Postgres' own, so that every statement of a new connection sees a shifted time. */
-async function letPostgresClockMove(db: Knex): Promise<void> {
-  await db.raw(`
-    create table clock_shift (by interval not null);
-    insert into clock_shift values ('0');
-    grant select on clock_shift to public;
-    create function public.now() returns timestamptz stable language sql
-      as 'select pg_catalog.now() + by from public.clock_shift';
-    create function public.clock_timestamp() returns timestamptz volatile language sql
-      as 'select pg_catalog.clock_timestamp() + by from public.clock_shift';
-    alter database postgres set search_path = public, pg_catalog`)
 }
 
 export type ClientSecret = Pick<TestClient, 'clientId' | 'clientSecret'>

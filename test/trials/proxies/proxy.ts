@@ -14,7 +14,8 @@ const FOLDERS = ['/usr/sbin', '/usr/bin', '/usr/local/sbin', '/usr/local/bin']
 export async function startProxy(name: 'nginx' | 'haproxy', port: number, configuration: string) {
   const program = await firstExecutable(FOLDERS, [name])
   if (!program) throw new Failure(`${name} is not installed: apt-get install nginx haproxy`)
-  const folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-proxy-'))
+  await using starting = new AsyncDisposableStack()
+  const folder = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-proxy-')))
   const logs = join(folder.path, 'logs')
   await mkdir(logs)
   const file = join(folder.path, 'proxy.conf')
@@ -30,18 +31,19 @@ ${configuration}}
   const args = name === 'nginx' ? ['-p', folder.path, '-c', file] : ['-f', file]
   const proxy = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   const ended = once(proxy, 'exit')
+  starting.defer(async () => {
+    proxy.kill('SIGTERM')
+    await ended
+  })
   await eventually(() => listens(port), { otherwise: () => `${name} does not listen` })
+  const started = starting.move()
   return {
     /** Everything that it has logged. */
     async logs() {
       const names = await readdir(logs)
       return (await Promise.all(names.map((each) => readFile(join(logs, each), 'utf8')))).join('')
     },
-    async [Symbol.asyncDispose]() {
-      proxy.kill('SIGTERM')
-      await ended
-      await folder.remove()
-    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
 }
 
