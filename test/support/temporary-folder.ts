@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const MEMORY = '/dev/shm'
-/** More than a run holds at once. A container's default of 64 MiB is too little. */
-const ROOM_MIN_BYTES = 2 * 1_024 ** 3
+/** A run holds half a GiB at most, with `--all` two. A container's default of 64 MiB is too little. */
+const ROOM_MIN_BYTES = 3 * 1_024 ** 3
 
 export const inMemory = (folder: string): boolean => folder.startsWith(`${MEMORY}/`)
 
