@@ -134,8 +134,7 @@ describe('admin company erase', () => {
     requestIds = requests.map(({ headers }) => headers.get('x-request-id') ?? '')
     const kinds = ['refusals:record:', 'requests:of:', 'requests:logs:']
     const isKept = async () => {
-      const things = await everything(api.db, api.redis)
-      const kept = [VENDOR, ...requestIds].flatMap((text) => holding(things, text))
+      const kept = await whereAny(VENDOR, ...requestIds)
       return kinds.every((kind) => kept.some((where) => where.startsWith(kind)))
     }
     await eventually(isKept, { every_ms: 500 })
@@ -152,11 +151,11 @@ describe('admin company erase', () => {
       [VENDOR, owner.userId, String(clients[0]?.clientId)],
     )
   }
-  const whereVendor = async () => holding(await everything(api.db, api.redis), VENDOR)
-  const whereRequests = async () => {
+  const whereAny = async (...texts: string[]) => {
     const things = await everything(api.db, api.redis)
-    return requestIds.flatMap((id) => holding(things, id))
+    return texts.flatMap((text) => holding(things, text))
   }
+  const whereVendor = () => whereAny(VENDOR)
 
   it('says what it will do, and does nothing unless a person types yes', async () => {
     const effect = `${VENDOR} (${NAME}) will be erased permanently, with all its data: 4 people lose access, and 11 Active clients are revoked.`
@@ -225,15 +224,14 @@ describe('admin company erase', () => {
   })
 
   it('leaves client ids only where the table of what is kept says so', async () => {
-    const things = await everything(api.db, api.redis)
     const stays = (where: string) =>
       ['stay', 'drops it', 'same', 'vendor id'].some((what) => staysAfterCompany(where, what))
-    const found = clients.flatMap(({ clientId }) => holding(things, clientId))
+    const found = await whereAny(...clients.map(({ clientId }) => clientId))
     assert.ok(found.every(stays), found.join(' '))
   })
 
   it('leaves no request from before in Redis', async () => {
-    assert.deepEqual(await whereRequests(), [])
+    assert.deepEqual(await whereAny(...requestIds), [])
   })
 
   it('leaves a person of another company there', async () => {
@@ -269,7 +267,7 @@ describe('admin company erase', () => {
     await usage.flush()
     const counted = await api.db('client_address_usage').where({ address: '192.0.2.7' }).pluck('client_id')
     assert.deepEqual(counted, [other.clientId])
-    assert.deepEqual(holding(await everything(api.db, api.redis), '192.0.2.7'), ['client_address_usage'])
+    assert.deepEqual(await whereAny('192.0.2.7'), ['client_address_usage'])
     await api.db('client_address_usage').where({ client_id: other.clientId }).delete()
   })
 

@@ -125,7 +125,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       [ROWS],
     )
     await db.raw('analyze')
-    // As for tables several times as large: of these, a plan may read a whole one for less than some pages by an index.
+    // Plans as for tables several times as large. At this size, a whole table may cost less than a few pages by an index.
     await db.raw('set random_page_cost = 1.5')
   }
 

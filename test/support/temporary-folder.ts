@@ -14,8 +14,8 @@ export const inMemory = (folder: string): boolean => folder.startsWith(`${MEMORY
  * process is part of, if it is. What a killed process left in memory goes first.
  */
 export async function temporaryFolder(name: string): Promise<string> {
-  const parent = !process.env.TEST_RUN && (await isUsable()) ? MEMORY : tmpdir()
   await removeAbandoned(name)
+  const parent = !process.env.TEST_RUN && (await isUsable()) ? MEMORY : tmpdir()
   return mkdtemp(join(parent, `${name}-${process.pid}-`))
 }
 
