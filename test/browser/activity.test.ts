@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
 import { runAdmin } from '../support/admin.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import {
@@ -76,9 +77,7 @@ describe('workspace: Activity', () => {
     await search.getByLabel('Kind').selectOption('Client renamed')
     await items.first().waitFor()
 
-    const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Export these as CSV' }).click()
-    const lines = (await readFile(await (await downloading).path(), 'utf8')).trim().split('\r\n')
+    const lines = (await exported(page)).csv.trim().split('\r\n')
     assert.equal(lines.length, 2)
     assert.ok(lines[1]?.includes(',name: Filtered,name: Filtered anew,'), lines[1])
 
@@ -111,6 +110,7 @@ describe('workspace: Activity', () => {
     const path = `/ven_globex/activity?person=${userId}&kind=callback.saved`
     const { page } = await visit({ as: GLOBEX_OWNER, path })
     await page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).waitFor()
+    assert.match((await exported(page)).csv, /callback.saved,old.example/)
   })
 
   it('says in sentences what happened to people, to clients with a link to each, and to the callback URL', async () => {
@@ -179,9 +179,7 @@ describe('workspace: Activity', () => {
     await page.waitForURL('**/activity?kind=person.password_reset')
     await items.nth(1).waitFor({ state: 'detached' })
     await items.getByText(/^The operator set a new password for Rita Reset and ended all sessions/).waitFor()
-    const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Export these as CSV' }).click()
-    const csv = await readFile(await (await downloading).path(), 'utf8')
+    const { csv } = await exported(page)
     assert.match(csv, /,person\.password_reset,usr_\w+,operator,,,,/)
     assert.ok(!csv.includes('Otto'), 'a company has no business with the name of an operator')
     await operate(['member', 'set-status', 'ven_acme', email, 'suspended'])
@@ -197,11 +195,9 @@ describe('workspace: Activity', () => {
     const { page } = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const total = await count(token)
     assert.ok(total > 50)
-    const downloading = page.waitForEvent('download')
-    await page.getByRole('button', { name: 'Export all as CSV' }).click()
-    const download = await downloading
-    assert.match(download.suggestedFilename(), /^activity_ven_acme_\d{4}-\d\d-\d\d\.csv$/)
-    const [header, newest, ...others] = (await readFile(await download.path(), 'utf8')).split('\r\n')
+    const { name, csv } = await exported(page, 'Export all as CSV')
+    assert.match(name, /^activity_ven_acme_\d{4}-\d\d-\d\d\.csv$/)
+    const [header, newest, ...others] = csv.split('\r\n')
     assert.equal(header, 'at,action,subject,by,by_user_id,before,after,detail,entry_id')
     assert.match(newest ?? '', new RegExp(`client.renamed,${clientId},.+,usr_`))
     assert.ok((newest ?? '').includes('name: =1+1, ""quoted""'), newest)
@@ -215,6 +211,13 @@ describe('workspace: Activity', () => {
     await items.last().filter({ hasText: 'Demo client of the local stack' }).waitFor()
   })
 })
+
+async function exported(page: Page, button = 'Export these as CSV'): Promise<{ name: string; csv: string }> {
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('button', { name: button }).click()
+  const download = await downloading
+  return { name: download.suggestedFilename(), csv: await readFile(await download.path(), 'utf8') }
+}
 
 /** How many entries there are in all. */
 async function count(token: string): Promise<number> {

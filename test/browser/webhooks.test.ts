@@ -224,6 +224,7 @@ describe('workspace: Integrations, Webhooks', () => {
     await saved().getByText(slow.url).waitFor()
     await button('Send test event').click()
     await saved().getByText('Sending and waiting for your receiver').waitFor()
+    assert.equal(await button('Send test event').getAttribute('aria-busy'), 'true')
     await button('Send test event').click({ force: true })
     await eventually(() => answer !== undefined, { otherwise: () => 'nothing was sent' })
     answer?.()

@@ -223,6 +223,10 @@ describe('workspace: clients that trust a platform', () => {
     await page.getByRole('button', { name: 'Replace the client' }).click()
     await page.getByRole('button', { name: 'Create replacement' }).click()
     await dialogOf(page).getByText('Workload, the same as before').waitFor()
+    assert.deepEqual(await dialogOf(page).getByRole('listitem').locator('code').allInnerTexts(), [
+      'analytics:read',
+      'boost:read',
+    ])
     await dialogOf(page).getByRole('button', { name: 'Create replacement' }).click()
     await dialogOf(page).getByRole('button', { name: 'Continue the rotation' }).click()
     await page.getByRole('link', { name: 'Replaced 2' }).first().waitFor()
