@@ -311,14 +311,20 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
   assert.deepEqual(broken, [])
 }
 
-/** @throws AssertionError when the page can be scrolled sideways, naming what sticks out. */
+/** @throws AssertionError when the page or a dialog can be scrolled sideways, naming it or what sticks out. */
 export async function assertFits(page: Page): Promise<void> {
   const outside = await page.evaluate(async () => {
     const { documentElement: root } = document
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+    const tooWide = () =>
+      [root, ...document.querySelectorAll('[role="dialog"]')].filter(
+        ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+      )
     // What follows its place’s size needs a frame or two.
-    for (let frames = 0; frames < 30 && root.scrollWidth > root.clientWidth; frames++) await frame()
-    if (root.scrollWidth <= root.clientWidth) return []
+    for (let frames = 0; frames < 30 && tooWide().length > 0; frames++) await frame()
+    const [widest] = tooWide()
+    if (!widest) return []
+    if (widest !== root) return [`inside ${widest.tagName} ${widest.className}`]
     const scrolls = (element: Element | null): boolean =>
       element !== null &&
       element !== document.body &&
