@@ -8,9 +8,8 @@ const SHORT = [
   'postgres clock two hours ahead, redis flushed',
   'both stores gone',
 ]
-const SEED = 20_633_011
+const SEED = '20633011'
 /** For busy machines: many times what it takes. */
-const LIMIT_MS = 900_000
 const RECOVERY_MAX_MS = 180_000
 const ANSWER_MAX_MS = 60_000
 /** Fewer requests than in `npm run faults`, of every kind and at every process. */
@@ -23,7 +22,6 @@ describe('while stores and clocks fail', () => {
     const { rows, violations, revocations, events } = await runFaults({
       seed: SEED,
       faults: faults.filter((fault) => fault !== undefined),
-      limit_ms: LIMIT_MS,
       pause_ms: PAUSE_MS,
       answerMax_ms: ANSWER_MAX_MS,
       recoveryMax_ms: RECOVERY_MAX_MS,

@@ -18,6 +18,7 @@ import {
   newUserId,
   newVendorId,
 } from '#shared/oauth/new-ids.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
@@ -222,7 +223,8 @@ async function send(
   }
 }
 
-function people(url: string, db: Knex, clock: TestClock) {
+/** Arranges companies and people of the API at `url`. */
+export function people(url: string, db: Knex, clock: Clock) {
   async function createSession(userId: string): Promise<string> {
     const token = newSessionToken()
     await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })

@@ -206,7 +206,11 @@ async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promi
   }
 }
 
-export const tokenFields = ({ clientId, clientSecret, scopes }: TestClient): Record<string, string> => ({
+export const tokenFields = ({
+  clientId,
+  clientSecret,
+  scopes,
+}: Omit<TestClient, 'vendorId'>): Record<string, string> => ({
   grant_type: 'client_credentials',
   client_id: clientId,
   client_secret: clientSecret,

@@ -4,6 +4,7 @@ import type { Step } from '#shared/revocation/reconcile.ts'
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { repeat } from './repeat.ts'
 import {
   asAdmin,
   createSubjects,
@@ -100,7 +101,6 @@ export async function createWorld({
   const down = new Set<number>()
   /** Moves with every fault and every mending. */
   let epoch = 0
-  let closing = false
   let busy: Promise<unknown> = Promise.resolve()
 
   async function createSite(): Promise<Site> {
@@ -176,10 +176,6 @@ export async function createWorld({
   const watched = (): Subject[] =>
     [...revocations.slice(-WATCHED).map(({ about }) => about), live].flatMap(subjectsOf)
 
-  async function watch(index: number): Promise<void> {
-    for (; !closing; await sleep(WATCH_MS)) await Promise.all(watched().map((each) => check(index, each)))
-  }
-
   async function settled(index: number): Promise<boolean> {
     const { process } = siteAt(index)
     if ((await process.ask({ clientId: live.clientId })) !== 'live by redis') return false
@@ -231,7 +227,9 @@ export async function createWorld({
   }
 
   const loops = sites.slice(0, -1).map(({ process }) => process.keepReconciling())
-  const watches = sites.map((_, index) => watch(index))
+  const watches = sites.map((_, index) =>
+    repeat(WATCH_MS, () => Promise.all(watched().map((each) => check(index, each)))),
+  )
 
   const world = {
     violations,
@@ -329,9 +327,7 @@ export async function createWorld({
       say('every process is right')
     },
     async close() {
-      closing = true
-      await Promise.all(watches)
-      await Promise.all(loops.map((stop) => stop()))
+      await Promise.all([...watches, ...loops].map((stop) => stop()))
       await busy
       for (const thaw of frozen.values()) thaw()
       for (const index of replicas) await promote(serverAt(index))

@@ -16,6 +16,7 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { forBlock } from './block.ts'
+import { repeat } from './repeat.ts'
 import { createTestDatabase, createTestRedis, type TestRedis } from './servers.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
@@ -81,19 +82,7 @@ export async function startProcess({
     reconciler,
     ask,
     /** Starts rounds one after another. Returns a function that stops them. */
-    keepReconciling() {
-      let stopped = false
-      const running = (async () => {
-        while (!stopped) {
-          await reconciler.round()
-          await sleep(timings.round_ms)
-        }
-      })()
-      return () => {
-        stopped = true
-        return running
-      }
-    },
+    keepReconciling: () => repeat(timings.round_ms, () => reconciler.round()),
     /** Runs rounds until Redis decides. Returns their outcomes. */
     async untilTrusted() {
       const outcomes: Round['outcome'][] = []

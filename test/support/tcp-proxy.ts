@@ -59,16 +59,17 @@ export async function createTcpProxy(...targets: number[]) {
       state = 'stalled'
       each((socket) => socket.pause())
     },
-    /** Lets everything through; what a stall held back arrives now. */
+    /** Lets everything through at once; what a stall held back arrives now. */
     heal() {
       state = 'open'
+      delay_ms = 0
       each((socket) => socket.resume())
     },
     /** Ends every connection with a TCP reset; new ones are taken. */
     reset() {
       each((socket) => socket.resetAndDestroy())
     },
-    /** Lets everything through this much later in each direction, in order; 0 ends it. */
+    /** Lets everything through this much later in each direction, in order. */
     delay(duration_ms: number) {
       delay_ms = duration_ms
     },

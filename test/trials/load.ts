@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { repeat } from '../support/repeat.ts'
 
 /** Four callers then stay below the 3,000 token requests a minute of one client, however fast the answers. */
 const PAUSE_MS = 100
@@ -25,7 +25,6 @@ export async function underLoad(
   const counted: Counted = { requests: 0, losses: [], seconds: 0 }
   const from_ms = performance.now()
   const elapsed_s = () => (performance.now() - from_ms) / 1_000
-  const end = new AbortController()
 
   const count: Count = async (what, send) => {
     const sent = elapsed_s().toFixed(1)
@@ -34,15 +33,12 @@ export async function underLoad(
     if (answer.status !== 200) counted.losses.push(`${what}: ${answer.status}, sent at ${sent} s`)
     return answer.body
   }
-  const calling = Array.from({ length: callers }, async () => {
-    for (; !end.signal.aborted; await sleep(PAUSE_MS)) await call(count)
-  })
+  const ends = Array.from({ length: callers }, () => repeat(PAUSE_MS, () => call(count)))
   try {
     await disturb()
   } finally {
     counted.seconds = elapsed_s()
-    end.abort()
-    await Promise.all(calling)
+    await Promise.all(ends.map((end) => end()))
   }
   return counted
 }

@@ -1,6 +1,6 @@
 import { recount, storedDays } from '../../support/analytics.ts'
 import { dailyRead, type Recorder } from './recorder.ts'
-import type { Company, World } from './world.ts'
+import type { World } from './world.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -13,23 +13,23 @@ export const createLedger = () => ({
   clientsRevoked: new Set<string>(),
 })
 
-interface Books {
+interface Books extends World {
   ledger: Ledger
-  world: World
-  company: Company
   recorder: Recorder
 }
 
 /** Compares what was acknowledged with what is stored, and that with what the processes answer. */
-export async function recountAll(books: Books, token: string): Promise<void> {
-  const { world, company, recorder } = books
+export async function recountAll(books: Books): Promise<void> {
+  const { api, company, recorder } = books
   const complain = (text: string) => recorder.violation(`recount: ${text}`)
-  await recountEvents(books, complain)
   await recountClients(books, complain)
-  const days = await storedDays(world.db, company.vendorId)
-  const stored = days.reduce((sum, day) => sum + Number(day.clicks), 0)
-  for (const site of world.api) {
-    const { json, status } = await recorder.call({ operation: 'probe', site, ...dailyRead(company, token) })
+  const stored = await recountEvents(books, complain)
+  for (const site of api) {
+    const { json, status } = await recorder.call({
+      operation: 'probe',
+      site,
+      ...dailyRead(company, company.token),
+    })
     if (json?.totals?.clicks !== stored)
       complain(`${site.name} answers ${status} with ${json?.totals?.clicks} clicks, ${stored} are stored`)
   }
@@ -37,7 +37,8 @@ export async function recountAll(books: Books, token: string): Promise<void> {
 
 type Complain = (text: string) => void
 
-async function recountEvents({ ledger, world: { db }, company }: Books, complain: Complain): Promise<void> {
+/** Returns how many clicks are stored for all days. */
+async function recountEvents({ ledger, db, company }: Books, complain: Complain): Promise<number> {
   const { eventsSent, eventsAcknowledged } = ledger
   const { vendorId } = company
   const { rows } = await db.raw(
@@ -51,14 +52,15 @@ async function recountEvents({ ledger, world: { db }, company }: Books, complain
     if (times > 1) complain(`event ${id} is stored ${times} times`)
     if (!eventsSent.has(id)) complain(`event ${id} was never sent`)
   }
-  const days = JSON.stringify(await storedDays(db, vendorId))
-  const should = JSON.stringify(await recount(db, vendorId))
-  if (days !== should) complain(`the days are ${days}, the events make ${should}`)
+  const days = await storedDays(db, vendorId)
+  const [are, should] = [days, await recount(db, vendorId)].map((each) => JSON.stringify(each))
+  if (are !== should) complain(`the days are ${are}, the events make ${should}`)
+  return days.reduce((sum, { clicks }) => sum + Number(clicks), 0)
 }
 
-async function recountClients({ ledger, world, company }: Books, complain: Complain): Promise<void> {
+async function recountClients({ ledger, db, company }: Books, complain: Complain): Promise<void> {
   const { clients, clientsRevoked } = ledger
-  const { rows } = await world.db.raw(
+  const { rows } = await db.raw(
     `select name, client_id as id, status,
        (select count(*)::int from activity a where a.subject = c.client_id and action = 'client.created') as created,
        (select count(*)::int from activity a where a.subject = c.client_id and action = 'client.revoked') as revoked

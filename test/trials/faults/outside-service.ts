@@ -4,8 +4,8 @@ import { createRevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
 
 /*
- * A service of somebody else, who installed the package and knows nothing but a base URL. It answers
- * `GET /{company}` with a token for `analytics:read`.
+ * A service of somebody else, who installed the package and knows nothing but a base URL. To a token for
+ * `analytics:read` it answers the same path as our own API.
  */
 const { BASE_URL: base = '', PORT } = process.env
 
@@ -17,7 +17,8 @@ const tokens = createAccessTokens({ keys, revocation, issuer: base, resource: ba
 createServer(async (request, response) => {
   if (request.url === '/readyz') return response.writeHead(revocation.usable() ? 200 : 503).end()
   try {
-    await tokens.admit(request, { scope: 'analytics:read', vendorId: request.url?.slice(1) ?? '' })
+    const [, , , vendorId] = request.url?.split('/') ?? []
+    await tokens.admit(request, { scope: 'analytics:read', vendorId })
     response.writeHead(200).end('{}')
   } catch (error) {
     if (!(error instanceof TokenRefused)) throw error

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Knex } from 'knex'
+import knex from 'knex'
 import { startPostgres } from '../../../infra/local/postgres.ts'
 import { baseBackup, recoverWith } from '../../support/base-backup.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -27,16 +27,16 @@ export async function createPostgresServer(folder: string) {
   let options = await optionsFor('postgres')
   let server = await startPostgres(options)
   const network = await createTcpProxy(server.port)
+  const url = through(server.url('postgres'), network)
+  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 3 } })
   let thaw = () => {}
 
-  /** @returns the options of a standby that confirms every commit of the primary before that is acknowledged. */
-  async function startStandby(db: Knex) {
+  /** Returns a standby that confirms every commit of the primary before that is acknowledged, and its options. */
+  async function startStandby() {
     const next = await optionsFor(`postgres-${randomBytes(4).toString('hex')}`)
     await baseBackup(db, { from: options.directory, to: next.directory })
-    const address = `host=127.0.0.1 port=${server.port} user=postgres password=${password}`
-    await recoverWith(next.directory, 'standby.signal', {
-      primary_conninfo: `${address} application_name=standby`,
-    })
+    const primary_conninfo = `${server.url('postgres')}?application_name=standby`
+    await recoverWith(next.directory, 'standby.signal', { primary_conninfo })
     const standby = await startPostgres(next)
     await db.raw(`alter system set synchronous_standby_names = 'standby'`)
     await db.raw('select pg_reload_conf()')
@@ -49,7 +49,9 @@ export async function createPostgresServer(folder: string) {
 
   return {
     /** Leads to whichever server is the primary. */
-    url: through(server.url('postgres'), network),
+    url,
+    /** The superuser's connection by that URL. */
+    db,
     /** Kills every process of it and starts it again; what is committed is in its log. */
     async restart() {
       await server.kill()
@@ -62,28 +64,32 @@ export async function createPostgresServer(folder: string) {
       server = await eventually(start, { limit_ms: DEADLINE_MS, otherwise: () => String(reason) })
     },
     /** Pauses every process of it. Returns a function that resumes them. */
-    async freeze(db: Knex): Promise<() => void> {
+    async freeze(): Promise<() => void> {
       const [line = ''] = (await readFile(join(options.directory, 'postmaster.pid'), 'utf8')).split('\n')
-      const postmaster = Number(line)
+      const pids = [Number(line)]
+      const signalAll = (signal: NodeJS.Signals) => {
+        for (const pid of pids) process.kill(pid, signal)
+      }
       // By a connection that is open already: there are no new ones when the first process has stopped.
-      const pids = await db.transaction(async (transaction) => {
+      await db.transaction(async (transaction) => {
         await transaction.raw('select')
-        process.kill(postmaster, 'SIGSTOP')
+        signalAll('SIGSTOP')
         const { rows } = await transaction.raw(
           'select pid from pg_stat_activity where pid <> pg_backend_pid()',
         )
-        return [postmaster, ...rows.map((row: { pid: number }) => row.pid)]
+        pids.unshift(...rows.map((row: { pid: number }) => row.pid))
       })
-      signal(pids, 'SIGSTOP')
-      thaw = () => signal(pids, 'SIGCONT')
+      signalAll('SIGSTOP')
+      thaw = () => {
+        // The first process last: while it is stopped, the id of a process that has ended stays its own.
+        signalAll('SIGCONT')
+        pids.length = 0
+      }
       return thaw
     },
-    /**
-     * Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then.
-     * @param db the superuser's connection to the primary.
-     */
-    async failOver(db: Knex) {
-      const { next, standby } = await startStandby(db)
+    /** Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then. */
+    async failOver() {
+      const { next, standby } = await startStandby()
       await sleep(BOTH_MS)
       await server.kill()
       await using own = connectedDatabase(standby.url('postgres'), { statementTimeout_ms: DEADLINE_MS })
@@ -91,20 +97,11 @@ export async function createPostgresServer(folder: string) {
       ;[server, options] = [standby, next]
       network.lead(server.port)
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       thaw()
+      await db.destroy()
       await server.kill()
       await network.close()
     },
   }
-}
-
-/** A process may have ended since it was listed. */
-function signal(pids: number[], name: NodeJS.Signals): void {
-  for (const pid of pids)
-    try {
-      process.kill(pid, name)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
 }

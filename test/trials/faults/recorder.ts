@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { OUTSIDE_BLIND_MS } from './outside.ts'
+import { tokenFields } from '../../support/auth.ts'
 import type { Site } from './site.ts'
-import type { ClientSecret, Company } from './world.ts'
+import type { Company } from './world.ts'
 
 /** What the table counts; a probe asks for what was revoked, and is no part of it. */
 export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke', 'outside'] as const
@@ -9,41 +8,45 @@ export type Operation = (typeof OPERATIONS)[number] | 'probe'
 
 /** A request is given up this long after it should have been answered. */
 const GIVE_UP_AFTER_MS = 4_000
-/** A request that came just before the stores were gone may still be answered by what they said. */
-const ALREADY_ASKED_MS = 500
-const POLL_MS = 50
 
 export interface Call {
   operation: Operation
   site: Site
-  /** Default: POST with a form or JSON, GET without. */
-  method?: 'POST'
   path: string
   bearer?: string
+  /** Default: GET. */
+  method?: 'POST'
   headers?: Record<string, string>
-  form?: Record<string, string>
-  json?: object
+  body?: URLSearchParams | string
   /** Runs at the moment that the head of the answer is there. */
   atHead?(status: number): void
 }
 
-type Request = Pick<Call, 'path' | 'bearer' | 'form'>
+export type Credentials = Pick<Company['client'], 'clientId' | 'clientSecret' | 'scopes'>
 
-export const tokenRequest = ({ clientId, clientSecret }: ClientSecret, scope: string): Request => ({
+export const tokenRequest = (client: Credentials) => ({
   path: '/v1/oauth/token',
-  form: { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope },
+  method: 'POST' as const,
+  body: new URLSearchParams(tokenFields(client)),
 })
 
-export const dailyRead = ({ vendorId }: Company, bearer: string): Request => ({
+/** To our API, or to a service of somebody else. */
+export const dailyRead = ({ vendorId }: Company, bearer: string) => ({
   path: `/v1/analytics/${vendorId}/daily`,
   bearer,
 })
 
-/** To a service of somebody else. */
-export const outsideRead = ({ vendorId }: Company, bearer: string): Request => ({
-  path: `/${vendorId}`,
-  bearer,
-})
+/** Something is gone without which none of these services may answer well. */
+export interface Outage {
+  /** `neither store could be asked` */
+  what: string
+  services: readonly Site['service'][]
+  /** Requests that begin within this time may still be answered by what was known before. */
+  remembered_ms: number
+}
+
+/** The header of a token. It names the signing key, so that all tokens of one key begin alike. */
+export const headOf = (token: string): string => token.split('.', 1).join()
 
 /** Times are of performance.now(). */
 export interface Answer {
@@ -65,7 +68,7 @@ export type Recorder = ReturnType<typeof createRecorder>
 /** @param answerMax_ms a later answer is a violation. */
 export function createRecorder(answerMax_ms: number) {
   const origin_ms = performance.now()
-  const pending = new Set<{ began_ms: number }>()
+  const pending = new Set<Promise<Answer>>()
   const at = (time_ms: number) => `${((time_ms - origin_ms) / 1_000).toFixed(3)} s`
   const recorder = {
     violations: [] as string[],
@@ -75,84 +78,60 @@ export function createRecorder(answerMax_ms: number) {
     answers: [] as Answer[],
     /** How many there were in all. */
     total: 0,
-    /** Since when neither store can be asked. */
-    storesGoneSince_ms: undefined as number | undefined,
-    /** Since when no outside verifier reaches the authorization server. */
-    feedGoneSince_ms: undefined as number | undefined,
+    outage: undefined as (Outage & { since_ms: number }) | undefined,
+    /** How the tokens of revoked keys begin (headOf). That they are refused is no violation. */
+    revokedHeads: new Set<string>(),
     violation(text: string) {
       recorder.violations.push(`[${at(performance.now())}, ${recorder.phase}] ${text}`)
     },
     /** Sends a request, and checks what must hold of every answer. Never rejects. */
-    async call({ operation, site, atHead, ...request }: Call): Promise<Answer> {
-      const began_ms = performance.now()
-      const entry = { began_ms }
-      pending.add(entry)
-      let status: number | undefined
-      let text = ''
-      let error = ''
-      try {
-        const signal = AbortSignal.timeout(answerMax_ms + GIVE_UP_AFTER_MS)
-        const response = await fetch(site.url + request.path, { ...fetchOptions(request), signal })
-        atHead?.(response.status)
-        text = await response.text()
-        status = response.status
-      } catch (caught) {
-        error = reasonOf(caught)
-      }
-      pending.delete(entry)
-      const ended_ms = performance.now()
-      const json = text.startsWith('{') ? JSON.parse(text) : undefined
-      const good = status !== undefined && status < 300
-      // 409: the first of two requests with one Idempotency-Key is still running somewhere.
-      const counts = !site.wasDown(began_ms, ended_ms) && status !== 409
-      const answer = { operation, site, began_ms, ended_ms, status, json, good, counts }
-      recorder.total += 1
-      if (operation !== 'probe') recorder.answers.push(answer)
-      check(answer, error)
-      return answer
+    call(call: Call): Promise<Answer> {
+      const answer = send(call)
+      pending.add(answer)
+      return answer.finally(() => pending.delete(answer))
     },
     /** Resolves when every request that began before now has ended. */
-    async settled() {
-      const now_ms = performance.now()
-      while ([...pending].some(({ began_ms }) => began_ms < now_ms)) await sleep(POLL_MS)
-    },
+    settled: () => Promise.all(pending),
   }
 
-  function check(answer: Answer, error: string): void {
+  async function send(call: Call): Promise<Answer> {
+    const { operation, site, path, bearer, method = 'GET', headers, body = null, atHead } = call
+    const began_ms = performance.now()
+    const signal = AbortSignal.timeout(answerMax_ms + GIVE_UP_AFTER_MS)
+    const authorization = bearer && { authorization: `Bearer ${bearer}` }
+    const init = { method, headers: { ...headers, ...authorization }, body, signal }
+    const { status, text, error } = await fetch(site.url + path, init)
+      .then(async (response) => {
+        atHead?.(response.status)
+        return { status: response.status, text: await response.text(), error: undefined }
+      })
+      .catch((error: Error) => ({ status: undefined, text: '', error: error.cause ?? error }))
+    const ended_ms = performance.now()
+    const json = text.startsWith('{') ? JSON.parse(text) : undefined
+    const good = status !== undefined && status < 300
+    // 409: the first of two requests with one Idempotency-Key is still running somewhere.
+    const counts = !site.wasDownSince(began_ms) && status !== 409
+    const answer = { operation, site, began_ms, ended_ms, status, json, good, counts }
+    recorder.total += 1
+    if (operation !== 'probe') recorder.answers.push(answer)
+    check(answer, call, error)
+    return answer
+  }
+
+  function check(answer: Answer, { bearer = '' }: Call, error: unknown): void {
     const { operation, site, began_ms, ended_ms, status, json, good, counts } = answer
-    const { violation, storesGoneSince_ms, feedGoneSince_ms } = recorder
-    const what = `${operation} at ${site.name}, ${at(began_ms)} to ${at(ended_ms)}`
-    const isLaterThan = (since_ms: number | undefined, by_ms: number) =>
-      since_ms !== undefined && began_ms > since_ms + by_ms
+    const { outage, revokedHeads } = recorder
+    const violation = (text: string) =>
+      recorder.violation(`${operation} at ${site.name}, ${at(began_ms)} to ${at(ended_ms)}: ${text}`)
     if (status !== undefined && status >= 500 && status !== 503)
-      violation(`${what}: ${status} ${JSON.stringify(json)}`)
-    if (status === undefined && counts) violation(`${what}: no answer from a process that runs: ${error}`)
+      violation(`${status} ${JSON.stringify(json)}`)
+    if (status === undefined && counts) violation(`no answer from a process that runs: ${error}`)
     if (counts && ended_ms - began_ms > answerMax_ms)
-      violation(`${what}: an answer after ${Math.round(ended_ms - began_ms)} ms`)
-    if (!good) return
-    if (site.service === 'outside') {
-      if (isLaterThan(feedGoneSince_ms, OUTSIDE_BLIND_MS))
-        violation(`${what}: ${status} though it has been cut off for ${OUTSIDE_BLIND_MS} ms`)
-    } else if (isLaterThan(storesGoneSince_ms, ALREADY_ASKED_MS))
-      violation(`${what}: ${status} though neither store could be asked`)
+      violation(`an answer after ${Math.round(ended_ms - began_ms)} ms`)
+    if (status === 401 && operation !== 'probe' && !revokedHeads.has(headOf(bearer)))
+      violation(`401 to what nobody revoked: ${JSON.stringify(json)}`)
+    if (good && outage?.services.includes(site.service) && began_ms > outage.since_ms + outage.remembered_ms)
+      violation(`${status} though ${outage.what}`)
   }
   return recorder
-}
-
-function fetchOptions({ method, bearer, headers, form, json }: Partial<Call>): RequestInit {
-  const body = json ? JSON.stringify(json) : form ? new URLSearchParams(form) : null
-  return {
-    method: method ?? (body ? 'POST' : 'GET'),
-    headers: {
-      ...(bearer && { authorization: `Bearer ${bearer}` }),
-      ...(json && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    body,
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error
-  return cause instanceof Error ? `${message}: ${cause.message}` : message
 }

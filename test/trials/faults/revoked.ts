@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeProtectedHeader } from 'jose'
 import { OUTSIDE_BLIND_MS, OUTSIDE_MARGIN_MS } from './outside.ts'
 import type { Random } from './random.ts'
-import { dailyRead, outsideRead, type Recorder, tokenRequest } from './recorder.ts'
+import { type Credentials, dailyRead, type Recorder, tokenRequest } from './recorder.ts'
 import type { Site } from './site.ts'
-import type { ClientSecret, Company, World } from './world.ts'
+import type { World } from './world.ts'
 
 const BURST = 2
 const RECENT = 60
-const PAUSE_MS = 20
 const LAST_LOOK_MAX = 400
 /** A token that has expired is refused anyway, and proves nothing. */
 const TOKEN_LIFE_MS = 900_000
@@ -19,28 +17,25 @@ export interface Revoked {
   what: string
   answeredBy: string
   token: string
-  client?: ClientSecret
+  client?: Credentials
 }
 
 export type RevokedThings = ReturnType<typeof createRevokedThings>
 
 /** What is revoked, and everybody who goes on trying it. */
-export function createRevokedThings({ sites, outside }: World, company: Company, recorder: Recorder) {
+export function createRevokedThings({ services, outside, sites, company }: World, recorder: Recorder) {
   const all: (Revoked & { at_ms: number })[] = []
 
   async function tryAt(site: Site, { what, answeredBy, token, client, at_ms }: (typeof all)[number]) {
     const isOutside = site.service === 'outside'
     const age_ms = performance.now() - at_ms
     if (age_ms > TOKEN_LIFE_MS || (isOutside && age_ms <= OUTSIDE_MARGIN_MS)) return
-    let request = isOutside ? outsideRead(company, token) : dailyRead(company, token)
-    if (site.service === 'auth') {
-      if (!client) return
-      request = tokenRequest(client, 'analytics:read')
-    }
+    const request = site.service === 'auth' ? client && tokenRequest(client) : dailyRead(company, token)
+    if (!request) return
     const { status, good, began_ms } = await recorder.call({ operation: 'probe', site, ...request })
     const after_ms = began_ms - at_ms
     // An outside verifier that gets no page may not have learned of it.
-    const mayLag = isOutside && after_ms <= OUTSIDE_BLIND_MS && !outside.sawPages(at_ms, began_ms)
+    const mayLag = isOutside && after_ms <= OUTSIDE_BLIND_MS && outside.missedPageSince(at_ms)
     if (good && !mayLag)
       recorder.violation(
         `${what} was accepted at ${site.name} (${status}) by a request that began ` +
@@ -55,29 +50,25 @@ export function createRevokedThings({ sites, outside }: World, company: Company,
   return {
     /**
      * Call it when the head of the answer is there: the first burst goes out at once to every process of ours, and as
-     * soon as none may be accepted there, to those outside.
+     * soon as none may be accepted there, to the one outside.
      */
     add(revoked: Revoked) {
       const entry = { ...revoked, at_ms: performance.now() }
       all.push(entry)
-      burst(sites, entry)
-      setTimeout(() => burst(outside.sites, entry), OUTSIDE_MARGIN_MS + 1).unref()
+      burst(services, entry)
+      setTimeout(() => burst([outside], entry), OUTSIDE_MARGIN_MS + 1).unref()
     },
-    /** Tries at a process until `stopped`, mostly what was revoked lately. */
-    async keepTrying(site: Site, random: Random, stopped: () => boolean) {
-      for (; !stopped(); await sleep(PAUSE_MS)) {
-        const from = random.next() < 0.8 ? all.slice(-RECENT) : all
-        if (from.length > 0) await tryAt(site, random.pick(from))
-      }
+    /** Tries one of them at a process, mostly what was revoked lately. */
+    async tryAny(site: Site, random: Random) {
+      const from = random.next() < 0.8 ? all.slice(-RECENT) : all
+      if (from.length > 0) await tryAt(site, random.pick(from))
     },
     /** Tries the newest 400 once more, at every process. */
     async lastLook() {
       await sleep(OUTSIDE_MARGIN_MS + 1)
       for (const entry of all.slice(-LAST_LOOK_MAX))
-        await Promise.all([...sites, ...outside.sites].map((site) => tryAt(site, entry)))
+        await Promise.all(sites.map((site) => tryAt(site, entry)))
     },
     count: () => all.length,
   }
 }
-
-export const keyOf = (token: string): string => decodeProtectedHeader(token).kid as string

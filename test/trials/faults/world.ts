@@ -1,105 +1,123 @@
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import knex, { type Knex } from 'knex'
-import { insertUser, saveMembership } from '#shared/accounts/people.ts'
-import { hashSecret } from '#shared/oauth/ids.ts'
-import { newSessionToken, newUserId } from '#shared/oauth/new-ids.ts'
+import type { Knex } from 'knex'
+import { systemClock } from '#shared/process/clock.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { startSession } from '../../../apps/api/sessions/sessions.ts'
+import { apiShape } from '../../../apps/api/config.ts'
+import { authShape } from '../../../apps/auth/config.ts'
 import { migrate } from '../../../infra/database/migrate.ts'
-import { createClient, type TestClient } from '../../support/auth.ts'
+import { people } from '../../support/api.ts'
+import { createClient } from '../../support/auth.ts'
 import { letPostgresClockMove } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
-import { asAdmin, dump } from '../../support/revocation.ts'
+import { asAdmin, dump, through } from '../../support/revocation.ts'
 import { createTestRedis, PASSWORDS } from '../../support/servers.ts'
+import { createTcpProxy } from '../../support/tcp-proxy.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { createOutside } from './outside.ts'
 import { createPostgresServer } from './postgres-server.ts'
-import { createSite, type ServiceSite } from './site.ts'
+import { createSite } from './site.ts'
 
 const RESTART_DEADLINE_MS = 120_000
 /** Every process has had a tick or two to see the marker. */
 const TICKS_MS = 1_500
+/** Rates that are counted but never reached. */
+const roomyRates = (settings: object): Record<string, string> => {
+  const names = Object.keys(settings).filter((name) => name.startsWith('RATE_'))
+  return Object.fromEntries(names.map((name) => [name, '100000000/60']))
+}
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
-/** Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own. */
+/**
+ * Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own; a service of
+ * somebody else; and a company. Disposing of it ends and removes everything.
+ */
 export async function createWorld() {
+  await using starting = new AsyncDisposableStack()
   const folder = await temporaryFolder('integration-access-faults')
-  const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
-  const stop = async () => {
-    for (const close of closing.reverse()) await close()
+  starting.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
+  const postgres = starting.use(await createPostgresServer(folder))
+  const redis = starting.use(await createTestRedis(folder))
+  const { db, url: ownerUrl } = postgres
+  await migrate({ ownerUrl, passwords: PASSWORDS })
+  await letPostgresClockMove(db)
+  const outsideNetwork = starting.use(await createTcpProxy())
+  const baseUrl = `http://127.0.0.1:${outsideNetwork.port}`
+
+  /** Starts a process, with its own stretches of network to the stores. */
+  async function startService(service: 'auth' | 'api', number: number, more: Record<string, string>) {
+    const toRedis = starting.use(await createTcpProxy(redis.port))
+    const toPostgres = starting.use(await createTcpProxy(Number(new URL(ownerUrl).port)))
+    const database = new URL(through(ownerUrl, toPostgres))
+    database.username = `integration_${service}`
+    database.password = PASSWORDS[`integration_${service}`]
+    const env = {
+      DATABASE_URL: database.href,
+      REDIS_URL: through(redis.url(service), toRedis),
+      ISSUER: baseUrl,
+      API_RESOURCE: baseUrl,
+      LOG_LEVEL: 'error',
+      ...roomyRates(service === 'auth' ? authShape : apiShape),
+      ...more,
+    }
+    const name = `${service} ${number}`
+    const site = starting.use(await createSite({ name, service, main: `apps/${service}/main.ts`, env }))
+    await site.start()
+    return { ...site, redis: toRedis, postgres: toPostgres }
   }
-  try {
-    const postgres = await createPostgresServer(folder)
-    closing.push(() => postgres.close())
-    const redis = await createTestRedis(folder)
-    closing.push(() => redis.stop('SIGKILL'))
-    const ownerUrl = postgres.url
-    await migrate({ ownerUrl, passwords: PASSWORDS })
-    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 3 } })
-    closing.push(() => db.destroy())
-    await letPostgresClockMove(db)
-    const outside = await createOutside()
-    closing.push(() => outside.close())
-    const stores = {
-      ownerUrl,
-      redis,
-      encryptionKey: randomBytes(32),
-      passwords: PASSWORDS,
-      baseUrl: outside.baseUrl,
-    }
-    const sites: ServiceSite[] = []
-    closing.push(() => Promise.all(sites.map((site) => site.close())))
-    for (const service of ['auth', 'api'] as const)
-      for (const number of [1, 2])
-        sites.push(await createSite({ service, number, ...stores, jwksFrom: sites[number - 1] }))
-    const untilTrusted = async (limit_ms: number) => {
-      const marker = () => asAdmin(redis, (admin) => admin.get(redisKeys.revocationMarker)).catch(() => null)
-      await eventually(async () => (await marker()) !== null, {
-        limit_ms,
-        otherwise: () => `Redis is not trusted after ${limit_ms} ms`,
-      })
-      await sleep(TICKS_MS)
-    }
-    await untilTrusted(RESTART_DEADLINE_MS)
-    const auth = sites.slice(0, 2)
-    await outside.start(auth)
-    return {
-      /** The owner's connection, past the proxies: to arrange what no route does, and to look. */
-      db,
-      ownerUrl,
-      postgres,
-      redis,
-      /** A dump of Redis from the beginning, with a marker in it. */
-      oldDump: await dump(redis),
-      auth,
-      api: sites.slice(2),
-      /** All of ours. */
-      sites,
-      outside,
-      /** Resolves once Redis decides about revocations again. */
-      untilTrusted,
-      stop,
-    }
-  } catch (error) {
-    await stop()
-    throw error
+
+  /** Resolves once Redis decides about revocations again. */
+  async function untilTrusted(limit_ms: number): Promise<void> {
+    const marker = () => asAdmin(redis, (admin) => admin.get(redisKeys.revocationMarker)).catch(() => null)
+    const otherwise = () => `Redis is not trusted after ${limit_ms} ms`
+    await eventually(async () => (await marker()) !== null, { limit_ms, otherwise })
+    await sleep(TICKS_MS)
   }
+
+  const KEY_ENCRYPTION_KEY = randomBytes(32).toString('base64')
+  const auth = [
+    await startService('auth', 1, { KEY_ENCRYPTION_KEY }),
+    await startService('auth', 2, { KEY_ENCRYPTION_KEY }),
+  ] as const
+  const api = [
+    await startService('api', 1, { JWKS_URL: `${auth[0].url}/v1/oauth/jwks` }),
+    await startService('api', 2, { JWKS_URL: `${auth[1].url}/v1/oauth/jwks` }),
+  ]
+  await untilTrusted(RESTART_DEADLINE_MS)
+  outsideNetwork.lead(...auth.map(({ url }) => Number(new URL(url).port)))
+  const outside = starting.use(await createOutside(outsideNetwork))
+  await outside.start()
+  const services = [...auth, ...api]
+  const world = {
+    /** The owner's connection, past the proxies: to arrange what no route does, and to look. */
+    db,
+    ownerUrl,
+    postgres,
+    redis,
+    /** A dump of Redis from the beginning, with a marker in it. */
+    oldDump: await dump(redis),
+    auth,
+    api,
+    /** All of ours. */
+    services,
+    outside,
+    /** Ours and the outside one. */
+    sites: [...services, outside],
+    company: await createCompany(db),
+    untilTrusted,
+  }
+  const started = starting.move()
+  return { ...world, [Symbol.asyncDispose]: () => started.disposeAsync() }
 }
 
-export type ClientSecret = Pick<TestClient, 'clientId' | 'clientSecret'>
 export type Company = Awaited<ReturnType<typeof createCompany>>
 
-/** A company, its owner's session, and a client that nobody revokes. */
-export async function createCompany(db: Knex) {
+/** A company, its owner's session, and a client that nobody revokes, whose newest token is to be filled in. */
+async function createCompany(db: Knex) {
   const client = await createClient(db, { scopes: ['analytics:read', 'analytics:write'] })
   const { vendorId } = client
-  const [userId, sessionToken] = [newUserId(), newSessionToken()]
-  const email = `${userId}@people.example`
-  await insertUser(db, { userId, name: 'Owner', email, passwordHash: '$argon2id$none' })
-  await saveMembership(db, { vendorId, userId, role: 'owner', status: 'active' })
-  await startSession(db, { tokenHash: hashSecret(sessionToken), userId, now: new Date() })
-  return { vendorId, sessionToken, client }
+  const { sessionToken } = await people('', db, systemClock).createPerson({ vendorId })
+  return { vendorId, sessionToken, client, token: '' }
 }
