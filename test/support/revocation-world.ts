@@ -264,7 +264,6 @@ export async function createWorld({
       say(`site ${site}: led to server ${server}`)
       const { networks, broken } = siteAt(site)
       networks.redis.lead(serverAt(server).port)
-      networks.redis.cut()
       networks.redis.heal()
       broken.redis = false
       siteAt(site).server = server

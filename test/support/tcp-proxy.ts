@@ -73,9 +73,10 @@ export async function createTcpProxy(...targets: number[]) {
     delay(duration_ms: number) {
       delay_ms = duration_ms
     },
-    /** Leads new connections to another port, or to each of several in turn. */
+    /** Ends every connection, as a fail-over does, and leads new ones to another port, or to each of several in turn. */
     lead(...to: number[]) {
       ports = to
+      each((socket) => socket.destroy())
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -1,4 +1,5 @@
 import { repeat } from '../support/repeat.ts'
+import { reportChecks } from './checks.ts'
 
 /** Four callers then stay below the 3,000 token requests a minute of one client, however fast the answers. */
 const PAUSE_MS = 100
@@ -43,12 +44,9 @@ export async function underLoad(
   return counted
 }
 
-/** Prints what was lost. Returns whether that is at most `most`. */
-export function reportLosses(what: string, most: number, { requests, losses, seconds }: Counted): boolean {
-  const verdict = losses.length <= most ? 'ok' : 'FAILED'
-  process.stdout.write(
-    `${verdict}: ${what}: ${losses.length} of ${requests} lost in ${seconds.toFixed()} s\n`,
-  )
+/** Prints what was lost, and has this process end with code 1 if that is more than `most`. */
+export function reportLosses(what: string, most: number, { requests, losses, seconds }: Counted): void {
+  const lost = `${losses.length} of ${requests} lost in ${seconds.toFixed()} s`
+  reportChecks(what, [[lost, losses.length <= most]])
   for (const loss of losses) process.stdout.write(`  ${loss}\n`)
-  return losses.length <= most
 }

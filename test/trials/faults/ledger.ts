@@ -25,11 +25,7 @@ export async function recountAll(books: Books): Promise<void> {
   await recountClients(books, complain)
   const stored = await recountEvents(books, complain)
   for (const site of api) {
-    const { json, status } = await recorder.call({
-      operation: 'probe',
-      site,
-      ...dailyRead(company, company.token),
-    })
+    const { json, status } = await recorder.call({ operation: 'probe', site, ...dailyRead(company) })
     if (json?.totals?.clicks !== stored)
       complain(`${site.name} answers ${status} with ${json?.totals?.clicks} clicks, ${stored} are stored`)
   }

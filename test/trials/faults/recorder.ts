@@ -14,7 +14,7 @@ export interface Call {
   site: Site
   path: string
   bearer?: string
-  /** Default: GET. */
+  /** Default: POST with a body, GET without. */
   method?: 'POST'
   headers?: Record<string, string>
   body?: URLSearchParams | string
@@ -26,12 +26,11 @@ export type Credentials = Pick<Company['client'], 'clientId' | 'clientSecret' | 
 
 export const tokenRequest = (client: Credentials) => ({
   path: '/v1/oauth/token',
-  method: 'POST' as const,
   body: new URLSearchParams(tokenFields(client)),
 })
 
 /** To our API, or to a service of somebody else. */
-export const dailyRead = ({ vendorId }: Company, bearer: string) => ({
+export const dailyRead = ({ vendorId, token }: Company, bearer = token) => ({
   path: `/v1/analytics/${vendorId}/daily`,
   bearer,
 })
@@ -95,10 +94,11 @@ export function createRecorder(answerMax_ms: number) {
   }
 
   async function send(call: Call): Promise<Answer> {
-    const { operation, site, path, bearer, method = 'GET', headers, body = null, atHead } = call
+    const { operation, site, path, bearer, headers, body = null, atHead } = call
     const began_ms = performance.now()
     const signal = AbortSignal.timeout(answerMax_ms + GIVE_UP_AFTER_MS)
     const authorization = bearer && { authorization: `Bearer ${bearer}` }
+    const { method = body ? 'POST' : 'GET' } = call
     const init = { method, headers: { ...headers, ...authorization }, body, signal }
     const { status, text, error } = await fetch(site.url + path, init)
       .then(async (response) => {

@@ -56,18 +56,9 @@ export async function runFaults(options: RunOptions) {
   return await Promise.race([withTraffic(world, options), aborted.promise])
 }
 
-async function withTraffic(
-  world: World,
-  {
-    seed,
-    faults,
-    limit_ms = Number.POSITIVE_INFINITY,
-    pause_ms = 40,
-    answerMax_ms = 10_000,
-    recoveryMax_ms = 15_000,
-    progress,
-  }: RunOptions,
-) {
+async function withTraffic(world: World, options: RunOptions) {
+  const { seed, faults, limit_ms = Number.POSITIVE_INFINITY, progress } = options
+  const { pause_ms = 40, answerMax_ms = 10_000, recoveryMax_ms = 15_000 } = options
   const recorder = createRecorder(answerMax_ms)
   const ledger = createLedger()
   const revoked = createRevokedThings(world, recorder)

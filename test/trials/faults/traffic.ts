@@ -53,7 +53,7 @@ export async function startTraffic(scene: Scene): Promise<() => Promise<unknown>
     ...[...api, ...api].map((site) => () => read(scene, site)),
     ...api.map((site) => () => recorder.call({ operation: 'workspace', site, path, bearer: sessionToken })),
     ...api.map((site) => createReporter(scene, site)),
-    () => recorder.call({ operation: 'outside', site: outside, ...dailyRead(company, company.token) }),
+    () => recorder.call({ operation: 'outside', site: outside, ...dailyRead(company) }),
     ...Array.from({ length: LIVES_AT_ONCE }, (_, i) => createLife(scene, `life-${i}`)),
   ]
   const ends = acts.map((act) => repeat(pause_ms, act))
@@ -67,8 +67,7 @@ export async function startTraffic(scene: Scene): Promise<() => Promise<unknown>
 /** The figures must hold every click that had been acknowledged before the request. */
 async function read({ company, recorder, ledger }: Scene, site: Site): Promise<void> {
   const acknowledged = ledger.eventsAcknowledged.size
-  const request = dailyRead(company, company.token)
-  const { good, json } = await recorder.call({ operation: 'read', site, ...request })
+  const { good, json } = await recorder.call({ operation: 'read', site, ...dailyRead(company) })
   if (good && json.totals.clicks < acknowledged)
     recorder.violation(
       `read at ${site.name}: ${json.totals.clicks} clicks, ${acknowledged} were acknowledged before`,
@@ -102,18 +101,16 @@ function createReporter(scene: Scene, site: Site): () => Promise<void> {
       return { eventId, type: 'click', occurredAt: new Date().toISOString() }
     })
     const [headers, body] = [JSON_BODY, JSON.stringify({ events })]
-    const call = () =>
-      ({ operation: 'ingest', path, bearer: company.token, method: 'POST', headers, body }) as const
+    const call = () => ({ operation: 'ingest', path, bearer: company.token, headers, body }) as const
     const countedMust = ({ site: { name }, json }: Answer, allowed: number[]) => {
       const { accepted, duplicates } = json
       if (!allowed.includes(accepted) || accepted + duplicates !== BATCH_EVENTS)
         recorder.violation(`ingest at ${name}: ${JSON.stringify(json)}, not ${allowed} accepted`)
     }
     const first = await recorder.call({ ...call(), site })
-    if (first.good) countedMust(first, [BATCH_EVENTS])
-    const later = first.good ? undefined : await untilGood(scene, random, api, call)
-    if (later) countedMust(later, [0, BATCH_EVENTS])
-    if (!first.good && !later) return
+    const answer = first.good ? first : await untilGood(scene, random, api, call)
+    if (!answer) return
+    countedMust(answer, first.good ? [BATCH_EVENTS] : [0, BATCH_EVENTS])
     for (const { eventId } of events) ledger.eventsAcknowledged.add(eventId)
     if (random.next() < 0.2) {
       const again = await recorder.call({ ...call(), site: random.pick(api) })
@@ -131,7 +128,6 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
   const random = createRandom(`${seed} ${name}`)
   const path = `/v1/vendor/${company.vendorId}/oauth-clients`
   const bearer = company.sessionToken
-  const method = 'POST'
   let lives = 0
 
   async function tokenOf(client: Credentials): Promise<string | undefined> {
@@ -147,7 +143,6 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
       operation: 'workspace',
       path,
       bearer,
-      method,
       headers: { ...JSON_BODY, 'idempotency-key': key },
       body: JSON.stringify({ name: key, scopes: ['analytics:read'] }),
     }))
@@ -161,7 +156,6 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
       await untilGood(scene, random, auth, ({ name: answeredBy }) => ({
         operation: 'revoke',
         path: '/v1/oauth/revoke',
-        method,
         body: new URLSearchParams({ ...tokenFields(client), token: first }),
         atHead(status) {
           if (status === 200) revoked.add({ what: `token of ${clientId}`, answeredBy, token: first })
@@ -171,7 +165,7 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
       operation: 'revoke',
       path: `${path}/${clientId}/revoke`,
       bearer,
-      method,
+      method: 'POST',
       atHead(status) {
         if (status !== 200) return
         ledger.clientsRevoked.add(clientId)

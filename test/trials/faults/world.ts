@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Knex } from 'knex'
 import { systemClock } from '#shared/process/clock.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { apiShape } from '../../../apps/api/config.ts'
@@ -29,6 +28,7 @@ const roomyRates = (settings: object): Record<string, string> => {
 }
 
 export type World = Awaited<ReturnType<typeof createWorld>>
+export type Company = World['company']
 
 /**
  * Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own; a service of
@@ -89,6 +89,9 @@ export async function createWorld() {
   outsideNetwork.lead(...auth.map(({ url }) => Number(new URL(url).port)))
   const outside = starting.use(await createOutside(outsideNetwork))
   await outside.start()
+  const client = await createClient(db, { scopes: ['analytics:read', 'analytics:write'] })
+  const { vendorId } = client
+  const { sessionToken } = await people('', db, systemClock).createPerson({ vendorId })
   const services = [...auth, ...api]
   const world = {
     /** The owner's connection, past the proxies: to arrange what no route does, and to look. */
@@ -105,19 +108,10 @@ export async function createWorld() {
     outside,
     /** Ours and the outside one. */
     sites: [...services, outside],
-    company: await createCompany(db),
+    /** A company, its owner's session, a client that nobody revokes, and the newest token of that. */
+    company: { vendorId, sessionToken, client, token: '' },
     untilTrusted,
   }
   const started = starting.move()
   return { ...world, [Symbol.asyncDispose]: () => started.disposeAsync() }
-}
-
-export type Company = Awaited<ReturnType<typeof createCompany>>
-
-/** A company, its owner's session, and a client that nobody revokes, whose newest token is to be filled in. */
-async function createCompany(db: Knex) {
-  const client = await createClient(db, { scopes: ['analytics:read', 'analytics:write'] })
-  const { vendorId } = client
-  const { sessionToken } = await people('', db, systemClock).createPerson({ vendorId })
-  return { vendorId, sessionToken, client, token: '' }
 }
