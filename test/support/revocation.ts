@@ -16,6 +16,7 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { forBlock } from './block.ts'
+import { eventually } from './eventually.ts'
 import { repeat } from './repeat.ts'
 import { createTestDatabase, createTestRedis, type TestRedis } from './servers.ts'
 
@@ -214,20 +215,15 @@ export async function restartEmpty(server: TestRedis): Promise<void> {
   await server.start()
 }
 
-const SAVE_RETRY_MS = 10
-const SAVE_DEADLINE_MS = 60_000
-
 /** A server that a replica has just joined, or left, may be saving in the background already. */
-async function save(redis: Redis): Promise<void> {
-  for (const deadline = Date.now() + SAVE_DEADLINE_MS; ; await sleep(SAVE_RETRY_MS)) {
-    try {
-      await redis.save()
-      return
-    } catch (error) {
-      if (!/save already in progress/.test((error as Error).message) || Date.now() > deadline) throw error
-    }
-  }
-}
+const save = (redis: Redis) =>
+  eventually(
+    () =>
+      redis.save().catch((error: Error): undefined => {
+        if (!/save already in progress/.test(error.message)) throw error
+      }),
+    { otherwise: () => 'the save in progress never ended' },
+  )
 
 /** Writes the server's data to a file, to be restored later. @returns the file. */
 export async function dump(server: TestRedis): Promise<string> {

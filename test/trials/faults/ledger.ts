@@ -1,6 +1,6 @@
 import { recount, storedDays } from '../../support/analytics.ts'
-import { dailyRead, type Recorder } from './recorder.ts'
-import type { World } from './world.ts'
+import type { Recorder } from './recorder.ts'
+import { dailyRead, type World } from './world.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 

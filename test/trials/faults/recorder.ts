@@ -1,6 +1,4 @@
-import { tokenFields } from '../../support/auth.ts'
 import type { Site } from './site.ts'
-import type { Company } from './world.ts'
 
 /** What the table counts; a probe asks for what was revoked, and is no part of it. */
 export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke', 'outside'] as const
@@ -21,19 +19,6 @@ export interface Call {
   /** Runs at the moment that the head of the answer is there. */
   atHead?(status: number): void
 }
-
-export type Credentials = Pick<Company['client'], 'clientId' | 'clientSecret' | 'scopes'>
-
-export const tokenRequest = (client: Credentials) => ({
-  path: '/v1/oauth/token',
-  body: new URLSearchParams(tokenFields(client)),
-})
-
-/** To our API, or to a service of somebody else. */
-export const dailyRead = ({ vendorId, token }: Company, bearer = token) => ({
-  path: `/v1/analytics/${vendorId}/daily`,
-  bearer,
-})
 
 /** Something is gone without which none of these services may answer well. */
 export interface Outage {

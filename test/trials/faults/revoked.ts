@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OUTSIDE_BLIND_MS, OUTSIDE_MARGIN_MS } from './outside.ts'
 import type { Random } from './random.ts'
-import { type Credentials, dailyRead, type Recorder, tokenRequest } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
 import type { Site } from './site.ts'
-import type { World } from './world.ts'
+import { type Credentials, dailyRead, tokenRequest, type World } from './world.ts'
 
 const BURST = 2
 const RECENT = 60

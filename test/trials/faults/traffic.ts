@@ -3,17 +3,10 @@ import { tokenFields } from '../../support/auth.ts'
 import { repeat } from '../../support/repeat.ts'
 import type { Ledger } from './ledger.ts'
 import { createRandom, type Random } from './random.ts'
-import {
-  type Answer,
-  type Call,
-  type Credentials,
-  dailyRead,
-  type Recorder,
-  tokenRequest,
-} from './recorder.ts'
+import type { Answer, Call, Recorder } from './recorder.ts'
 import type { RevokedThings } from './revoked.ts'
 import type { Site } from './site.ts'
-import type { World } from './world.ts'
+import { type Credentials, dailyRead, tokenRequest, type World } from './world.ts'
 
 const LIVES_AT_ONCE = 8
 const BATCH_EVENTS = 3

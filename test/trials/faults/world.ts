@@ -7,7 +7,7 @@ import { apiShape } from '../../../apps/api/config.ts'
 import { authShape } from '../../../apps/auth/config.ts'
 import { migrate } from '../../../infra/database/migrate.ts'
 import { people } from '../../support/api.ts'
-import { createClient } from '../../support/auth.ts'
+import { createClient, tokenFields } from '../../support/auth.ts'
 import { letPostgresClockMove } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { asAdmin, dump, through } from '../../support/revocation.ts'
@@ -115,3 +115,16 @@ export async function createWorld() {
   const started = starting.move()
   return { ...world, [Symbol.asyncDispose]: () => started.disposeAsync() }
 }
+
+export type Credentials = Pick<Company['client'], 'clientId' | 'clientSecret' | 'scopes'>
+
+export const tokenRequest = (client: Credentials) => ({
+  path: '/v1/oauth/token',
+  body: new URLSearchParams(tokenFields(client)),
+})
+
+/** To our API, or to a service of somebody else. */
+export const dailyRead = ({ vendorId, token }: Company, bearer = token) => ({
+  path: `/v1/analytics/${vendorId}/daily`,
+  bearer,
+})
