@@ -21,15 +21,9 @@ function readOnly(text: string): string {
 
 const program = new Command('npm run faults --')
   .description(
-    `Runs two processes of each service on a real Postgres and Redis behind proxies, lets faults strike one after another
-while clients come, go and are revoked, and checks what the services promise. Prints what each fault cost. Ends with
-code 1 and every broken promise if there was one. Everything is on loopback and removed at the end. A seed repeats the
-faults and the choices; time is real, so a narrow race may take several runs to show again.`,
+    'Runs two processes of each service on a real Postgres and Redis behind proxies, lets faults strike one after another while clients come, go and are revoked, and checks what the services promise. Prints what each fault cost. Ends with code 1 and every broken promise if there was one. Everything is on loopback and removed at the end. A seed repeats the faults and the choices; time is real, so a narrow race may take several runs to show again.',
   )
-  .option(
-    '--seed <text>',
-    'order and length of the faults, and who asks whom; default: another one each time',
-  )
+  .option('--seed <text>', 'order and length of the faults, and who asks whom', String(Date.now()))
   .option('--minutes <n>', 'no fault begins later; 5 are enough for each fault once', readMinutes, 5)
   .option('--only <text>', 'only faults with this in their name', readOnly, '')
   .addHelpText('after', `\n${FAULTS.map(({ name }) => name).join('\n')}`)
@@ -44,8 +38,7 @@ function cellsOf({ fault, availability, slowestRevoke_ms, recovery_ms }: Row): s
 }
 
 async function main(): Promise<number> {
-  const options = program.parse().opts<{ seed?: string; minutes: number; only: string }>()
-  const { seed = String(Date.now()), minutes, only } = options
+  const { seed, minutes, only } = program.parse().opts<{ seed: string; minutes: number; only: string }>()
   const aborted = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => aborted.abort())
   const again = `npm run faults -- --seed ${seed} --minutes ${minutes}${only && ` --only '${only}'`}`
