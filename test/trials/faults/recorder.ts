@@ -62,6 +62,7 @@ export function createRecorder(answerMax_ms: number) {
     answers: [] as Answer[],
     /** How many there were in all. */
     total: 0,
+    /** What is gone now, and since when. */
     outage: undefined as (Outage & { since_ms: number }) | undefined,
     /** How the tokens of revoked keys begin (headOf). That they are refused is no violation. */
     revokedHeads: new Set<string>(),
