@@ -1,51 +1,47 @@
 /** What Prometheus has scraped each minute, in promtool's notation: `0+60x180` grows by 60 a minute for three hours. */
-type Scraped = Record<string, string>
+export type Scraped = Record<string, string>
 
 interface AlertCase {
   alert: string
   fires: Scraped
-  /** The labels of the alert, besides its severity. */
-  labels?: Record<string, string>
+  /** The labels of the alert, besides its severity, as Prometheus writes them. */
+  labels?: string
   /** The nearest to it that is no reason for an alert. */
   quiet: Scraped
 }
 
-const UP = 'up{job="integration-auth",instance="a"}'
-const API_UP = 'up{job="integration-api",instance="b"}'
 const TOKEN = 'route="/v1/oauth/token",method="POST"'
 const DAILY = 'route="/v1/analytics/:vendorId/daily",method="GET"'
 const COUNT = 'integration_http_request_duration_seconds_count'
 const BUCKET = 'integration_http_request_duration_seconds_bucket'
 const AUTH = 'job="integration-auth",instance="a"'
 const API = 'job="integration-api",instance="b"'
+const OTHER_API = 'job="integration-api",instance="c"'
 const KEYS = 'integration_signing_keys'
 const AGE = 'integration_revocation_round_age_seconds'
 
 export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'IntegrationServiceDown',
-    fires: { [UP]: '0x180', [API_UP]: '1x180' },
-    labels: { job: 'integration-auth', instance: 'a' },
-    quiet: { [UP]: '1x180', [API_UP]: '1x180', 'up{job="other"}': '0x180' },
+    fires: { [`up{${AUTH}}`]: '0x180', [`up{${API}}`]: '1x180' },
+    labels: AUTH,
+    quiet: { [`up{${AUTH}}`]: '1x180', [`up{${API}}`]: '1x180', 'up{job="other"}': '0x180' },
   },
   {
     alert: 'IntegrationServiceUnknown',
-    fires: { [UP]: '1x180' },
-    labels: { job: 'integration-api' },
-    quiet: { [UP]: '0x180', [API_UP]: '1x180' },
+    fires: { [`up{${AUTH}}`]: '1x180' },
+    labels: 'job="integration-api"',
+    quiet: { [`up{${AUTH}}`]: '0x180', [`up{${API}}`]: '1x180' },
   },
   {
     alert: 'IntegrationNotReady',
     fires: { [`integration_ready{${AUTH}}`]: '0x180', [`integration_ready{${API}}`]: '1x180' },
-    labels: { job: 'integration-auth', instance: 'a' },
+    labels: AUTH,
     quiet: { [`integration_ready{${AUTH}}`]: '1x180' },
   },
   {
     alert: 'IntegrationFenced',
-    fires: {
-      [`integration_fenced{${API}}`]: '1x180',
-      'integration_fenced{job="integration-api",instance="c"}': '0x180',
-    },
+    fires: { [`integration_fenced{${API}}`]: '1x180', [`integration_fenced{${OTHER_API}}`]: '0x180' },
     quiet: { [`integration_fenced{${API}}`]: '0x180' },
   },
   {
@@ -56,7 +52,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'IntegrationClockOff',
     fires: { [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '-61x180' },
-    labels: { job: 'integration-auth', instance: 'a' },
+    labels: AUTH,
     quiet: {
       [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '59x180',
       [`integration_degraded{${API},without="clocks"}`]: '0x180',
@@ -65,7 +61,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'IntegrationClockOff',
     fires: { [`integration_degraded{${API},without="clocks"}`]: '1x180' },
-    labels: { job: 'integration-api', instance: 'b' },
+    labels: API,
     quiet: { [`integration_degraded{${API},without="redis"}`]: '1x180' },
   },
   {
@@ -98,7 +94,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`${BUCKET}{${DAILY},le="2.5"}`]: '0+100x180',
       [`${BUCKET}{${DAILY},le="+Inf"}`]: '0+100x180',
     },
-    labels: { route: '/v1/analytics/:vendorId/daily' },
+    labels: 'route="/v1/analytics/:vendorId/daily"',
     quiet: { [`${BUCKET}{${TOKEN},le="1"}`]: '0+100x180', [`${BUCKET}{${TOKEN},le="+Inf"}`]: '0+100x180' },
   },
   {
@@ -113,30 +109,30 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'IntegrationRedisUnusable',
     fires: {
       [`integration_redis_usable{${API},redis="redis"}`]: '0x180',
-      'integration_redis_usable{job="integration-api",instance="c",redis="redis"}': '1x180',
+      [`integration_redis_usable{${OTHER_API},redis="redis"}`]: '1x180',
     },
-    labels: { job: 'integration-api', redis: 'redis' },
+    labels: 'job="integration-api",redis="redis"',
     quiet: { [`integration_redis_usable{${API},redis="redis"}`]: '1x180' },
   },
   {
     alert: 'IntegrationRedisNotTrusted',
     fires: {
       [`integration_redis_trusted{${API}}`]: '0x180',
-      'integration_redis_trusted{job="integration-api",instance="c"}': '1x180',
+      [`integration_redis_trusted{${OTHER_API}}`]: '1x180',
     },
-    labels: { job: 'integration-api' },
+    labels: 'job="integration-api"',
     quiet: { [`integration_redis_trusted{${API}}`]: '1x180' },
   },
   {
     alert: 'IntegrationRoundsStand',
-    fires: { [`${AGE}{${API}}`]: '31x180', [`${AGE}{job="integration-api",instance="c"}`]: '32x180' },
-    quiet: { [`${AGE}{${API}}`]: '99x180', [`${AGE}{job="integration-api",instance="c"}`]: '29x180' },
+    fires: { [`${AGE}{${API}}`]: '31x180', [`${AGE}{${OTHER_API}}`]: '32x180' },
+    quiet: { [`${AGE}{${API}}`]: '99x180', [`${AGE}{${OTHER_API}}`]: '29x180' },
   },
   { alert: 'IntegrationRoundsStand', fires: {}, quiet: { [`${AGE}{${API}}`]: '1x180' } },
   {
     alert: 'IntegrationPoolExhausted',
     fires: { [`integration_postgres_connections{${API},pool="workspace",state="waiting"}`]: '1x180' },
-    labels: { job: 'integration-api', pool: 'workspace' },
+    labels: 'job="integration-api",pool="workspace"',
     quiet: { [`integration_postgres_connections{${API},pool="workspace",state="used"}`]: '9x180' },
   },
   {
@@ -148,7 +144,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'IntegrationNoSigningKey',
     fires: {},
-    labels: { state: 'active' },
+    labels: 'state="active"',
     quiet: { [`${KEYS}{${AUTH},state="active"}`]: '1x180' },
   },
   {
@@ -159,7 +155,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'IntegrationEventLoopLag',
     fires: { [`nodejs_eventloop_lag_p99_seconds{${API}}`]: '0.21x180' },
-    labels: { job: 'integration-api', instance: 'b' },
+    labels: API,
     quiet: { [`nodejs_eventloop_lag_p99_seconds{${API}}`]: '0.19x180' },
   },
   {
@@ -179,14 +175,14 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'IntegrationIssuerKeysOld',
     fires: {
       [`integration_workload_issuers_failing{${API}}`]: '0x140 1x39',
-      'integration_workload_issuers_failing{job="integration-api",instance="c"}': '0x180',
+      [`integration_workload_issuers_failing{${OTHER_API}}`]: '0x180',
     },
     quiet: { [`integration_workload_issuers_failing{${API}}`]: '1x140 0x39' },
   },
   {
     alert: 'IntegrationLimitsHit',
     fires: { [`integration_rate_limit_hits_total{${API},limit="api-client"}`]: '0+61x180' },
-    labels: { limit: 'api-client' },
+    labels: 'limit="api-client"',
     quiet: { [`integration_rate_limit_hits_total{${API},limit="api-client"}`]: '0+59x180' },
   },
   {
@@ -195,7 +191,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'integration_build_info{service="api",version="1"}': '1x180',
       'integration_build_info{service="api",version="2"}': '1x180',
     },
-    labels: { service: 'api' },
+    labels: 'service="api"',
     quiet: {
       'integration_build_info{service="api",version="2"}': '1x180',
       'integration_build_info{service="auth",version="1"}': '1x180',
