@@ -1,9 +1,10 @@
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '../../../infra/database/migrate.ts'
+import { giveAway } from '../../../infra/local/child.ts'
 import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
-import { runAdmin } from '../../support/admin.ts'
+import { runAdmin, succeeded } from '../../support/admin.ts'
 import { freePort } from '../../support/ports.ts'
 import { createSubjects, startProcess } from '../../support/revocation.ts'
 import { createTestRedis, otherPostgres } from '../../support/servers.ts'
@@ -11,12 +12,11 @@ import { connectedDatabase } from '../../support/stores.ts'
 
 /** A migrated primary that archives its log, a Redis, and a folder for further servers. */
 export async function startSite() {
-  const folder = await mkdtemp(join(tmpdir(), 'integration-access-stores-'))
-  await chmod(folder, 0o755)
-  const directory = (name: string) => join(folder, name)
+  const parts = new AsyncDisposableStack()
+  const folder = parts.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-stores-')))
+  const directory = (name: string) => join(folder.path, name)
   await mkdir(directory('archive'))
-  await chmod(directory('archive'), 0o777)
-  const servers: LocalPostgres[] = []
+  await giveAway(directory('archive'))
   const start = async (name: string) => {
     const server = await startPostgres({
       directory: directory(name),
@@ -25,40 +25,35 @@ export async function startSite() {
       settings: { archive_mode: 'on', archive_command: `cp %p ${directory('archive')}/%f` },
       port: await freePort(),
     })
-    servers.push(server)
+    parts.defer(() => server.stop())
     return server
   }
   const primary = await start('primary')
-  const redis = await createTestRedis(folder)
+  const redis = parts.use(await createTestRedis())
   await migrate({ ownerUrl: primary.url('postgres'), passwords: { integration_api: 'a' } })
-  const db = open(primary)
+  const db = parts.use(open(primary))
   return {
+    ...(await createSubjects(db)),
     directory,
     primary,
     redis,
     db,
-    subjects: await createSubjects(db),
     /** Starts a server on a folder of this site. */
     start,
     /** Returns the revocation of one process, as the superuser or as the API. */
-    process: (server: LocalPostgres, role: 'postgres:x' | 'integration_api:a') =>
-      startProcess({
-        redisUrl: redis.url('api'),
-        databaseUrl: server.url('postgres').replace('postgres:x', role),
-      }),
-    /** Raises a fence and lowers it, as an operator does. Returns whether both commands succeeded. */
-    async confirm(server: LocalPostgres, since: string, ...options: string[]): Promise<boolean> {
+    async process(server: LocalPostgres, role: 'postgres:x' | 'integration_api:a') {
+      const databaseUrl = server.url('postgres').replace('postgres:x', role)
+      const process = await startProcess({ redisUrl: redis.url('api'), databaseUrl })
+      parts.defer(() => process.close())
+      return process
+    },
+    /** Raises a fence and lowers it, as an operator does. */
+    async confirm(server: LocalPostgres, since: string, ...options: string[]): Promise<void> {
       const env = { DATABASE_URL: server.url('postgres'), REDIS_URL: redis.url('api') }
-      const fence = await runAdmin(['restore', 'fence', '--yes', '--since', since, ...options], { env })
-      const confirm = await runAdmin(['restore', 'confirm'], { env })
-      process.stdout.write(`${fence.stdout}${fence.stderr}${confirm.stdout}${confirm.stderr}`)
-      return fence.code === 0 && confirm.code === 0
+      await succeeded(runAdmin(['restore', 'fence', '--yes', '--since', since, ...options], { env }))
+      await succeeded(runAdmin(['restore', 'confirm'], { env }))
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.all(servers.map((server) => server.stop()))
-      await redis.stop('SIGKILL')
-      await rm(folder, { recursive: true })
-    },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }
 

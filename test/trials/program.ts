@@ -1,0 +1,29 @@
+import { connect } from 'node:net'
+import { endsWithParent, onPath, startChild } from '../../infra/local/child.ts'
+import { Failure } from '../../infra/local/failure.ts'
+import { eventually } from '../support/eventually.ts'
+
+/**
+ * Runs an installed program, which ends with the block that is `using` it. Resolves once it listens on `port`.
+ * @param wrapped puts a command before it, such as one that makes it another user's.
+ */
+export async function startProgram(
+  name: string,
+  args: string[],
+  port: number,
+  wrapped = async (command: string[]) => command,
+) {
+  if (!(await onPath(name))) throw new Failure(`${name} is not installed: apt-get install ${name}`)
+  const [command = '', ...rest] = await wrapped(await endsWithParent('TERM', [name, ...args]))
+  const child = startChild(command, rest)
+  const hasStarted = async () => child.end() !== undefined || (await answers(port))
+  await eventually(hasStarted, { otherwise: () => `${name} does not listen: ${child.output()}` })
+  if (child.end() !== undefined) throw new Failure(`${name} ended: ${child.output()}`)
+  return { output: child.output, [Symbol.asyncDispose]: () => child.stop() }
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
+  })
