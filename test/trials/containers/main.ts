@@ -102,8 +102,9 @@ async function tryAll(
     const { access_token } = (await count('token', client.token)) ?? {}
     if (access_token) await count('read', () => client.read(access_token))
   }
-  const report = async (operation: string, most: number, disturb: () => Promise<void>) =>
-    reportLosses(operation, most, await underLoad(CALLERS, call, disturb))
+  const report = async (operation: string, most: number, disturb: () => Promise<void>) => {
+    if (!reportLosses(operation, most, await underLoad(CALLERS, call, disturb))) process.exitCode = 1
+  }
   if (from) {
     await install(run, release, VERIFY_AND_LOAD)
     // As the runbook says: the migration first, then the services one by one.

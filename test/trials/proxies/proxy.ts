@@ -1,24 +1,40 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdir, mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { firstExecutable } from '../../../infra/local/child.ts'
-import { Failure } from '../../../infra/local/failure.ts'
-import { eventually } from '../../support/eventually.ts'
+import { startProgram } from '../program.ts'
 
-const FOLDERS = ['/usr/sbin', '/usr/bin', '/usr/local/sbin', '/usr/local/bin']
+const DEPLOY = join(import.meta.dirname, '../../../infra/deploy')
 
-/** Runs a proxy with this configuration; resolves once it listens on `port`. */
-export async function startProxy(name: 'nginx' | 'haproxy', port: number, configuration: string) {
-  const program = await firstExecutable(FOLDERS, [name])
-  if (!program) throw new Failure(`${name} is not installed: apt-get install nginx haproxy`)
+/** Where a proxy listens, and its backends. */
+export interface Installation {
+  port: number
+  /** Instances as `host:port`. */
+  auth: string[]
+  api: string[]
+  /** The built workspace: a folder for nginx, the `host:port` of its server for haproxy. */
+  workspace: string
+}
+
+/** Runs a proxy with this shipped file, with these addresses and without TLS; resolves once it listens. */
+export async function startProxy(
+  file: 'nginx.conf' | 'workspace.conf' | 'haproxy.cfg',
+  { port, auth, api, workspace }: Installation,
+) {
   await using starting = new AsyncDisposableStack()
   const folder = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-proxy-')))
   const logs = join(folder.path, 'logs')
   await mkdir(logs)
-  const file = join(folder.path, 'proxy.conf')
+  const configuration = (await readFile(join(DEPLOY, file), 'utf8'))
+    .replaceAll(/\bauth-(\d):\d+/g, (shipped, number) => auth[number - 1] ?? shipped)
+    .replaceAll(/\bapi-(\d):\d+/g, (shipped, number) => api[number - 1] ?? shipped)
+    .replaceAll(/^ {2}ssl_.*\n/gm, '')
+    .replace(/(listen|bind) [^;\n]+/, `$1 127.0.0.1:${port}`)
+    .replace(/root .*;/, `root ${workspace};`)
+    .replace('workspace:8083', workspace)
+  const missed = [...auth, ...api, `:${port}`, workspace].filter(
+    (address) => !configuration.includes(address),
+  )
+  if (missed.length > 0) throw new Error(`${file} has no place for ${missed.join(', ')}`)
   const whole = `daemon off;
 pid ${folder.path}/pid;
 error_log ${logs}/error.log;
@@ -27,32 +43,22 @@ http {
   access_log ${logs}/access.log;
 ${configuration}}
 `
-  await writeFile(file, name === 'nginx' ? whole : configuration)
-  const args = name === 'nginx' ? ['-p', folder.path, '-c', file] : ['-f', file]
-  const proxy = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
-  const ended = once(proxy, 'exit')
-  starting.defer(async () => {
-    proxy.kill('SIGTERM')
-    await ended
-  })
-  await eventually(() => listens(port), { otherwise: () => `${name} does not listen` })
+  const isNginx = file !== 'haproxy.cfg'
+  const own = join(folder.path, file)
+  await writeFile(own, isNginx ? whole : configuration)
+  const program = starting.use(
+    isNginx
+      ? await startProgram('nginx', ['-p', folder.path, '-c', own], port)
+      : await startProgram('haproxy', ['-f', own], port),
+  )
   const started = starting.move()
   return {
     /** Everything that it has logged. */
     async logs() {
       const names = await readdir(logs)
-      return (await Promise.all(names.map((each) => readFile(join(logs, each), 'utf8')))).join('')
+      const texts = await Promise.all(names.map((each) => readFile(join(logs, each), 'utf8')))
+      return [program.output(), ...texts].join('')
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
 }
-
-const listens = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => resolve(false))
-    socket.on('connect', () => {
-      resolve(true)
-      socket.destroy()
-    })
-  })

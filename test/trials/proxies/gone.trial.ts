@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Count, reportLosses, underLoad } from '../load.ts'
+import { startInstances } from './instances.ts'
+import { startProxy } from './proxy.ts'
+
+/*
+ * A host with one instance of each service vanishes under load: no connection is refused or reset, packets just get no
+ * answer. Runs in a network namespace of its own (unshare), where the host is an address that is taken away. Only what was on its
+ * way to the host may be lost, at most one request of each caller.
+ */
+const CALLERS = 6
+const GONE_MS = 12_000
+/** A caller gives up after this. */
+const ANSWER_MS = 5_000
+const PORT = 8_080
+const STAYING = '127.0.0.1'
+const LEAVING = '192.0.2.2'
+
+const ip = (command: string) => execFileSync('ip', command.split(' '))
+
+// Also for other files of this run: in a new namespace not even loopback is up.
+before(() => {
+  ip('link set lo up')
+  // Without the address of LEAVING, its packets go into a cable whose other end answers nothing.
+  ip('link add cable type veth peer name end')
+  ip('link set dev cable arp off')
+  ip('address add 192.0.2.1/24 dev cable')
+  ip('link set dev end up')
+  ip('link set dev cable up')
+  ip(`address add ${LEAVING}/32 dev lo`)
+})
+
+async function call(count: Count): Promise<void> {
+  for (const [method, path] of [
+    ['POST', '/v1/oauth/token'],
+    ['GET', '/v1/session'],
+    ['POST', '/v1/events'],
+  ] as const)
+    await count(`${method} ${path}`, async () => {
+      const signal = AbortSignal.timeout(ANSWER_MS)
+      const body = method === 'POST' ? 'x=1' : null
+      const response = await fetch(`http://127.0.0.1:${PORT}${path}`, { method, signal, body })
+      return { status: response.status, body: await response.text() }
+    })
+}
+
+for (const [file, workspace] of [
+  ['nginx.conf', '/tmp'],
+  ['haproxy.cfg', '127.0.0.1:1'],
+] as const)
+  it(`loses only what was on its way to a host that is gone, with ${file}`, async () => {
+    using instances = await startInstances([STAYING, LEAVING, STAYING, LEAVING])
+    await using _proxy = await startProxy(file, { ...instances, port: PORT, workspace })
+    await sleep(2_000)
+    const counted = await underLoad(CALLERS, call, async () => {
+      await sleep(2_000)
+      ip(`address del ${LEAVING}/32 dev lo`)
+      await sleep(GONE_MS)
+      ip(`address add ${LEAVING}/32 dev lo`)
+      await sleep(2_000)
+    })
+    assert.ok(reportLosses(`${file}: a host is gone from 2 s on`, CALLERS, counted), 'too many were lost')
+  })
