@@ -28,11 +28,9 @@ AMOUNT_MINOR = 3_000_000_000
 anonymous = ApiClient(Configuration())
 session = SessionApi(anonymous).sign_in(SignIn(email=os.environ["EMAIL"], password=os.environ["PASSWORD"]))
 workspace = ClientsApi(ApiClient(Configuration(access_token=session.session_token)))
-print("sign in", flush=True)
 
 page = workspace.list_clients(VENDOR_ID, limit=200)
 assert any(client.name == "Demo client of the local stack" for client in page.clients), page
-print("list", flush=True)
 
 new_client = OAuthClientInput(
     name="openapi-generator", scopes=[Scope("analytics:read"), Scope("analytics:write")]
@@ -42,7 +40,6 @@ created = workspace.create_client(VENDOR_ID, new_client, idempotency_key=key)
 assert created.client_secret.endswith(created.secret_hint), created
 repeated = workspace.create_client(VENDOR_ID, new_client, idempotency_key=key)
 assert repeated.client_id == created.client_id and repeated.client_secret is None, repeated
-print("create", flush=True)
 
 token = OAuthApi(anonymous).issue_token(
     grant_type="client_credentials",
@@ -51,7 +48,6 @@ token = OAuthApi(anonymous).issue_token(
     client_secret=created.client_secret,
 )
 integration = AnalyticsApi(ApiClient(Configuration(access_token=token.access_token)))
-print("token", flush=True)
 
 before = integration.read_daily(VENDOR_ID)
 order = OrderEvent(
@@ -63,12 +59,10 @@ order = OrderEvent(
 )
 answer = integration.report_events(VENDOR_ID, AnalyticsEvents(events=[AnalyticsEventsEventsInner(order)]))
 assert answer.accepted == 1, answer
-print("report", flush=True)
 
 after = integration.read_daily(VENDOR_ID)
 assert after.totals.revenue_minor - before.totals.revenue_minor == AMOUNT_MINOR, after.totals
 assert sum(day.revenue_minor or 0 for day in after.days) == after.totals.revenue_minor, after
-print("read", flush=True)
 
 revoked = workspace.revoke_client(VENDOR_ID, created.client_id)
 assert revoked.status == "Revoked" and revoked.revoked_by.name, revoked
@@ -77,4 +71,3 @@ try:
     raise AssertionError("a token of the revoked client was accepted")
 except UnauthorizedException as refused:
     assert isinstance(refused.data, Problem) and refused.data.code == "invalid_token", refused
-print("revoke", flush=True)
