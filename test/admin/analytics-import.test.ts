@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import fc from 'fast-check'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type ImportOptions, importEvents } from '../../infra/admin/analytics-import.ts'
@@ -12,10 +10,10 @@ import { createTestClock } from '../support/clock.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { testOperator } from '../support/operator.ts'
+import { run } from '../support/program.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
-const run = promisify(execFile)
 const IMPORT_ONCE = join(import.meta.dirname, '../support/import-once.ts')
 const MIB = 1_024 * 1_024
 const RUNS = EVERYTHING ? 60 : 30

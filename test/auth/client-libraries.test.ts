@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { promisify } from 'node:util'
 import { OAuth2Client } from '@badgateway/oauth2-client'
 import { JwtVerifier } from 'aws-jwt-verify'
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk'
@@ -35,9 +33,9 @@ import {
 } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
+import { run } from '../support/program.ts'
 
 const SCOPE = 'analytics:read'
-const run = promisify(execFile)
 
 describe('OAuth client libraries', () => {
   const auth = sharedAuth({ trusted: true })

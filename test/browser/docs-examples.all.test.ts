@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { runAdmin } from '../support/admin.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -10,9 +9,9 @@ import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { QUICK_START, SIGNING, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
+import { run } from '../support/program.ts'
 import { api, createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
 
-const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
 /** Go compiles its standard library when it is first used. */
 const DEADLINE_MS = 280_000

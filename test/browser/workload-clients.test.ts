@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
-import { promisify } from 'node:util'
 import { SignJWT } from 'jose'
 import type { Page, Request } from 'playwright-core'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { run } from '../support/program.ts'
 import { fillClient, submitClient } from '../support/reveal.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import {
@@ -22,7 +21,6 @@ import {
   visit,
 } from '../support/workspace.ts'
 
-const run = promisify(execFile)
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 const GITHUB = 'https://token.actions.githubusercontent.com'
 const CLUSTER = 'https://oidc.cluster.example'

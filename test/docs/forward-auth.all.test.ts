@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -7,7 +7,6 @@ import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createServer as createTlsServer } from 'node:tls'
-import { promisify } from 'node:util'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
@@ -15,9 +14,9 @@ import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
+import { run } from '../support/program.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
-const run = promisify(execFile)
 const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify.md')
 const INSTALL_DEADLINE_MS = 200_000
 const CA = '/etc/ssl/certs/ca-certificates.crt'

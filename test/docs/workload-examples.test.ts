@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import {
   createServer as createHttpServer,
@@ -10,7 +9,6 @@ import {
 import { createServer } from 'node:https'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import { decodeJwt } from 'jose'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { createFetchKeys } from '../../apps/api/clients/issuer-keys.ts'
@@ -20,11 +18,11 @@ import { startAuth, type TestAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { run } from '../support/program.ts'
 import { authority } from '../support/receivers.ts'
 import { OUTSIDE, startWorkloadIssuer } from '../support/workload-issuer.ts'
 import { PLATFORMS, type Platform, platformToken } from '../support/workload-tokens.ts'
 
-const run = promisify(execFile)
 const DEADLINE_MS = 30_000
 const PAGE = new URL('../../apps/api/discovery/docs/pages/workload-identity.md', import.meta.url)
 

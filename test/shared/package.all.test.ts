@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterwards } from '../support/afterwards.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
+import { run } from '../support/program.ts'
 import { api, createClient, OWNER, requestToken, sessionToken, testStack } from '../support/workspace.ts'
 
-const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
 const NPM_INSTALL = ['install', '--prefer-offline', '--no-audit', '--no-fund']
 

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { Readable, Writable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
 import { forBlock, forEachTest } from './block.ts'
-import { heard } from './heard.ts'
 import { testOperator } from './operator.ts'
 import { createTestDatabase, createTestRedis } from './servers.ts'
-
-const ROOT = join(import.meta.dirname, '../..')
 
 export interface AdminResult {
   code: number | null
@@ -94,43 +89,14 @@ export async function runAdmin(
     atTerminal = false,
   }: { env: Record<string, string>; input?: string | undefined; atTerminal?: boolean },
 ): Promise<AdminResult> {
-  const written = { stdout: '', stderr: '' }
-  const into = (name: keyof typeof written) =>
-    new Writable({
-      write(chunk, _encoding, done) {
-        written[name] += chunk
-        done()
-      },
-    })
   const stdin = Object.assign(Readable.from([Buffer.from(input)]), { isTTY: atTerminal })
-  const streams = {
-    stdin: stdin as unknown as NodeJS.ReadStream,
-    stdout: into('stdout'),
-    stderr: into('stderr'),
-  }
-  const code = await run(args, { env, ...streams })
-  const text = written.stdout.trim()
-  return {
-    code,
-    ...written,
-    json: /^[[{]/.test(text) && !text.includes('\n{') ? JSON.parse(text) : undefined,
-  }
-}
-
-/** Runs it as `npm run admin -- ARGS` does: as a process of its own. */
-export async function spawnAdmin(
-  args: string[],
-  { env, input = '' }: { env: Record<string, string>; input?: string },
-): Promise<AdminResult> {
-  const child = spawn('npm', ['run', '--silent', 'admin', '--', ...args], {
-    cwd: ROOT,
-    env: { ...process.env, ...env },
-  })
-  const [stdout, stderr] = [heard(child.stdout), heard(child.stderr)]
-  child.stdin.on('error', () => {})
-  child.stdin.end(input)
-  const [code] = await once(child, 'close')
-  return { code, stdout: stdout(), stderr: stderr(), json: undefined }
+  const written = { stdout: new PassThrough(), stderr: new PassThrough() }
+  const texts = Promise.all([text(written.stdout), text(written.stderr)])
+  const code = await run(args, { env, stdin: stdin as unknown as NodeJS.ReadStream, ...written })
+  for (const stream of Object.values(written)) stream.end()
+  const [stdout, stderr] = await texts
+  const isJson = /^[[{]/.test(stdout) && !stdout.trim().includes('\n{')
+  return { code, stdout, stderr, json: isJson ? JSON.parse(stdout) : undefined }
 }
 
 /** A company with an owner, made as the command makes it. */

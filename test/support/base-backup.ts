@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process'
 import { appendFile, chown, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Knex } from 'knex'
-
-const run = promisify(execFile)
+import { run } from './program.ts'
 
 /**
  * A base backup as pg_basebackup makes it, with what every Postgres has: the server goes on meanwhile.

@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
+import { run } from './program.ts'
 
-const run = promisify(execFile)
 const EXTRACT_DEADLINE_MS = 120_000
 
 const FLAGS = [

@@ -1,16 +1,14 @@
 import { strict as assert } from 'node:assert'
-import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { type Access, curl } from '../../apps/workspace/src/clients/snippets.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { QUICK_START } from '../support/languages.ts'
+import { run } from '../support/program.ts'
 import { api, createClient, OWNER, sessionToken, testStack } from '../support/workspace.ts'
 
-const run = promisify(execFile)
 /** Go compiles its standard library when it is first used. */
 const DEADLINE_MS = 180_000
 const ENV = { ...process.env, ...QUICK_START }

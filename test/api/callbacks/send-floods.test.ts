@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import type { TLSSocket } from 'node:tls'
-import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
+import { run } from '../../support/program.ts'
 import { authority, startTlsReceiver } from '../../support/receivers.ts'
 
-const run = promisify(execFile)
 const MB = 1_048_576
 
 type Talk = (socket: TLSSocket, count: (bytes: number) => void) => void

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { promisify } from 'node:util'
 import fc from 'fast-check'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import type { AddressRule } from '../../../apps/api/outbound/address-verdict.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'
 import { createCertificate } from '../../support/certificates.ts'
 import { eventually } from '../../support/eventually.ts'
+import { run } from '../../support/program.ts'
 import {
   answering,
   authority,
@@ -20,7 +19,6 @@ import {
 } from '../../support/receivers.ts'
 import { found, resolverOf, ruleWith, senderFor, sendTo } from './sending.ts'
 
-const run = promisify(execFile)
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
 describe('a test send connects to addresses that were judged public, and to no other', () => {
