@@ -1,13 +1,12 @@
-import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
 import { heard } from './heard.ts'
 import { QUICK_START } from './languages.ts'
+import { run } from './program.ts'
 
-const run = promisify(execFile)
 const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify.md')
 const INSTALL_DEADLINE_MS = 280_000
 const ENV = { ...process.env, ...QUICK_START }
@@ -41,27 +40,25 @@ export interface Language {
   run(folder: string, program: ProgramName): string[]
 }
 
+const NODE_LOOP = `
+import { createInterface } from 'node:readline'
+for await (const line of createInterface({ input: process.stdin }))
+  await %.then(() => console.log('ok'), (error) => console.log('refused:', error.message))
+`
 export const NODE: Language = {
   name: 'Node',
   programs: {
     verify: {
       file: 'js verify.mjs',
       main: /\nconsole\.log\([\s\S]*$/,
-      loop: `
-import { createInterface } from 'node:readline'
-for await (const line of createInterface({ input: process.stdin }))
-  await verify(line, 'analytics:read').then(() => console.log('ok'), (error) => console.log('refused:', error.message))
-`,
+      loop: NODE_LOOP.replace('%', "verify(line, 'analytics:read')"),
     },
     revocations: {
       file: 'js revocations.mjs',
       main: /\nawait poll\(\)\n[\s\S]*$/,
-      loop: `
-import { createInterface } from 'node:readline'
-for await (const line of createInterface({ input: process.stdin })) {
-  const [kid, client_id, jti] = line.split(' ')
-  const answer = async () => (jti ? requireLive({ kid }, { client_id, jti }) : poll())
-  await answer().then(() => console.log('ok'), (error) => console.log('refused:', error.message))
+      loop: `${NODE_LOOP.replace('%', "answer(...line.split(' '))")}
+async function answer(kid, client_id, jti) {
+  return jti ? requireLive({ kid }, { client_id, jti }) : poll()
 }
 `,
     },
@@ -222,15 +219,16 @@ export const isInstalled = ({ tools }: Language): boolean =>
 
 /** A running example. */
 export type Verifier = ReturnType<typeof startVerifier>
-/** The examples of a language, with the addresses of a test's issuer filled in. */
-export type PrintedVerifiers = Awaited<ReturnType<typeof buildVerifiers>>
 
 const KEY_LIVES = ['printed', 'second'] as const
 type KeyLife = (typeof KEY_LIVES)[number]
 
-/** Installs the libraries of a language and builds its printed examples, with all but their start as they are printed. */
+/**
+ * Installs the libraries of a language and builds its printed examples, with all but their start as they are printed,
+ * and the addresses of a test's issuer filled in.
+ */
 export async function buildVerifiers(language: Language, addresses: Record<string, string>) {
-  const folder = await mkdtemp(join(tmpdir(), 'integration-access-verifiers-'))
+  const { path: folder, remove } = await mkdtempDisposable(join(tmpdir(), 'integration-access-verifiers-'))
   const execute = ([command = '', ...args]: string[]) =>
     run(command, args, { cwd: folder, env: ENV, timeout: INSTALL_DEADLINE_MS })
   for (const [file, text] of Object.entries(language.files ?? {})) await writeFile(join(folder, file), text)
@@ -255,9 +253,9 @@ export async function buildVerifiers(language: Language, addresses: Record<strin
       running.add(verifier)
       return verifier
     },
-    async remove() {
+    async [Symbol.asyncDispose]() {
       for (const verifier of running) verifier.stop()
-      await rm(folder, { recursive: true, force: true })
+      await remove()
     },
   }
 }

@@ -12,13 +12,7 @@ import {
   type TestKey,
   type TokenOptions,
 } from './issuer.ts'
-import {
-  buildVerifiers,
-  type Language,
-  type PrintedVerifiers,
-  type ProgramName,
-  type Verifier,
-} from './printed-verifiers.ts'
+import { buildVerifiers, type Language, type ProgramName, type Verifier } from './printed-verifiers.ts'
 import { createTestPages } from './revocations-page.ts'
 
 const CLIENT = { clientId: 'cli_a', vendorId: 'ven_a' }
@@ -72,17 +66,15 @@ export function describeVerifiers(language: Language): void {
     const clock = { ...createTestClock(), now: Date.now }
     const issuer = forBlock(() => createTestIssuer({ clock }))
     const pages = forBlock(() => createTestPages({ clock, key: issuer.key }))
-    let verifiers: PrintedVerifiers
-    let verifier: Verifier | undefined
-    before(async () => {
-      verifiers = await buildVerifiers(language, {
+    const verifiers = forBlock(() =>
+      buildVerifiers(language, {
         '{issuer}/v1/oauth/jwks': issuer.jwksUrl,
         '{issuer}/v1/oauth/revocations': pages.url,
         '{issuer}': ISSUER,
         '{base_url}': API_RESOURCE,
-      })
-    })
-    after(() => verifiers?.remove())
+      }),
+    )
+    let verifier: Verifier | undefined
     beforeEach(() => {
       issuer.published.splice(0, Number.POSITIVE_INFINITY, issuer.key.publicJwk)
       const empty = { clients: [], tokens: [], keys: [], claims: {}, header: {} }
@@ -97,11 +89,10 @@ export function describeVerifiers(language: Language): void {
       verifier ??= verifiers.start(program)
       return verifier.answer(line)
     }
+    const verify = async (options?: TokenOptions) => ask('verify', await issuer.token(CLIENT, options))
 
     describe('a token', () => {
-      const verify = async (options?: TokenOptions) => ask('verify', await issuer.token(CLIENT, options))
       const refuses = async (token: string) => assert.match(await ask('verify', token), /^refused: /)
-      before(() => issuer.published.splice(0, Number.POSITIVE_INFINITY, issuer.key.publicJwk))
       after(stop)
 
       for (const [title, claims] of Object.entries({
@@ -138,7 +129,6 @@ export function describeVerifiers(language: Language): void {
     })
 
     describe('the key set', () => {
-      const verify = async (options?: TokenOptions) => ask('verify', await issuer.token(CLIENT, options))
       afterEach(stop)
 
       it('is fetched once more at most for a hundred forged tokens with unknown kids', async () => {
