@@ -20,7 +20,7 @@ describe('the rotation of a client', () => {
   let redis: Redis
   let revocation: Revocation
   before(async () => {
-    redis = await api.redisAs('api')
+    redis = await api.redis.connect('api')
     revocation = createRevocation({ redis, db: api.apiDb, timings: TEST_TIMINGS })
   })
   const owner = freshOwner(api)

@@ -17,7 +17,7 @@ describe('clients whose requests are only refused', () => {
   let clientId: string
   let admin: Redis
   before(async () => {
-    admin = await api.redisAs('admin')
+    admin = await api.redis.connect('admin')
   })
   beforeEach(async () => {
     ;({ clientId } = await owner.createClient({ createdAt: new Date(api.clock.now()) }))

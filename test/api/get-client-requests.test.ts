@@ -38,7 +38,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   let admin: Redis
   let clientId: string
   before(async () => {
-    admin = await api.redisAs('admin')
+    admin = await api.redis.connect('admin')
   })
   beforeEach(async () => {
     ;({ clientId } = await owner.createClient())

@@ -105,7 +105,7 @@ describe('the refused requests of clients', () => {
   let clientId: string
   let admin: Redis
   before(async () => {
-    admin = await api.redisAs('admin')
+    admin = await api.redis.connect('admin')
   })
   beforeEach(async () => {
     ;({ clientId } = await owner.createClient({ name: 'Warehouse' }))

@@ -17,7 +17,7 @@ describe('a wrong clock of the authorization server', () => {
 
   before(async () => {
     db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
-    redis = await auth.redisAs('auth')
+    redis = await auth.redis.connect('auth')
   })
   after(() => db.destroy())
 

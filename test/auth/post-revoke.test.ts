@@ -18,7 +18,7 @@ describe('POST /v1/oauth/revoke', () => {
 
   before(async () => {
     const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
-    const redis = await auth.redisAs('api')
+    const redis = await auth.redis.connect('api')
     elsewhere = { db, redis, revocation: createRevocation({ redis, db }) }
     await untilRedisIsTrusted(elsewhere.revocation)
   })

@@ -20,7 +20,7 @@ describe('what is noted of a refused request', () => {
   const client = forEachTest(() => auth.createClient())
 
   before(async () => {
-    redis = await auth.redisAs('admin')
+    redis = await auth.redis.connect('admin')
   })
 
   /** Waits for that many at least. @returns them, newest first. */

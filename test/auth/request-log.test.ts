@@ -13,7 +13,7 @@ describe('the log of a client’s requests to the authorization server', () => {
   const client = forEachTest(() => auth.createClient())
 
   before(async () => {
-    redis = await auth.redisAs('admin')
+    redis = await auth.redis.connect('admin')
   })
 
   const texts = ({ vendorId, clientId }: TestClient) =>

@@ -279,7 +279,7 @@ describe('signing keys', () => {
       const owner = await server.createClient()
       const [old, next] = (await published(server)) as [string, string]
       assert.equal(kidOf(await server.token(owner)), old)
-      const redis = await server.redisAs('admin')
+      const redis = await server.redis.connect('admin')
       await using _ = afterwards(await cutOffDatabase(server.database))
       await redis.set(redisKeys.revoked('key', old), '1')
       const response = await server.token(owner)

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import {
@@ -31,7 +30,6 @@ import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
-import { connectedRedis } from './redis.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 export const TEST_PASSWORD = 'correct horse battery staple'
@@ -112,16 +110,14 @@ export async function startApi({
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const apiDb = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'test' })
-  const connections: Redis[] = []
   checkAnswer ??= createAnswerCheck(await publishedDocument(url, logLines))
   async function stop() {
     await drain(server, 1_000)
     await service.stop()
-    for (const connection of connections) connection.disconnect()
     await Promise.all([db.destroy(), apiDb.destroy()])
     if (beside) return
     await issuer[Symbol.asyncDispose]()
-    await redis.stop('SIGKILL')
+    await redis[Symbol.asyncDispose]()
     await database.drop()
   }
   return {
@@ -135,12 +131,6 @@ export async function startApi({
     db,
     /** A connection with the rights of the API. */
     apiDb,
-    /** Returns a connection with the rights of that user, which ends with the API. */
-    async redisAs(user: 'auth' | 'api' | 'admin') {
-      const connection = await connectedRedis(redis.url(user))
-      connections.push(connection)
-      return connection
-    },
     /** Every line that the API has logged. */
     logLines,
     /** The environment of one more process of this API, for a child process. */

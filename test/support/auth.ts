@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { Redis } from 'ioredis'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
@@ -23,7 +22,6 @@ import { checkOfAuthorizationServer } from './api-document.ts'
 import { forBlock } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { testOperator } from './operator.ts'
-import { connectedRedis } from './redis.ts'
 import { revokeClient, startProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
@@ -113,7 +111,6 @@ export async function startAuth({
   const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
-  const connections: Redis[] = []
   const post = (path: string, fields: Fields | string, headers: Record<string, string> = {}) =>
     send(url, path, {
       method: 'POST',
@@ -125,10 +122,9 @@ export async function startAuth({
     await drain(server, 500)
     await stopReconciling?.()
     await service.stop()
-    for (const connection of connections) connection.disconnect()
     await db.destroy()
     if (beside) return
-    await redis.stop('SIGKILL')
+    await redis[Symbol.asyncDispose]()
     await database.drop()
   }
   return {
@@ -145,12 +141,6 @@ export async function startAuth({
     encryptionKey,
     /** The superuser's connection: to arrange what no route does, and to look. */
     db,
-    /** Returns a connection with the rights of that user, which ends with the server. */
-    async redisAs(user: 'auth' | 'api' | 'admin') {
-      const connection = await connectedRedis(redis.url(user))
-      connections.push(connection)
-      return connection
-    },
     /** Every line that the server has logged. */
     logLines,
     /** The environment of one more process of this server, for a child process. */

@@ -13,7 +13,7 @@ export const anotherUsage = (redis: Redis, db: Database, clock: Clock): ClientUs
 export function notedUsage(api: TestApi) {
   let redis: Redis
   before(async () => {
-    redis = await api.redisAs('auth')
+    redis = await api.redis.connect('auth')
   })
   async function note(record: (usage: ClientUsage) => void): Promise<void> {
     const usage = anotherUsage(redis, api.apiDb, api.clock)

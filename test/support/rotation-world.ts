@@ -13,7 +13,6 @@ import { armRevocation } from '../../apps/api/clients/arming.ts'
 import { rotationAnswer } from '../../apps/api/clients/rotation-answer.ts'
 import { createTestClock } from './clock.ts'
 import { silentLog } from './log.ts'
-import { connectedRedis } from './redis.ts'
 import { asAdmin, FAST } from './revocation.ts'
 import { createTestDatabase, createTestRedis } from './servers.ts'
 
@@ -51,7 +50,7 @@ export async function openStores() {
   const processes = await Promise.all(
     [0, 1].map(async () => {
       const db = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'test' })
-      const connection = await connectedRedis(redis.url('api'))
+      const connection = await redis.connect('api')
       const revocation = createRevocation({ redis: connection, db, timings: FAST })
       return { db, redis: connection, revocation, clock: systemClock }
     }),
@@ -61,12 +60,9 @@ export async function openStores() {
     processes,
     loseRedis: () => asAdmin(redis, (admin) => admin.flushall()),
     async [Symbol.asyncDispose]() {
-      for (const process of processes) {
-        process.redis.disconnect()
-        await process.db.destroy()
-      }
+      for (const { db } of processes) await db.destroy()
       await owner.destroy()
-      await redis.stop('SIGKILL')
+      await redis[Symbol.asyncDispose]()
       await database.drop()
     },
   }

@@ -6,6 +6,7 @@ import { closeDatabase, migrate } from '../../infra/database/migrate.ts'
 import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { freePort } from './ports.ts'
+import { connectedRedis } from './redis.ts'
 import { inMemory, temporaryFolder } from './temporary-folder.ts'
 import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
 
@@ -140,6 +141,7 @@ export async function createTestRedis(parent = given('TEST_FOLDER')) {
   const directory = join(parent, `redis-${randomUUID()}`)
   const passwords: Record<RedisUser, string> = { admin: 'a', auth: 'b', api: 'c' }
   const port = await freePort()
+  const connections = new DisposableStack()
   let server = await startRedis({ directory, port, passwords })
   redisServers.add(server)
   async function stop(signal?: NodeJS.Signals) {
@@ -151,6 +153,8 @@ export async function createTestRedis(parent = given('TEST_FOLDER')) {
     /** Where it keeps its dump. */
     directory,
     url: (user: RedisUser) => server.url(user),
+    /** Returns a connection with the rights of that user, which ends with the server. */
+    connect: async (user: RedisUser) => connections.use(await connectedRedis(server.url(user))),
     get ended() {
       return server.ended
     },
@@ -160,6 +164,9 @@ export async function createTestRedis(parent = given('TEST_FOLDER')) {
       server = await startRedis({ directory, port, passwords })
       redisServers.add(server)
     },
-    [Symbol.asyncDispose]: () => stop('SIGKILL'),
+    [Symbol.asyncDispose]() {
+      connections.dispose()
+      return stop('SIGKILL')
+    },
   }
 }
