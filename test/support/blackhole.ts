@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { startChild } from '../../infra/local/child.ts'
 
 const FULL_AFTER_MS = 500
@@ -10,10 +10,7 @@ export async function startBlackhole(): Promise<{ port: number; stop(): Promise<
   const program = `const s = require('node:net').createServer(() => {})
     s.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(s.address().port))`
   const child = startChild(process.execPath, ['-e', program])
-  const lines = createInterface({ input: child.process.stdout as NodeJS.ReadableStream })
-  const [line] = (await once(lines, 'line')) as [string]
-  lines.close()
-  const port = Number(line)
+  const [port] = (await once(child.process.stdout as Readable, 'data')).map(Number) as [number]
   child.process.kill('SIGSTOP')
   const fillers: Socket[] = []
   while (await connects(port, fillers))

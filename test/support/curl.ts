@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { onPath } from '../../infra/local/child.ts'
-
-const run = promisify(execFile)
+import { run } from './program.ts'
 
 /** What a machine without curl gets in its place: the options that the card uses, and no other. */
 const SUBSTITUTE = `#!${process.execPath}
-const [url, headers, form] = ['', new Headers(), []]
+const [headers, form] = [new Headers(), []]
 const args = process.argv.slice(2)
-let target = url
+let target = ''
 while (args.length > 0) {
   const arg = args.shift()
   if (arg === '-sS') continue
@@ -36,17 +33,9 @@ export async function shellWithCurl(
   cwd: string,
   variables: NodeJS.ProcessEnv = {},
 ): Promise<string> {
-  const bin = await mkdtemp(join(tmpdir(), 'integration-access-curl-'))
-  try {
-    if (!(await onPath('curl'))) {
-      await writeFile(join(bin, 'curl'), SUBSTITUTE)
-      await chmod(join(bin, 'curl'), 0o700)
-    }
-    const env = { ...process.env, ...variables }
-    env.PATH = `${bin}:${env.PATH}`
-    const { stdout } = await run('sh', ['-ec', lines], { cwd, env })
-    return stdout
-  } finally {
-    await rm(bin, { recursive: true, force: true })
-  }
+  await using bin = await mkdtempDisposable(join(tmpdir(), 'integration-access-curl-'))
+  if (!(await onPath('curl'))) await writeFile(join(bin.path, 'curl'), SUBSTITUTE, { mode: 0o700 })
+  const env = { ...process.env, ...variables }
+  env.PATH = `${bin.path}:${env.PATH}`
+  return (await run('sh', ['-ec', lines], { cwd, env })).stdout
 }

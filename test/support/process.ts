@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
 import { heard } from './heard.ts'
@@ -15,12 +16,9 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...serviceEnvironment(), ...env },
   })
   const lines: Record<string, unknown>[] = []
-  let rest = ''
-  child.stdout?.on('data', (chunk: Buffer) => {
-    const parts = (rest + chunk).split('\n')
-    rest = parts.pop() ?? ''
-    for (const line of parts) lines.push(JSON.parse(line))
-    child.emit('lines')
+  createInterface({ input: child.stdout as Readable }).on('line', (line) => {
+    lines.push(JSON.parse(line))
+    child.emit('line')
   })
   const stderr = heard(child.stderr as Readable)
   // Not 'close': that event never comes when the parent has closed the IPC channel.
@@ -45,7 +43,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
       for (;;) {
         const found = lines.find((line) => line.msg === msg)
         if (found) return found
-        const ended = await Promise.race([once(child, 'lines').then(() => false), exit.then(() => true)])
+        const ended = await Promise.race([once(child, 'line').then(() => false), exit.then(() => true)])
         if (ended) throw new Error(`the process ended without logging "${msg}": ${stderr()}`)
       }
     },

@@ -86,16 +86,17 @@ export async function startProcess({
     keepReconciling: () => repeat(timings.round_ms, () => reconciler.round()),
     /** Runs rounds until Redis decides. Returns their outcomes. */
     async untilTrusted() {
-      const outcomes: Round['outcome'][] = []
-      const deadline = performance.now() + UNTIL_TRUSTED_MS
-      for (;;) {
-        const round = await reconciler.round()
-        outcomes.push(round.outcome)
-        if ((await ask({ clientId: newClientId() })) === 'live by redis') return outcomes
-        if (performance.now() > deadline)
-          throw new Error(`never trusted: ${outcomes} ${JSON.stringify(round)}`)
-        await sleep(timings.round_ms)
+      const rounds: Round[] = []
+      const isTrusted = async () => {
+        rounds.push(await reconciler.round())
+        return (await ask({ clientId: newClientId() })) === 'live by redis'
       }
+      await eventually(isTrusted, {
+        otherwise: () => `never trusted: ${JSON.stringify(rounds)}`,
+        limit_ms: UNTIL_TRUSTED_MS,
+        every_ms: timings.round_ms,
+      })
+      return rounds.map(({ outcome }) => outcome)
     },
     async close() {
       redis.disconnect()

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
+import { PassThrough } from 'node:stream'
 import { openDataDir, writePrivateFile } from '../../infra/local/data-dir.ts'
 import { Parts } from '../../infra/local/parts.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/stack.ts'
+import { heard } from './heard.ts'
 import { stackPorts } from './ports.ts'
 import { createTestDatabase, PASSWORDS as ROLE_PASSWORDS } from './servers.ts'
 
@@ -36,13 +37,7 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}) {
     ...(database && { DATABASE_URL: database.ownerUrl }),
     ...env,
   })
-  let printed = ''
-  const output = new Writable({
-    write(chunk, _encoding, done) {
-      printed += chunk
-      done()
-    },
-  })
+  const output = new PassThrough()
   const parts = new Parts()
   const remove = async () => {
     await parts.stop()
@@ -56,7 +51,7 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}) {
       demoPassword: PASSWORD,
       dataDir: folder,
       /** Everything that the services have printed. */
-      serviceOutput: () => printed,
+      serviceOutput: heard(output),
       /** Ends every process of it and removes its data. */
       remove,
       [Symbol.asyncDispose]: remove,
