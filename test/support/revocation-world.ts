@@ -108,13 +108,7 @@ export async function createWorld({
       redis: await createTcpProxy(servers[0].port),
       postgres: await createTcpProxy(Number(new URL(database.ownerUrl).port)),
     }
-    const site = {
-      networks,
-      broken: { redis: false, postgres: false },
-      server: 0,
-      atStep: undefined,
-    } as unknown as Site
-    site.process = await startProcess({
+    const process = await startProcess({
       redisUrl: through(servers[0].url('api'), networks.redis),
       databaseUrl: through(database.ownerUrl, networks.postgres),
       timings: TIMINGS,
@@ -126,6 +120,13 @@ export async function createWorld({
         await due.act()
       },
     })
+    const site: Site = {
+      process,
+      networks,
+      broken: { redis: false, postgres: false },
+      server: 0,
+      atStep: undefined,
+    }
     return site
   }
 

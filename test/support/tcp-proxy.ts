@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net'
 
 export type TcpProxy = Awaited<ReturnType<typeof createTcpProxy>>
@@ -6,7 +7,7 @@ type State = 'open' | 'cut' | 'stalled'
 
 /** A stretch of network between a client and a server on loopback, which can fail in the ways that networks do. */
 export async function createTcpProxy(...targets: number[]) {
-  const pairs = new Set<[Socket, Socket]>()
+  const sockets = new Set<Socket>()
   let ports = targets
   let connections = 0
   let state: State = 'open'
@@ -14,9 +15,11 @@ export async function createTcpProxy(...targets: number[]) {
   const server = createServer({ pauseOnConnect: true }, (near) => {
     if (state === 'cut' || ports.length === 0) return near.resetAndDestroy()
     const far = dial({ port: ports[connections++ % ports.length] as number, host: '127.0.0.1' })
-    const pair: [Socket, Socket] = [near, far]
-    pairs.add(pair)
-    for (const [from, to] of [pair, [far, near] as const]) {
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
       from.setNoDelay(true)
       // Whichever timer fires, the oldest chunk goes first.
       const late: Buffer[] = []
@@ -31,43 +34,39 @@ export async function createTcpProxy(...targets: number[]) {
       })
       from.on('error', () => {})
       from.on('close', () => {
-        pairs.delete(pair)
+        sockets.delete(from)
         to.destroy()
       })
     }
-    if (state === 'stalled') for (const socket of pair) socket.pause()
+    if (state === 'stalled') for (const socket of [near, far]) socket.pause()
     else near.resume()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const listening = (server.address() as AddressInfo).port
-  const each = (act: (socket: Socket) => void) => {
-    for (const pair of pairs) for (const socket of pair) act(socket)
-  }
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   async function close() {
-    each((socket) => socket.destroy())
+    for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => server.close(resolve))
   }
   return {
-    port: listening,
+    port: (server.address() as AddressInfo).port,
     /** Ends every connection and refuses new ones. */
     cut() {
       state = 'cut'
-      each((socket) => socket.destroy())
+      for (const socket of sockets) socket.destroy()
     },
     /** Keeps every connection, also new ones, and lets nothing through in either direction. */
     stall() {
       state = 'stalled'
-      each((socket) => socket.pause())
+      for (const socket of sockets) socket.pause()
     },
     /** Lets everything through at once; what a stall held back arrives now. */
     heal() {
       state = 'open'
       delay_ms = 0
-      each((socket) => socket.resume())
+      for (const socket of sockets) socket.resume()
     },
     /** Ends every connection with a TCP reset; new ones are taken. */
     reset() {
-      each((socket) => socket.resetAndDestroy())
+      for (const socket of sockets) socket.resetAndDestroy()
     },
     /** Lets everything through this much later in each direction, in order. */
     delay(duration_ms: number) {
