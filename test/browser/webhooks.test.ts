@@ -8,7 +8,7 @@ import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { ruleWith } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
-import { freePorts } from '../support/ports.ts'
+import { freePort } from '../support/ports.ts'
 import { authority, type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
 import { assertAccessible, assertFits, type Visit, visit } from '../support/workspace.ts'
 
@@ -25,7 +25,7 @@ describe('workspace: Integrations, Webhooks', () => {
 
   // The real API in this process, which may therefore be told to take receivers on loopback for public ones.
   before(async () => {
-    const [port = 0] = await freePorts(1)
+    const port = await freePort()
     service = await startApi({
       // The session is a cookie of the gateway's address.
       env: { API_RESOURCE: `http://127.0.0.1:${port}` },

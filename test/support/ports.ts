@@ -26,18 +26,11 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Different ports. */
-export async function freePorts(count: number): Promise<number[]> {
-  const ports: number[] = []
-  while (ports.length < count) ports.push(await freePort())
-  return ports
-}
-
 /** Free ports for all that a local stack listens on, by the names of its settings. */
 export async function stackPorts() {
-  const [port, auth, api, authMetrics, apiMetrics] = (await freePorts(5)).map(String)
-  const ports = { PORT: port, AUTH_PORT: auth, API_PORT: api }
-  return { ...ports, AUTH_METRICS_PORT: authMetrics, API_METRICS_PORT: apiMetrics }
+  const names = ['PORT', 'AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT'] as const
+  const ports = await Promise.all(names.map(async (name) => [name, String(await freePort())]))
+  return Object.fromEntries(ports) as Record<(typeof names)[number], string>
 }
 
 async function claimBlock(): Promise<number> {

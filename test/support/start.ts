@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '#shared/process/within.ts'
+import { eventually } from './eventually.ts'
 import { heard } from './heard.ts'
 import { stackPorts } from './ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const READY_DEADLINE_MS = 180_000
 const END_DEADLINE_MS = 120_000
-const POLL_MS = 50
 
 export type Start = Awaited<ReturnType<typeof startProcess>>
 
@@ -44,10 +44,9 @@ export async function startProcess(options: StartOptions) {
   )
   /** Resolves with the exit code, or the signal, when it has ended. */
   async function ended() {
-    const late = sleep(END_DEADLINE_MS, undefined, { ref: false }).then(() => {
-      throw new Error(`did not end:\n${stdout()}\n${stderr()}`)
-    })
-    return Promise.race([exit, late])
+    const how = await within(END_DEADLINE_MS, exit)
+    if (how === undefined) throw new Error(`did not end:\n${stdout()}\n${stderr()}`)
+    return how
   }
   return {
     process: child as ChildProcess,
@@ -56,12 +55,10 @@ export async function startProcess(options: StartOptions) {
     stderr,
     /** Resolves when the `ready` line is there. Rejects when the process ends before. */
     async ready() {
-      const deadline = Date.now() + READY_DEADLINE_MS
-      while (!/^ready http/m.test(stdout())) {
-        if (child.exitCode !== null || Date.now() > deadline)
-          throw new Error(`not ready:\n${stdout()}\n${stderr()}`)
-        await sleep(POLL_MS)
-      }
+      const otherwise = () => `not ready:\n${stdout()}\n${stderr()}`
+      const isReady = () => /^ready http/m.test(stdout())
+      await eventually(() => isReady() || child.exitCode !== null, { otherwise, limit_ms: READY_DEADLINE_MS })
+      if (!isReady()) throw new Error(otherwise())
     },
     ended,
     /** SIGTERM, and the exit code. */
@@ -75,11 +72,8 @@ export async function startProcess(options: StartOptions) {
 }
 
 /** By a mark in the environment, or, for the stores, which overwrite theirs, by the folder that they work in. */
-export async function processesOf(
-  dataDir: string,
-  mark?: string,
-): Promise<{ pid: number; command: string }[]> {
-  const found: { pid: number; command: string }[] = []
+export async function processesOf(dataDir: string, mark?: string) {
+  const found: { pid: number; command: string; marked: boolean }[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const environment = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
@@ -87,7 +81,7 @@ export async function processesOf(
     const marked = mark !== undefined && environment.split('\0').includes(mark)
     if (!marked && !workingIn.startsWith(dataDir)) continue
     const command = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')
-    if (command) found.push({ pid: Number(name), command: command.replaceAll('\0', ' ') })
+    if (command) found.push({ pid: Number(name), command: command.replaceAll('\0', ' '), marked })
   }
   return found
 }

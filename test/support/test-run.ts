@@ -1,4 +1,4 @@
-import { chmod, readFile, rm } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -47,18 +47,15 @@ export async function createTestRun(id = String(process.pid)) {
     /** Returns the path of a file in the temporary folder. */
     at: (name: string) => join(folder, name),
     end,
-    /** Kills every process but the stores, which shut down when the process that started them is gone. Then as `end`. */
+    /**
+     * Kills every process but the stores, which get nothing of the environment and shut down when the process that
+     * started them is gone. Then as `end`.
+     */
     async interrupt() {
-      for (const { pid } of await running()) if (await isMarked(pid, mark)) kill(pid)
+      for (const { pid, marked } of await running()) if (marked) kill(pid)
       await end()
     },
   }
-}
-
-/** Stores are not: they get nothing of the environment. */
-async function isMarked(pid: number, mark: string): Promise<boolean> {
-  const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
-  return environment.split('\0').includes(mark)
 }
 
 function kill(pid: number): void {
