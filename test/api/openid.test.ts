@@ -440,7 +440,7 @@ describe('signing in with an OpenID provider', () => {
 
     it('says in its own words that the person refused, or that the provider did', async () => {
       const begun = await begin('/ven_acme/analytics')
-      provider.signInAsNobody()
+      provider.signInAs(undefined)
       const back = await provider.visit(begun.authorizationUrl.href)
       assert.equal(back.searchParams.get('error_description'), '<b>no</b>')
       assertOutcome(await finish(back, begun.cookie), 'cancelled', '/ven_acme/analytics')

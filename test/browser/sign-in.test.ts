@@ -9,7 +9,7 @@ import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from '../support/openid-provider.ts'
 import { testOperator } from '../support/operator.ts'
-import { freePorts } from '../support/ports.ts'
+import { freePort } from '../support/ports.ts'
 import {
   api,
   assertAccessible,
@@ -209,7 +209,7 @@ describe('workspace: signing in with the provider of the company', () => {
   let baseUrl: string
   let tab: Visit
   before(async () => {
-    const [port = 0] = await freePorts(1)
+    const port = await freePort()
     // The provider is at 127.0.0.1, which is another site.
     baseUrl = `http://localhost:${port}`
     provider = await startOpenidProvider({ redirectUris: [`${baseUrl}/v1/session/openid/callback`] })
@@ -330,7 +330,7 @@ describe('workspace: signing in with the provider of the company', () => {
     await notice.getByText('Your account has no role here').waitFor()
     assert.equal(page.url(), `${baseUrl}/ven_acme/analytics`)
     await context.clearCookies()
-    provider.signInAsNobody()
+    provider.signInAs(undefined)
     await button.click()
     await notice.getByText('You have not signed in').waitFor()
     await page.route('**/v1/sign-in', (route) =>

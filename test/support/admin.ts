@@ -37,11 +37,6 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
     ...(redis && { REDIS_URL: redis.url('admin') }),
   }
   if (withAcme) await createAcme({ db })
-  async function stop() {
-    await db.destroy()
-    await redis?.stop('SIGKILL')
-    await database.drop()
-  }
   return {
     database,
     /** The owner's connection, to arrange and to look. */
@@ -49,8 +44,11 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
     env,
     /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
     admin: (args: string[], input?: string) => runAdmin(args, { env, input }),
-    stop,
-    [Symbol.asyncDispose]: stop,
+    async [Symbol.asyncDispose]() {
+      await db.destroy()
+      await redis?.stop('SIGKILL')
+      await database.drop()
+    },
   }
 }
 

@@ -1,24 +1,15 @@
 import type { Knex } from 'knex'
 
-/** A day as it is stored; sums as text, so that none is rounded on the way. */
-export interface StoredDay {
-  date: string
-  impressions: string
-  clicks: string
-  orders: string
-  units_sold: string
-  revenue_minor: string
-  boost_spend_minor: string
-  last_event_at: string
-}
+/** A day as it is stored, by column; sums as text, so that none is rounded on the way. */
+type StoredDay = Record<string, string>
 
-const asText = (row: Record<string, unknown>): StoredDay =>
+const asText = (row: object): StoredDay =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [
       name,
       value instanceof Date ? value.toISOString() : String(value),
     ]),
-  ) as unknown as StoredDay
+  )
 
 /** The company's rows of analytics_daily, oldest first. */
 export async function storedDays(db: Knex, vendorId: string): Promise<StoredDay[]> {

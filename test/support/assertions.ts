@@ -1,14 +1,9 @@
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import { type JWK, SignJWT } from 'jose'
-import { type NewTestClient, TEST_ISSUER, type TestAuth, type TestClient } from './auth.ts'
+import type { NewTestClient, TestAuth, TestClient } from './auth.ts'
+import { ISSUER } from './issuer.ts'
 
 export const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
-
-export interface KeyPair {
-  privateKey: KeyObject
-  publicKey: KeyObject
-  jwk: JWK
-}
 
 const GENERATE = {
   'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -18,7 +13,9 @@ const GENERATE = {
 }
 export type KeyKind = keyof typeof GENERATE
 
-export function newKeyPair(kind: KeyKind = 'P-256'): KeyPair {
+export type KeyPair = ReturnType<typeof newKeyPair>
+
+export function newKeyPair(kind: KeyKind = 'P-256') {
   const { privateKey, publicKey } = GENERATE[kind]()
   return { privateKey, publicKey, jwk: publicKey.export({ format: 'jwk' }) as JWK }
 }
@@ -39,7 +36,7 @@ export async function createKeyClient(
 /** The claims of an assertion that is in order and lives for a minute. */
 export function goodClaims({ clientId }: TestClient, now_ms: number): Record<string, unknown> {
   const iat = Math.floor(now_ms / 1_000)
-  return { iss: clientId, sub: clientId, aud: TEST_ISSUER, iat, exp: iat + 60, jti: randomUUID() }
+  return { iss: clientId, sub: clientId, aud: ISSUER, iat, exp: iat + 60, jti: randomUUID() }
 }
 
 /** Members that are undefined are left out. */

@@ -29,15 +29,12 @@ export async function launchChromium(): Promise<Browser> {
     // Chromium's own sandbox needs rights that root and many containers do not give; it only visits the local stack.
     args: ['--no-sandbox', ...FLAGS],
     env: {
-      ...environment(),
+      ...(process.env as Record<string, string>),
       LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
       FONTCONFIG_PATH: join(folder, 'fonts'),
     },
   })
 }
-
-const environment = (): Record<string, string> =>
-  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
 
 /**
  * The package extracts into the temporary folder, for one user, and takes a half-written file for a whole one. So it
@@ -55,7 +52,7 @@ async function extracted(): Promise<string> {
   await run(process.execPath, ['--eval', script], {
     timeout: EXTRACT_DEADLINE_MS,
     // The variable is how the package learns to extract its libraries as well.
-    env: { ...environment(), TMPDIR: fresh, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
+    env: { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
   })
   await writeFile(join(fresh, 'fonts', 'fonts.conf'), fontsOf(folder))
   await rename(fresh, folder).catch(async (error) => {

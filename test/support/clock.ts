@@ -1,19 +1,14 @@
-import type { Clock } from '#shared/process/clock.ts'
-
-export interface TestClock extends Clock {
-  advance(duration_ms: number): void
-  set(time: string | number): void
-}
+export type TestClock = ReturnType<typeof createTestClock>
 
 /** A clock that stands still until it is told to move. It begins at the real time. */
-export function createTestClock(): TestClock {
+export function createTestClock() {
   let now_ms = Date.now()
   return {
     now: () => now_ms,
-    advance(duration_ms) {
+    advance(duration_ms: number) {
       now_ms += duration_ms
     },
-    set(time) {
+    set(time: string | number) {
       now_ms = new Date(time).getTime()
     },
   }

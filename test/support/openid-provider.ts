@@ -114,12 +114,9 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     people,
     /** Paths that were asked for. */
     asked,
-    signInAs(next: string) {
+    /** Who signs in from now on. Undefined: the person refuses. */
+    signInAs(next: string | undefined) {
       subject = next
-    },
-    /** From now on the person refuses, until somebody is to sign in again. */
-    signInAsNobody() {
-      subject = undefined
     },
     /** What the next request to this path gets in place of the provider's own answer. */
     answerNext: (path: string, answer: Answer) => void answers.set(path, answer),

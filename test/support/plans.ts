@@ -40,16 +40,13 @@ export async function explainedDatabase() {
     db,
     /** From here on, statements are explained. */
     async explain(): Promise<void> {
-      await db.raw("load 'auto_explain'")
-      for (const setting of [
-        'auto_explain.log_min_duration = 0',
-        'auto_explain.log_analyze = on',
-        'auto_explain.log_nested_statements = on',
-        "auto_explain.log_format = 'json'",
-        'auto_explain.log_level = notice',
-      ]) {
-        await db.raw(`set ${setting}`)
-      }
+      await db.raw(`
+        load 'auto_explain';
+        set auto_explain.log_min_duration = 0;
+        set auto_explain.log_analyze = on;
+        set auto_explain.log_nested_statements = on;
+        set auto_explain.log_format = 'json';
+        set auto_explain.log_level = notice`)
     },
     /** Every node of the plans of what `work` runs. */
     async plansOf(work: () => Promise<unknown>): Promise<Plan[]> {

@@ -11,15 +11,10 @@ import { tokenRequest } from './token-request.ts'
 /*
  * One local stack and one Chromium for all browser tests, each started by the first that asks, ended after the last.
  */
-export interface TestWorkspace {
-  stack: TestStack
-  browser: Browser
-}
-
 let starting: Promise<TestStack> | undefined
 let launching: Promise<Browser> | undefined
 
-export async function testWorkspace(): Promise<TestWorkspace> {
+export async function testWorkspace() {
   launching ??= launchChromium()
   const [stack, browser] = await Promise.all([testStack(), launching])
   return { stack, browser }
@@ -202,22 +197,11 @@ export async function api(
 }
 
 /** Asks for a token as a client does. */
-export async function requestToken(client: {
-  clientId: string
-  clientSecret: string
-  scope?: string
-}): Promise<{
-  status: number
-  requestId: string
-  body: Record<string, unknown>
-}> {
+export async function requestToken(client: Parameters<typeof tokenRequest>[1]) {
   const stack = await testStack()
   const response = await tokenRequest(stack.baseUrl, client)
-  return {
-    status: response.status,
-    requestId: response.headers.get('x-request-id') ?? '',
-    body: (await response.json()) as Record<string, unknown>,
-  }
+  const body = (await response.json()) as Record<string, unknown>
+  return { status: response.status, requestId: response.headers.get('x-request-id') ?? '', body }
 }
 
 /** A client made beside the browser. */
