@@ -11,7 +11,6 @@ import { sharedDatabase } from '../support/database.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { testOperator } from '../support/operator.ts'
 import { run } from '../support/program.ts'
-import { connectedDatabase } from '../support/stores.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
 const IMPORT_ONCE = join(import.meta.dirname, '../support/import-once.ts')
@@ -41,10 +40,9 @@ describe('analytics import', () => {
   const clock = createTestClock()
 
   before(() => {
-    db = connectedDatabase(database.operatorUrl, { poolSize: 2 })
+    db = database.connect('operator', { poolSize: 2 })
     clock.set('2026-11-20T17:04:00Z')
   })
-  after(() => db.destroy())
   beforeEach(async () => {
     vendorId = await database.createCompany()
   })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import knex, { type Knex } from 'knex'
+import type { Knex } from 'knex'
 import { PASSWORD, refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { createClient } from '../support/auth.ts'
 
@@ -12,12 +12,11 @@ describe('the role integration_operator', () => {
   let role: Knex
   before(async () => {
     const client = await createClient(operator.db, { vendorId: 'ven_acme' })
-    role = knex({ client: 'pg', connection: operator.database.operatorUrl, pool: { min: 0, max: 1 } })
+    role = operator.database.connect('operator')
     await succeeded(operator.admin(['client', 'revoke', 'ven_acme', client.clientId, '--yes']))
     const { json } = await succeeded(operator.admin(['service', 'create', '--name', 'Boost', '--json']))
     await succeeded(operator.admin(['service', 'revoke', json.serviceId, '--yes']))
   })
-  after(() => role.destroy())
 
   for (const [what, sql, refusal] of [
     ['allows a revoked client again', "update oauth_clients set status = 'Active'", PERMANENT],

@@ -4,9 +4,9 @@ import type { Knex } from 'knex'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import type { AnalyticsEvent, AnalyticsEventType } from '#shared/analytics/events.ts'
 import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { recount, storedDays } from '../support/analytics.ts'
-import { APPLICATION, sharedDatabase } from '../support/database.ts'
+import { sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 
 const HOUR_MS = 3_600_000
@@ -14,15 +14,13 @@ const MAX = Number.MAX_SAFE_INTEGER
 
 describe('storing events', () => {
   const database = sharedDatabase()
-  const pool = () => createPostgres({ url: database.apiUrl, poolSize: 6, applicationName: APPLICATION })
   /** Two processes of the API. */
   let pools: [Database, Database]
   let owner: Knex
   before(() => {
-    pools = [database.api, pool()]
+    pools = [database.api, database.connect('api', { poolSize: 6 })]
     ;({ owner } = database)
   })
-  after(() => pools[1].destroy())
 
   const company = (timezone = 'Europe/Berlin') => database.createCompany({ timezone })
 
@@ -47,7 +45,7 @@ describe('storing events', () => {
       const { rows } = await owner.raw(
         `select pid from pg_stat_activity where datname = current_database() and application_name = ?
            and wait_event_type = 'Lock'`,
-        [APPLICATION],
+        ['test'],
       )
       return rows.length >= count && rows.map((row: { pid: number }) => row.pid)
     })

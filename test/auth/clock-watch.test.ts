@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
 import { sharedAuth, startAuth } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -16,10 +16,9 @@ describe('a wrong clock of the authorization server', () => {
   let redis: Redis
 
   before(async () => {
-    db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
+    db = auth.database.connect('auth')
     redis = await auth.redis.connect('auth')
   })
-  after(() => db.destroy())
 
   const cases: [string, { own: number; postgres?: number; redis?: number }, boolean][] = [
     ['three clocks that agree', { own: 0 }, true],

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import type { Answer } from '../../apps/auth/answer.ts'
 import { createGetRevocations } from '../../apps/auth/get-revocations.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
@@ -35,7 +35,7 @@ describe(`GET ${PATH}`, () => {
   let handler: Handler
   let now_ms = 0
   before(async () => {
-    db = createPostgres({ url: auth.database.authUrl, poolSize: 4, applicationName: 'pages' })
+    db = auth.database.connect('auth', { poolSize: 4, applicationName: 'pages' })
     const parts = { db, clock: auth.clock, log: silentLog() }
     keys = createKeyRing({ ...parts, alg: 'ES256', encryptionKey: [auth.encryptionKey] })
     await keys.start()
@@ -48,7 +48,6 @@ describe(`GET ${PATH}`, () => {
       monotonic: () => now_ms,
     })
   })
-  after(() => db.destroy())
 
   /** What the handler answers when the last page is not yet a second old, or now. */
   async function read(headers: Record<string, string> = {}, ask = handler): Promise<Answer> {

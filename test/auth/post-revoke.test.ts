@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { type AuthResponse, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
@@ -17,14 +17,10 @@ describe('POST /v1/oauth/revoke', () => {
   let elsewhere: { db: Database; redis: Redis; revocation: Revocation }
 
   before(async () => {
-    const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
+    const db = auth.database.connect('api', { poolSize: 2 })
     const redis = await auth.redis.connect('api')
     elsewhere = { db, redis, revocation: createRevocation({ redis, db }) }
     await untilRedisIsTrusted(elsewhere.revocation)
-  })
-  after(async () => {
-    elsewhere.redis.disconnect()
-    await elsewhere.db.destroy()
   })
 
   const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token

@@ -3,14 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { markSigningKeyRevoked } from '../../infra/admin/keys.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { withTakenPort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
-import { connectedRedis } from '../support/redis.ts'
 
 const MAIN = 'apps/auth/main.ts'
 
@@ -69,20 +67,14 @@ describe('processes of the authorization server', () => {
 
   describe('two, side by side', () => {
     let revocation: Revocation
-    let close: () => Promise<void>
     const pair: Running[] = []
 
     before(async () => {
-      const db = createPostgres({ url: auth.database.ownerUrl, poolSize: 2, applicationName: 'test' })
-      const redis = await connectedRedis(auth.redis.url('api'))
-      revocation = createRevocation({ redis, db })
-      close = async () => {
-        redis.disconnect()
-        await db.destroy()
-      }
+      const db = auth.database.connect('owner', { poolSize: 2 })
+      revocation = createRevocation({ redis: await auth.redis.connect('api'), db })
       pair.push(await start(), await start())
     })
-    after(() => Promise.all([close(), ...pair.map((child) => child.kill())]))
+    after(() => Promise.all(pair.map((child) => child.kill())))
 
     it('refuse a client at both processes once its revocation is answered, whatever they remembered', async () => {
       // On a busy machine the first request of a process may be answered with 503.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { indexOfPassword } from '#shared/accounts/passwords.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { holdsOnlyOthers, seed } from '../../infra/local/seed/seed.ts'
 import { forEachTest } from '../support/block.ts'
 import { createTestDatabase } from '../support/servers.ts'
@@ -10,10 +10,9 @@ const at = (time: string) => ({ now: () => Date.parse(time) })
 
 describe('the demo data', () => {
   let db: Database
-  afterEach(() => db.destroy())
   const database = forEachTest(createTestDatabase)
   beforeEach(() => {
-    db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    db = database.connect('owner', { poolSize: 2 })
   })
 
   const days = (vendorId: string) => db('analytics_daily').where({ vendor_id: vendorId }).orderBy('date')

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
 import { forBlock, forEachTest } from './block.ts'
@@ -30,7 +29,7 @@ export interface TestAdminOptions {
 export async function startAdmin({ withRedis = false, withAcme = false }: TestAdminOptions = {}) {
   const database = await createTestDatabase()
   const redis = withRedis ? await createTestRedis() : undefined
-  const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+  const db = database.connect('owner', { poolSize: 2 })
   const env = {
     DATABASE_URL: database.operatorUrl,
     KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -45,7 +44,6 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
     /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
     admin: (args: string[], input?: string) => runAdmin(args, { env, input }),
     async [Symbol.asyncDispose]() {
-      await db.destroy()
       await redis?.stop('SIGKILL')
       await database.drop()
     },

@@ -20,7 +20,6 @@ import {
 import type { Clock } from '#shared/process/clock.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
@@ -109,12 +108,12 @@ export async function startApi({
   const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
-  const apiDb = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'test' })
+  const apiDb = database.connect('api', { poolSize: 4 })
   checkAnswer ??= createAnswerCheck(await publishedDocument(url, logLines))
   async function stop() {
     await drain(server, 1_000)
     await service.stop()
-    await Promise.all([db.destroy(), apiDb.destroy()])
+    await db.destroy()
     if (beside) return
     await issuer[Symbol.asyncDispose]()
     await redis[Symbol.asyncDispose]()

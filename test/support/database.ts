@@ -1,14 +1,8 @@
 import knex, { type Knex } from 'knex'
 import { type Company, insertCompany } from '#shared/accounts/people.ts'
 import { newVendorId } from '#shared/oauth/new-ids.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createTestDatabase } from './servers.ts'
-
-/** In pg_stat_activity, for the connections of services. */
-export const APPLICATION = 'test'
-
-export type ConnectedDatabase = Awaited<ReturnType<typeof connect>>
 
 /** A database, connected, that all tests of a block use. */
 export const sharedDatabase = () => forBlock(connect)
@@ -18,16 +12,14 @@ export const freshDatabase = () => forEachTest(connect)
 
 async function connect() {
   const created = await createTestDatabase()
-  const as = (url: string) => createPostgres({ url, poolSize: 6, applicationName: APPLICATION })
   const owner = knex({ client: 'pg', connection: created.ownerUrl, pool: { min: 0, max: 4 } })
-  const [api, auth] = [as(created.apiUrl), as(created.authUrl)]
   return {
     ...created,
     /** The superuser's connection: to arrange, and to look. */
     owner,
     /** Connections with the rights of the services. */
-    api,
-    auth,
+    api: created.connect('api', { poolSize: 6 }),
+    auth: created.connect('auth', { poolSize: 6 }),
     async createCompany(company: Partial<Company> = {}): Promise<string> {
       const vendorId = newVendorId()
       const acme = { vendorId, name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR', ...company }
@@ -35,7 +27,7 @@ async function connect() {
       return acme.vendorId
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([owner, api, auth].map((db) => db.destroy()))
+      await owner.destroy()
       await created.drop()
     },
   }

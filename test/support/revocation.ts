@@ -141,7 +141,7 @@ export const sharedStores = () => forBlock(startStores)
 
 async function startStores() {
   const [database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
-  const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+  const db = database.connect('owner', { poolSize: 2 })
   const subjects = await createSubjects(db)
   const { vendorId } = subjects
   const started: TestProcess[] = []
@@ -165,8 +165,7 @@ async function startStores() {
       markClientRevoked(transaction, { vendorId, clientId, revokedBy: null }),
     async [Symbol.asyncDispose]() {
       await Promise.all(started.map((process) => process.close()))
-      await Promise.all([server.stop('SIGKILL'), db.destroy()])
-      await database.drop()
+      await Promise.all([server.stop('SIGKILL'), database.drop()])
     },
   }
 }

@@ -6,7 +6,6 @@ import { type ClientRecord, findClient, insertClient } from '#shared/oauth/clien
 import { newClientId, newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
 import { createUsageCounts } from '#shared/usage/usage-counts.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
 import { armRevocation } from '../../apps/api/clients/arming.ts'
@@ -49,7 +48,7 @@ export async function openStores() {
   await owner.raw('set session_replication_role = replica')
   const processes = await Promise.all(
     [0, 1].map(async () => {
-      const db = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'test' })
+      const db = database.connect('api', { poolSize: 4 })
       const connection = await redis.connect('api')
       const revocation = createRevocation({ redis: connection, db, timings: FAST })
       return { db, redis: connection, revocation, clock: systemClock }
@@ -60,7 +59,6 @@ export async function openStores() {
     processes,
     loseRedis: () => asAdmin(redis, (admin) => admin.flushall()),
     async [Symbol.asyncDispose]() {
-      for (const { db } of processes) await db.destroy()
       await owner.destroy()
       await redis[Symbol.asyncDispose]()
       await database.drop()

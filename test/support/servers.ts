@@ -7,6 +7,7 @@ import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { freePort } from './ports.ts'
 import { connectedRedis } from './redis.ts'
+import { connectedDatabase } from './stores.ts'
 import { inMemory, temporaryFolder } from './temporary-folder.ts'
 import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
 
@@ -120,17 +121,32 @@ async function createDatabase(template: string) {
 
 /** A database of its own, migrated and empty. */
 export async function createTestDatabase() {
-  const { name, ...created } = await createDatabase(TEMPLATE)
+  const { name, ownerUrl, ...created } = await createDatabase(TEMPLATE)
   const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
   await closeDatabase(db)
     .then(() => db.raw('update revocation_trust set place = database_place()'))
     .finally(() => db.destroy())
   const as = (role: keyof typeof PASSWORDS) => databaseUrl(name, { user: role, password: PASSWORDS[role] })
-  return {
-    ...created,
+  const urls = {
+    ownerUrl,
     authUrl: as('integration_auth'),
     apiUrl: as('integration_api'),
     operatorUrl: as('integration_operator'),
+  }
+  const pools = new AsyncDisposableStack()
+  async function drop() {
+    await pools.disposeAsync()
+    await created.drop()
+  }
+  return {
+    ...urls,
+    /** Returns a pool of connections with these rights, of one unless told otherwise. It ends with the database. */
+    connect: (
+      role: 'owner' | 'auth' | 'api' | 'operator',
+      options?: Parameters<typeof connectedDatabase>[1],
+    ) => pools.use(connectedDatabase(urls[`${role}Url`], options)),
+    drop,
+    [Symbol.asyncDispose]: drop,
   }
 }
 
