@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { exportSPKI, importJWK } from 'jose'
 import { type ApiResponse, sharedApi, startApi, TEST_TIMINGS } from '../support/api.ts'
 import { encode } from '../support/assertions.ts'
+import { forBlock } from '../support/block.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 import { connectedRedis } from '../support/redis.ts'
@@ -13,15 +14,10 @@ const METADATA = 'resource_metadata="https://api.test/.well-known/oauth-protecte
 
 describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   const api = sharedApi()
-  let vendorId: string
-  let clientId: string
-  before(async () => {
-    ;({ vendorId } = await api.createCompany())
-    ;({ clientId } = await api.createClient({ vendorId }))
-  })
+  const client = forBlock(() => api.createClient())
 
-  const path = () => `/v1/analytics/${vendorId}/daily`
-  const signed = (options?: TokenOptions) => api.issuer.token({ clientId, vendorId }, options)
+  const path = () => `/v1/analytics/${client.vendorId}/daily`
+  const signed = (options?: TokenOptions) => api.issuer.token(client, options)
   const read = (token?: string, headers: Record<string, string> = {}) =>
     api.request('GET', path(), { ...(token !== undefined && { token }), headers })
 
@@ -206,7 +202,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   }
 
   it('refuses a session token', async () => {
-    const { sessionToken } = await api.createPerson({ vendorId })
+    const { sessionToken } = await api.createPerson({ vendorId: client.vendorId })
     assertInvalidToken(await read(sessionToken), /well-formed/)
   })
 
@@ -218,11 +214,11 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   })
 
   describe('with a form', () => {
-    const events = () => `/v1/analytics/${vendorId}/events`
+    const events = () => `/v1/analytics/${client.vendorId}/events`
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
     it('refuses a token that is in the form as well', async () => {
-      const token = await api.issuer.token({ clientId, vendorId, scope: 'analytics:write' })
+      const token = await api.issuer.token({ ...client, scope: 'analytics:write' })
       const post = (body: string) => api.request('POST', events(), { token, headers: form, body })
       const response = await post(`a=b&access_token=${token}`)
       assertProblem(response, 'invalid_request')
@@ -261,7 +257,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       'analytics:reader',
       'ANALYTICS:READ',
     ]) {
-      const response = await read(await api.issuer.token({ clientId, vendorId, scope }))
+      const response = await read(await api.issuer.token({ ...client, scope }))
       assertProblem(response, 'insufficient_scope')
       const challenge = response.headers.get('www-authenticate') ?? ''
       assert.match(challenge, /error="insufficient_scope"/)
@@ -282,7 +278,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   })
 
   it('reports a missing scope before another company', async () => {
-    const token = await api.issuer.token({ clientId, vendorId, scope: 'boost:read' })
+    const token = await api.issuer.token({ ...client, scope: 'boost:read' })
     assertProblem(await api.request('GET', '/v1/analytics/ven_other/daily', { token }), 'insufficient_scope')
   })
 
@@ -306,7 +302,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
         databaseUrl: api.database.authUrl,
         timings: TEST_TIMINGS,
       })
-      await revokeToken(process, { jti, clientId })
+      await revokeToken(process, { jti, clientId: client.clientId })
       await process.close()
       assertInvalidToken(await read(token), /revoked/)
       assertInvalidToken(await second.request('GET', path(), { token }), /revoked/)

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { freshOwner, sharedApi } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
   const api = sharedApi()
   const owner = freshOwner(api)
-  let clientId: string
-  beforeEach(async () => {
-    ;({ clientId } = await owner.createClient({ name: 'Before' }))
-  })
+  const client = forEachTest(() => owner.createClient({ name: 'Before' }))
 
-  const rename = (body: unknown, id = clientId) => owner.request('PATCH', `oauth-clients/${id}`, { body })
+  const rename = (body: unknown, id = client.clientId) =>
+    owner.request('PATCH', `oauth-clients/${id}`, { body })
   const activity = async () => (await owner.request('GET', 'activity')).json.entries
 
   it('gives the client another label and tells so in the activity', async () => {
@@ -24,7 +23,7 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
       { action, subject, detail, by },
       {
         action: 'client.renamed',
-        subject: clientId,
+        subject: client.clientId,
         detail: { before: { name: 'Before' }, after: { name: 'After' } },
         by: { userId: owner.userId, name: owner.name },
       },
@@ -37,11 +36,11 @@ describe('PATCH /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
   })
 
   it('renames a revoked client too, which stays revoked', async () => {
-    await owner.request('POST', `oauth-clients/${clientId}/revoke`)
+    await owner.request('POST', `oauth-clients/${client.clientId}/revoke`)
     const { json } = await rename({ name: 'The old one' })
     assert.equal(json.name, 'The old one')
     assert.equal(json.status, 'Revoked')
-    const revoked = { client_id: clientId }
+    const revoked = { client_id: client.clientId }
     for (const change of [
       { status: 'Active', revoked_at: null, revoked_by: null },
       { revoked_at: new Date() },

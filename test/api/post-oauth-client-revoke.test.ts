@@ -3,6 +3,7 @@ import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { freshOwner, type Person, sharedApi, startApi, type TestApi } from '../support/api.ts'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
@@ -11,21 +12,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
   const api = sharedApi()
   const second = sharedApi({ beside: api })
   const owner = freshOwner(api)
-  let clientId: string
-  beforeEach(async () => {
-    ;({ clientId } = await owner.createClient({ name: 'Warehouse' }))
-  })
+  const client = forEachTest(() => owner.createClient({ name: 'Warehouse' }))
 
-  const revoke = ({
-    at = api,
-    person = owner,
-    body,
-  }: {
-    at?: TestApi
-    person?: Person
-    body?: unknown
-  } = {}) => person.request('POST', `oauth-clients/${clientId}/revoke`, { at, body })
-  const tokenOf = (id = clientId) => api.issuer.token({ clientId: id, vendorId: owner.vendorId })
+  const revoke = ({ at = api, person = owner as Person, body = undefined as unknown } = {}) =>
+    person.request('POST', `oauth-clients/${client.clientId}/revoke`, { at, body })
+  const tokenOf = (id = client.clientId) => api.issuer.token({ clientId: id, vendorId: owner.vendorId })
   const read = async (at: TestApi, token: string) =>
     at.request('GET', `/v1/analytics/${owner.vendorId}/daily`, { token })
   const entries = () => api.db('activity').where({ vendor_id: owner.vendorId })
@@ -33,11 +24,11 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
   it('answers 200 with the client, now Revoked', async () => {
     const response = await revoke()
     assert.equal(response.status, 200)
-    assert.equal(response.json.clientId, clientId)
+    assert.equal(response.json.clientId, client.clientId)
     assert.equal(response.json.status, 'Revoked')
     assert.deepEqual(response.json.revokedBy, { userId: owner.userId, name: owner.name })
     assert.ok(Math.abs(Date.parse(response.json.revokedAt) - Date.now()) < 60_000)
-    const get = await owner.request('GET', `oauth-clients/${clientId}`)
+    const get = await owner.request('GET', `oauth-clients/${client.clientId}`)
     assert.deepEqual(get.json, response.json)
   })
 
@@ -88,7 +79,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     const [entry, ...more] = await entries()
     assert.deepEqual(more, [])
     assert.equal(entry.action, 'client.revoked')
-    assert.equal(entry.subject, clientId)
+    assert.equal(entry.subject, client.clientId)
     assert.equal(entry.user_id, owner.userId)
     assert.deepEqual(entry.detail, { name: 'Warehouse' })
   })
@@ -109,7 +100,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     await assert.rejects(
       api.db.raw(
         `update oauth_clients set status = 'Active', revoked_at = null, revoked_by = null where client_id = ?`,
-        [clientId],
+        [client.clientId],
       ),
       /revoked permanently/,
     )

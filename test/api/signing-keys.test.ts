@@ -15,19 +15,11 @@ const HOUR_MS = 3_600_000
 
 describe('the signing keys of the authorization server', () => {
   const api = freshApi()
-  let vendorId: string
-  let clientId: string
-  beforeEach(async () => {
-    ;({ vendorId } = await api.createCompany())
-    ;({ clientId } = await api.createClient({ vendorId }))
-  })
+  const client = forEachTest(() => api.createClient())
 
   const read = async (key?: TestKey, header?: Record<string, unknown>) => {
-    const token = await api.issuer.token(
-      { clientId, vendorId },
-      { ...(key && { key }), ...(header && { header }) },
-    )
-    return api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+    const token = await api.issuer.token(client, { ...(key && { key }), ...(header && { header }) })
+    return api.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token })
   }
 
   const publish = async (...key: Parameters<TestIssuer['newKey']>) => {
@@ -160,8 +152,8 @@ describe('the signing keys of the authorization server', () => {
   it('refuses a verified token once its key is no longer published', async () => {
     const old = api.issuer.key
     const next = await api.issuer.newKey('key-2')
-    const token = await api.issuer.token({ clientId, vendorId })
-    const path = `/v1/analytics/${vendorId}/daily`
+    const token = await api.issuer.token(client)
+    const path = `/v1/analytics/${client.vendorId}/daily`
     assert.equal((await api.request('GET', path, { token })).status, 200)
     api.issuer.published.splice(0, 1, next.publicJwk)
     api.clock.advance(10_000)
@@ -171,8 +163,8 @@ describe('the signing keys of the authorization server', () => {
   })
 
   it('refuses what an earlier key of the same kid signed', async () => {
-    const token = await api.issuer.token({ clientId, vendorId })
-    const path = `/v1/analytics/${vendorId}/daily`
+    const token = await api.issuer.token(client)
+    const path = `/v1/analytics/${client.vendorId}/daily`
     assert.equal((await api.request('GET', path, { token })).status, 200)
     const replaced = await api.issuer.newKey(api.issuer.key.kid)
     api.issuer.published.splice(0, 1, replaced.publicJwk)
@@ -245,8 +237,11 @@ describe('the signing keys of the authorization server', () => {
   it('answers 503 and is not ready until there are keys, for which it asks about each second', async () => {
     api.issuer.answerWith({ status: 503 })
     await using early = await startApi({ beside: api })
-    const token = await api.issuer.token({ clientId, vendorId })
-    assertProblem(await early.request('GET', `/v1/analytics/${vendorId}/daily`, { token }), 'unavailable')
+    const token = await api.issuer.token(client)
+    assertProblem(
+      await early.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token }),
+      'unavailable',
+    )
     const ready = await early.request('GET', '/readyz')
     assert.equal(ready.status, 503)
     assert.deepEqual(ready.json, { status: 'not ready', waitingFor: ['signing keys'] })

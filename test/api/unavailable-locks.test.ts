@@ -2,25 +2,20 @@ import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import { afterwards } from '../support/afterwards.ts'
 import { sharedApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('when somebody else holds a lock on a table', () => {
   const api = sharedApi()
-  let vendorId: string
-  let sessionToken: string
-  let clientId: string
+  const owner = forBlock(() => api.createOwner())
+  const client = forBlock(() => owner.createClient())
   let lock: Knex.Transaction
-  before(async () => {
-    ;({ vendorId } = await api.createCompany())
-    ;({ sessionToken } = await api.createPerson({ vendorId }))
-    ;({ clientId } = await api.createClient({ vendorId }))
-    assert.equal((await read()).status, 200)
-  })
+  before(async () => assert.equal((await read()).status, 200))
   afterEach(() => lock.rollback())
 
   const read = async () => {
-    const token = await api.issuer.token({ clientId, vendorId })
-    return api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+    const token = await api.issuer.token(client)
+    return api.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token })
   }
   const takeLock = async (table: string) => {
     lock = await api.db.transaction()
@@ -28,7 +23,7 @@ describe('when somebody else holds a lock on a table', () => {
   }
   /** More requests of the workspace than there are connections. */
   const people = (path: string) =>
-    Array.from({ length: 20 }, () => api.request('GET', path, { token: sessionToken }))
+    Array.from({ length: 20 }, () => api.request('GET', path, { token: owner.sessionToken }))
 
   async function readsWhile(waiting: Promise<unknown>[]): Promise<number[]> {
     let answered = 0
@@ -51,7 +46,7 @@ describe('when somebody else holds a lock on a table', () => {
 
   it('answers integrators as ever while memberships is locked', async () => {
     await takeLock('memberships')
-    const waiting = people(`/v1/vendor/${vendorId}/oauth-clients`)
+    const waiting = people(`/v1/vendor/${client.vendorId}/oauth-clients`)
     assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
     await Promise.all(waiting)
   })

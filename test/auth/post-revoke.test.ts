@@ -1,8 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import { type AuthResponse, sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
@@ -14,13 +12,12 @@ describe('POST /v1/oauth/revoke', () => {
   const client = forBlock(() => auth.createClient())
   const other = forBlock(() => auth.createClient())
   /** What another process of the installation, such as the resource API, asks. */
-  let elsewhere: { db: Database; redis: Redis; revocation: Revocation }
+  let elsewhere: Revocation
 
   before(async () => {
     const db = auth.database.connect('api', { poolSize: 2 })
-    const redis = await auth.redis.connect('api')
-    elsewhere = { db, redis, revocation: createRevocation({ redis, db }) }
-    await untilRedisIsTrusted(elsewhere.revocation)
+    elsewhere = createRevocation({ redis: await auth.redis.connect('api'), db })
+    await untilRedisIsTrusted(elsewhere)
   })
 
   const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token
@@ -28,7 +25,7 @@ describe('POST /v1/oauth/revoke', () => {
     at.post(PATH, { client_id: owner.clientId, client_secret: owner.clientSecret, token, ...more })
   const standing = (token: string) => {
     const { jti, client_id } = decodeJwt<{ client_id: string }>(token)
-    return elsewhere.revocation.ask({ clientId: client_id, jti: jti as string })
+    return elsewhere.ask({ clientId: client_id, jti: jti as string })
   }
 
   function assertDone(response: AuthResponse): void {

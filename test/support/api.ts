@@ -2,21 +2,14 @@ import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import {
   type Company,
-  insertCompany,
   insertUser,
   type Membership,
   saveMembership,
   type User,
 } from '#shared/accounts/people.ts'
-import { insertClient, type NewClient } from '#shared/oauth/clients.ts'
+import type { NewClient } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import {
-  newClientId,
-  newClientSecret,
-  newSessionToken,
-  newUserId,
-  newVendorId,
-} from '#shared/oauth/new-ids.ts'
+import { newSessionToken, newUserId } from '#shared/oauth/new-ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
@@ -28,6 +21,7 @@ import { startSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
+import { createCompany, createClient as insertTestClient } from './companies.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
@@ -219,26 +213,8 @@ export function people(url: string, db: Knex, clock: Clock) {
     await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
     return token
   }
-  async function createClient(given: { vendorId: string } & Partial<NewClient>) {
-    const secret = newClientSecret()
-    const client: NewClient = {
-      clientId: newClientId(),
-      name: 'A client',
-      scopes: ['analytics:read'],
-      authenticatesBy: { secretHash: hashSecret(secret) },
-      createdBy: null,
-      createdAt: new Date(clock.now()),
-      ...given,
-    }
-    await insertClient(db, client)
-    return { ...client, secret }
-  }
-  async function createCompany(given: Partial<Company> = {}): Promise<Company> {
-    const acme = { name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' }
-    const company = { vendorId: newVendorId(), ...acme, ...given }
-    await insertCompany(db, company)
-    return company
-  }
+  const createClient = (given?: Partial<NewClient>) =>
+    insertTestClient(db, { createdAt: new Date(clock.now()), ...given })
   /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
   async function createPerson({
     vendorId = '',
@@ -278,13 +254,13 @@ export function people(url: string, db: Knex, clock: Clock) {
   }
   return {
     createSession,
-    /** An Active client of the company, made without the API. */
+    /** An Active client, made without the API, of a new company unless another is named. */
     createClient,
-    createCompany,
+    createCompany: (given?: Partial<Company>) => createCompany(db, given),
     createPerson,
     /** A company and its owner. */
     async createOwner(company?: Partial<Company>) {
-      const { vendorId } = await createCompany(company)
+      const { vendorId } = await createCompany(db, company)
       return createPerson({ vendorId })
     },
   }

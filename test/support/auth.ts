@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
-import { insertCompany } from '#shared/accounts/people.ts'
-import { insertClient, markClientRevoked, type Workload } from '#shared/oauth/clients.ts'
+import { markClientRevoked, type Workload } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientId, newClientSecret, newVendorId } from '#shared/oauth/new-ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
@@ -21,6 +20,7 @@ import type { ApiResponse } from './api.ts'
 import { checkOfAuthorizationServer } from './api-document.ts'
 import { forBlock } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
+import { createCompany, createClient as insertTestClient } from './companies.ts'
 import { testOperator } from './operator.ts'
 import { revokeClient, startProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
@@ -242,15 +242,14 @@ export async function createClient(
     ...given,
   }
   const { vendorId } = client
-  if (!given.vendorId) await insertCompany(db, { vendorId, name: 'Acme', timezone: 'UTC', currency: 'EUR' })
+  if (!given.vendorId) await createCompany(db, { vendorId })
   if (workload?.keys) {
     const { issuer, keys, keysFrom = 'issuer', keysAsOf = new Date() } = workload
     await saveIssuerKeys(db, { vendorId, issuer }, { keys, keysFrom, keysAsOf })
   }
-  await insertClient(db, {
+  await insertTestClient(db, {
     clientId: client.clientId,
     vendorId,
-    name: 'A client',
     scopes: client.scopes,
     authenticatesBy: publicKey
       ? { publicKey, keyThumbprint: await calculateJwkThumbprint(publicKey) }
@@ -258,7 +257,6 @@ export async function createClient(
         ? { workload: { issuer: workload.issuer, claims: workload.claims } }
         : { secretHash: hashSecret(client.clientSecret) },
     expiresAt,
-    createdBy: null,
     createdAt: new Date(expiresAt ? expiresAt.getTime() - DAY_MS : Date.now()),
   })
   return client

@@ -1,7 +1,7 @@
 import knex, { type Knex } from 'knex'
-import { type Company, insertCompany } from '#shared/accounts/people.ts'
-import { newVendorId } from '#shared/oauth/new-ids.ts'
+import type { Company } from '#shared/accounts/people.ts'
 import { forBlock, forEachTest } from './block.ts'
+import { createCompany } from './companies.ts'
 import { createTestDatabase } from './servers.ts'
 
 /** A database, connected, that all tests of a block use. */
@@ -20,12 +20,7 @@ async function connect() {
     /** Connections with the rights of the services. */
     api: created.connect('api', { poolSize: 6 }),
     auth: created.connect('auth', { poolSize: 6 }),
-    async createCompany(company: Partial<Company> = {}): Promise<string> {
-      const vendorId = newVendorId()
-      const acme = { vendorId, name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR', ...company }
-      await insertCompany(owner, acme)
-      return acme.vendorId
-    },
+    createCompany: async (company?: Partial<Company>) => (await createCompany(owner, company)).vendorId,
     async [Symbol.asyncDispose]() {
       await owner.destroy()
       await created.drop()

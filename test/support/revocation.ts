@@ -3,9 +3,8 @@ import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { insertCompany } from '#shared/accounts/people.ts'
-import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
-import { newClientId, newVendorId } from '#shared/oauth/new-ids.ts'
+import { markClientRevoked } from '#shared/oauth/clients.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { createReconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
@@ -16,6 +15,7 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { forBlock } from './block.ts'
+import { createClient, createCompany } from './companies.ts'
 import { eventually } from './eventually.ts'
 import { repeat } from './repeat.ts'
 import { createTestDatabase, createTestRedis, type TestRedis } from './servers.ts'
@@ -107,23 +107,10 @@ export async function startProcess({
 
 /** Clients and keys of one company. `db` is a role that may insert them. */
 export async function createSubjects(db: Database) {
-  const vendorId = newVendorId()
-  await insertCompany(db, { vendorId, name: 'Test Company', timezone: 'Europe/Berlin', currency: 'EUR' })
+  const { vendorId } = await createCompany(db)
   return {
     vendorId,
-    async newClient() {
-      const clientId = newClientId()
-      await insertClient(db, {
-        clientId,
-        vendorId,
-        name: 'Test client',
-        scopes: ['analytics:read'],
-        authenticatesBy: { secretHash: randomBytes(32) },
-        createdBy: null,
-        createdAt: new Date(),
-      })
-      return clientId
-    },
+    newClient: async () => (await createClient(db, { vendorId })).clientId,
     async newKey() {
       const kid = randomBytes(8).toString('hex')
       await db.raw(

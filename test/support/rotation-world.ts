@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import knex, { type Knex } from 'knex'
-import { insertCompany, insertUser, saveMembership } from '#shared/accounts/people.ts'
-import { type ClientRecord, findClient, insertClient } from '#shared/oauth/clients.ts'
-import { newClientId, newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
+import { insertUser, saveMembership } from '#shared/accounts/people.ts'
+import { type ClientRecord, findClient } from '#shared/oauth/clients.ts'
+import { newUserId } from '#shared/oauth/new-ids.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createUsageCounts } from '#shared/usage/usage-counts.ts'
@@ -11,6 +10,7 @@ import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
 import { armRevocation } from '../../apps/api/clients/arming.ts'
 import { rotationAnswer } from '../../apps/api/clients/rotation-answer.ts'
 import { createTestClock } from './clock.ts'
+import { createClient, createCompany } from './companies.ts'
 import { silentLog } from './log.ts'
 import { asAdmin, FAST } from './revocation.ts'
 import { createTestDatabase, createTestRedis } from './servers.ts'
@@ -180,22 +180,13 @@ export async function createRotationWorld({ owner, processes, loseRedis }: Store
 }
 
 async function createPair(owner: Knex, quietDays: number) {
-  const [vendorId, userId] = [newVendorId(), newUserId()]
-  await insertCompany(owner, { vendorId, name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' })
+  const [{ vendorId }, userId] = [await createCompany(owner), newUserId()]
   const email = `${userId}@people.example`.toLowerCase()
   await insertUser(owner, { userId, name: 'Olivia', email, passwordHash: '$argon2id$none' })
   await saveMembership(owner, { vendorId, userId, role: 'owner', status: 'active' })
-  const create = async (replaces?: string) => {
-    const clientId = newClientId()
-    await insertClient(owner, {
-      ...{ clientId, vendorId, name: 'A client', scopes: ['analytics:read'], replaces, createdBy: null },
-      authenticatesBy: { secretHash: randomBytes(32) },
-      createdAt: new Date(Date.now() - 90 * DAY_MS),
-    })
-    return clientId
-  }
-  const clientId = await create()
-  const replacement = await create(clientId)
+  const created = { vendorId, createdAt: new Date(Date.now() - 90 * DAY_MS) }
+  const { clientId } = await createClient(owner, created)
+  const { clientId: replacement } = await createClient(owner, { ...created, replaces: clientId })
   const plan = { quietDays, armedAt: new Date(), armedBy: userId }
   await armRevocation(owner, { vendorId, clientId, name: 'A client' }, plan)
   return { vendorId, clientId, replacement }

@@ -1,0 +1,30 @@
+import { type Company, insertCompany } from '#shared/accounts/people.ts'
+import { insertClient, type NewClient } from '#shared/oauth/clients.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { newClientId, newClientSecret, newVendorId } from '#shared/oauth/new-ids.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+
+/** Stores a company, without the API. `db` is a role that may. */
+export async function createCompany(db: Database, given: Partial<Company> = {}): Promise<Company> {
+  const acme = { name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' }
+  const company = { vendorId: newVendorId(), ...acme, ...given }
+  await insertCompany(db, company)
+  return company
+}
+
+/** Stores an Active client, without the API, of a new company unless another is named. Returns its secret too. */
+export async function createClient(db: Database, given: Partial<NewClient> = {}) {
+  const secret = newClientSecret()
+  const client: NewClient = {
+    clientId: newClientId(),
+    vendorId: given.vendorId ?? (await createCompany(db)).vendorId,
+    name: 'A client',
+    scopes: ['analytics:read'],
+    authenticatesBy: { secretHash: hashSecret(secret) },
+    createdBy: null,
+    createdAt: new Date(),
+    ...given,
+  }
+  await insertClient(db, client)
+  return { ...client, secret }
+}
