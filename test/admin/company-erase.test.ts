@@ -8,7 +8,6 @@ import { eventually } from '../support/eventually.ts'
 import { everything, holding } from '../support/everything.ts'
 import { staysAfterCompany } from '../support/kept.ts'
 import { assertStatuses } from '../support/problem.ts'
-import { connectedRedis } from '../support/redis.ts'
 
 const VENDOR = 'ven_unforgettable'
 const NAME = 'Goods Inimitable'
@@ -259,7 +258,7 @@ describe('admin company erase', () => {
   })
 
   it('drops what is counted of its clients later', async () => {
-    using writer = await connectedRedis(api.redis.url('auth'))
+    const writer = await api.redis.connect('auth')
     const other = await api.createClient({ vendorId: neighbour })
     const usage = anotherUsage(writer, api.db, api.clock)
     for (const { clientId } of [...clients.slice(0, 1), other])

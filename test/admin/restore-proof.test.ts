@@ -4,16 +4,14 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { provenByRedis, revokeAgain } from '../../infra/admin/restore.ts'
 import { testOperator } from '../support/operator.ts'
-import { connectedRedis } from '../support/redis.ts'
 import { sharedStores } from '../support/revocation.ts'
 
 describe('what Redis proves after a restore', () => {
   const stores = sharedStores()
   let redis: Redis
   before(async () => {
-    redis = await connectedRedis(stores.server.url('admin'))
+    redis = await stores.server.connect('admin')
   })
-  after(() => redis.disconnect())
 
   it('revokes again what Redis names as the newest revocation, though its entry has expired', async () => {
     await redis.set(redisKeys.revocationSeen, '1000 7/16384/16500 cli_newest')

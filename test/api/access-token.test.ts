@@ -7,7 +7,6 @@ import { encode } from '../support/assertions.ts'
 import { forBlock } from '../support/block.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
-import { connectedRedis } from '../support/redis.ts'
 import { revokeToken, startProcess } from '../support/revocation.ts'
 
 const METADATA = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
@@ -319,7 +318,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
         `insert into signing_keys values ('stolen', 'ES256', '{}', 'x', now(), now());
          insert into revoked_signing_keys values ('stolen', now())`,
       )
-      using redis = await connectedRedis(api.redis.url('admin'))
+      const redis = await api.redis.connect('admin')
       await redis.set('revoked:key:stolen', '1')
       assertInvalidToken(await read(token), /revoked/)
       assert.equal((await read(await signed())).status, 200)

@@ -15,7 +15,6 @@ import { eventually } from '../support/eventually.ts'
 import { loggedEvents } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertProblem } from '../support/problem.ts'
-import { connectedRedis } from '../support/redis.ts'
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
@@ -93,8 +92,8 @@ describe('the limit of attempts on one account', () => {
   it('keeps failures of any number of addresses in 262,144 counters, whether or not there are such accounts', async () => {
     const { email } = await api.createPerson()
     for (const account of [email, 'nobody@people.example']) await signIn(account, 'wrong', '192.0.2.1')
-    const redis = await connectedRedis(api.redis.url('admin'))
-    const keys = await redis.keys('rate:sign-in-strangers:*').finally(() => redis.disconnect())
+    const redis = await api.redis.connect('admin')
+    const keys = await redis.keys('rate:sign-in-strangers:*')
     assert.equal(keys.length, 2)
     // 64 characters at three places.
     for (const key of keys) assert.match(key, /^rate:sign-in-strangers:[A-Za-z0-9_-]{3}$/)

@@ -13,7 +13,6 @@ import {
 } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
-import { connectedRedis } from '../support/redis.ts'
 
 const INVALID_CLIENT = JSON.stringify({
   error: 'invalid_client',
@@ -129,7 +128,7 @@ const COMMANDS = ['incrby', 'pttl', 'mget']
 
 /** How often Redis ran each of these commands while `act` ran. */
 async function commands(auth: TestAuth, act: () => Promise<unknown> | undefined) {
-  using admin = await connectedRedis(auth.redis.url('admin'))
+  const admin = await auth.redis.connect('admin')
   const calls = async (): Promise<Record<string, number>> => {
     const stats = (await admin.info('commandstats')).matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)
     return Object.fromEntries([...stats].map(([, name, count]) => [name, Number(count)]))

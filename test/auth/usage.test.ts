@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { missingSince } from '#shared/usage/missing-uses.ts'
@@ -8,7 +7,6 @@ import { afterwards } from '../support/afterwards.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { connectedRedis } from '../support/redis.ts'
 import { through } from '../support/revocation.ts'
 import { untilBlocked } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
@@ -124,7 +122,7 @@ describe('the usage of clients', () => {
   })
 
   it('loses nothing while Redis takes no more', async () => {
-    using admin: Redis = await connectedRedis(auth.redis.url('admin'))
+    const admin = await auth.redis.connect('admin')
     await admin.config('SET', 'maxmemory', '1')
     await using _ = afterwards(() => admin.config('SET', 'maxmemory', '0'))
     assert.equal((await auth.token(client)).status, 200)

@@ -3,7 +3,6 @@ import { generateKeyPairSync } from 'node:crypto'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import { insertUser } from '#shared/accounts/people.ts'
 import { newClientSecret, newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
 import { listPaths } from '../../apps/api/app.ts'
@@ -14,7 +13,6 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
 import { testOperator } from '../support/operator.ts'
-import { connectedRedis } from '../support/redis.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
 
 /** In this time the process serves no one else, be it in one turn of the event loop or in several that are due. */
@@ -110,12 +108,7 @@ describe('the event loop, with the largest company that there can be', () => {
       api = await startApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '1000/60' } })
       const { vendorId } = await api.createCompany()
       owner = await api.createPerson({ vendorId })
-      // Which gives up no command, as a service would: what was lost would be missed.
-      using redis = await connectedRedis(api.redis.url('api'))
-      company = await fillLargestCompany(
-        { db: api.db, redis },
-        { vendorId, userId: owner.userId, now_ms: api.clock.now() },
-      )
+      company = await fillLargestCompany(api, { vendorId, userId: owner.userId })
     })
     after(() => api.stop())
 
@@ -244,12 +237,10 @@ describe('the event loop, with the largest company that there can be', () => {
     let auth: TestAuth
     let client: TestClient
     let service: Awaited<ReturnType<typeof createService>>
-    let redis: Redis
     before(async function () {
       this.timeout(600_000)
       auth = await startAuth()
       const { vendorId } = await auth.createClient()
-      redis = await connectedRedis(auth.redis.url('auth'))
       const owner = {
         userId: newUserId(),
         email: 'owner@people.example',
@@ -257,17 +248,11 @@ describe('the event loop, with the largest company that there can be', () => {
         passwordHash: '$argon2id$none',
       }
       await insertUser(auth.db, owner)
-      await fillLargestCompany(
-        { db: auth.db, redis },
-        { vendorId, userId: owner.userId, now_ms: auth.clock.now() },
-      )
+      await fillLargestCompany(auth, { vendorId, userId: owner.userId })
       client = await auth.createClient({ vendorId })
       service = await createService(auth.db, { name: 'Service', by: testOperator() })
     })
-    after(async () => {
-      redis.disconnect()
-      await auth.stop()
-    })
+    after(() => auth.stop())
     const REQUESTS: Record<string, Requests> = {
       'POST /v1/oauth/token': [
         () => ({ form: tokenFields(client) }),

@@ -3,7 +3,6 @@ import { Redis } from 'ioredis'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { forBlock } from '../support/block.ts'
-import { connectedRedis } from '../support/redis.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
 
@@ -126,7 +125,7 @@ describe('the Redis users of the services', () => {
 
   for (const user of ['auth', 'api'] as const) {
     it(`judges what a script of ${user} does as if it came alone`, async () => {
-      using redis = await connectedRedis(server.url(user))
+      const redis = await server.connect(user)
       await asAdmin(server, (admin) => admin.set('revoked:client:c', '1'))
       for (const act of [
         "redis.call('del', 'revoked:client:c')",
@@ -141,7 +140,7 @@ describe('the Redis users of the services', () => {
     })
 
     it(`lets ${user} count against a rate`, async () => {
-      using redis = await connectedRedis(server.url(user))
+      const redis = await server.connect(user)
       const limits = rateLimits(redis, createMetrics({ service: 'test' }))
       const policy = [`test-${user}`, { limit: 1, window_s: 60 }] as const
       await limits(...policy).consume('subject')

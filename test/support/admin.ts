@@ -44,7 +44,7 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
     /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
     admin: (args: string[], input?: string) => runAdmin(args, { env, input }),
     async [Symbol.asyncDispose]() {
-      await redis?.stop('SIGKILL')
+      await redis?.[Symbol.asyncDispose]()
       await database.drop()
     },
   }

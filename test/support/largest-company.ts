@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis'
 import type { Knex } from 'knex'
 import { PEOPLE_MAX } from '#shared/accounts/people.ts'
 import { newClientId, newUserId } from '#shared/oauth/new-ids.ts'
+import type { TestApi } from './api.ts'
 import { anotherUsage } from './client-usage.ts'
 
 export const DAYS = 366
@@ -21,16 +21,16 @@ export type LargestCompany = Awaited<ReturnType<typeof fillLargestCompany>>
 /**
  * Fills a company with all that its limits allow, and its owner with sessions and other companies: clients with two
  * weeks of usage and as many refused requests as are kept, people, days of figures, activity.
- * @param redis as a user that may write usage and refusals.
  * @returns ids in what was filled, the Active clients' among them, for requests that ask for one of it.
  */
 export async function fillLargestCompany(
-  { db, redis }: { db: Knex; redis: Redis },
-  { vendorId, userId, now_ms }: { vendorId: string; userId: string; now_ms: number },
+  server: Pick<TestApi, 'db' | 'redis' | 'clock'>,
+  { vendorId, userId }: { vendorId: string; userId: string },
 ) {
   const clientIds = Array.from({ length: ACTIVE }, newClientId)
   const revokedIds = Array.from({ length: REVOKED }, newClientId)
-  const now = new Date(now_ms)
+  const { db } = server
+  const now = new Date(server.clock.now())
   await db.raw(
     `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by, status, revoked_at, revoked_by)
      select id, ?, repeat('n', 100), array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write'],
@@ -44,7 +44,7 @@ export async function fillLargestCompany(
   await addTheirs(db, vendorId, userId, now)
   await db.raw('analyze')
   // The clients' newest are those of the Active ones, as the revoked ones stopped some time ago.
-  const requestId = await addRefusals({ db, redis }, vendorId, [...revokedIds, ...clientIds], now_ms)
+  const requestId = await addRefusals(server, vendorId, [...revokedIds, ...clientIds])
   return { vendorId, clientIds, requestId }
 }
 
@@ -134,13 +134,13 @@ async function addTheirs(db: Knex, vendorId: string, userId: string, now: Date):
 }
 
 async function addRefusals(
-  { db, redis }: { db: Knex; redis: Redis },
+  { db, redis, clock }: Pick<TestApi, 'db' | 'redis' | 'clock'>,
   vendorId: string,
   clientIds: readonly string[],
-  now_ms: number,
 ): Promise<string> {
-  let at_ms = now_ms - clientIds.length
-  const usage = anotherUsage(redis, db, { now: () => at_ms })
+  let at_ms = clock.now() - clientIds.length
+  // It gives up no command, as a service would: what was lost would be missed.
+  const usage = anotherUsage(await redis.connect('auth'), db, { now: () => at_ms })
   const refused = {
     vendorId,
     route: 'GET /v1/analytics/{vendorId}/daily',

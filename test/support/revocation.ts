@@ -152,7 +152,7 @@ async function startStores() {
       markClientRevoked(transaction, { vendorId, clientId, revokedBy: null }),
     async [Symbol.asyncDispose]() {
       await Promise.all(started.map((process) => process.close()))
-      await Promise.all([server.stop('SIGKILL'), database.drop()])
+      await Promise.all([server[Symbol.asyncDispose](), database.drop()])
     },
   }
 }
