@@ -8,25 +8,14 @@ import { type ApiRequest, freshOwner, sharedApi, startApi, type TestApi } from '
 import { eventually } from '../support/eventually.ts'
 import { loggedEvents } from '../support/log.ts'
 import { assertProblem } from '../support/problem.ts'
-import {
-  answering,
-  authority,
-  type Receiver,
-  startHttpsReceiver,
-  startTlsReceiver,
-} from '../support/receivers.ts'
-import { ruleWith } from './callbacks/sending.ts'
+import { answering, type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
+import { found, OUTSIDE } from './callbacks/sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
-const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
 
 describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
   let resolution: Resolution
-  const outside = {
-    resolve: async () => resolution,
-    judgeAddress: ruleWith('127.0.0.1'),
-    certificateAuthority: authority.pem,
-  }
+  const outside = { ...OUTSIDE, resolve: async () => resolution }
   const receivers: Receiver[] = []
   after(() => Promise.all(receivers.map((receiver) => receiver.stop())))
   const api = sharedApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '5/60' } })

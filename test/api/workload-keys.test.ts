@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { createFetchKeys, type Outside } from '../../apps/api/clients/issuer-keys.ts'
 import { forEachTest } from '../support/block.ts'
 import { startTcpReceiver } from '../support/receivers.ts'
-import { OUTSIDE, startWorkloadIssuer } from '../support/workload-issuer.ts'
-import { found, resolverOf, ruleWith } from './callbacks/sending.ts'
+import { startWorkloadIssuer } from '../support/workload-issuer.ts'
+import { found, OUTSIDE, resolverOf, ruleWith } from './callbacks/sending.ts'
 
 const jwk = {
   ...generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' }),

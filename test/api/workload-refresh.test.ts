@@ -15,7 +15,8 @@ import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { authority } from '../support/receivers.ts'
-import { OUTSIDE, startWorkloadIssuer } from '../support/workload-issuer.ts'
+import { startWorkloadIssuer } from '../support/workload-issuer.ts'
+import { OUTSIDE } from './callbacks/sending.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -5,15 +5,14 @@ import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'
-import { ruleWith } from '../api/callbacks/sending.ts'
+import { found, OUTSIDE } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
-import { authority, type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
+import { type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
 import { assertAccessible, assertFits, type Visit, visit } from '../support/workspace.ts'
 
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
 
 describe('workspace: Integrations, Webhooks', () => {
   let service: TestApi
@@ -29,11 +28,7 @@ describe('workspace: Integrations, Webhooks', () => {
     service = await startApi({
       // The session is a cookie of the gateway's address.
       env: { API_RESOURCE: `http://127.0.0.1:${port}` },
-      outside: {
-        resolve: async () => resolution,
-        judgeAddress: ruleWith('127.0.0.1'),
-        certificateAuthority: authority.pem,
-      },
+      outside: { ...OUTSIDE, resolve: async () => resolution },
     })
     const api = { host: '127.0.0.1', port: Number(new URL(service.url).port) }
     const pages = await loadPages(await builtWorkspace(ROOT, () => {}))

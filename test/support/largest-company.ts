@@ -30,7 +30,6 @@ export async function fillLargestCompany(
   const clientIds = Array.from({ length: ACTIVE }, newClientId)
   const revokedIds = Array.from({ length: REVOKED }, newClientId)
   const { db } = server
-  const now = new Date(server.clock.now())
   await db.raw(
     `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by, status, revoked_at, revoked_by)
      select id, ?, repeat('n', 100), array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write'],
@@ -39,48 +38,31 @@ export async function fillLargestCompany(
      from unnest(?::text[]) with ordinality as ids (id, n)`,
     [vendorId, userId, ACTIVE, ACTIVE, ACTIVE, userId, [...clientIds, ...revokedIds]],
   )
-  await addUsage(db, vendorId, now)
-  await addPeople(db, vendorId, userId, now)
-  await addTheirs(db, vendorId, userId, now)
+  await addUsage(db, vendorId)
+  await addPeople(db, vendorId, userId)
+  await addTheirs(db, vendorId, userId)
   await db.raw('analyze')
   // The clients' newest are those of the Active ones, as the revoked ones stopped some time ago.
   const requestId = await addRefusals(server, vendorId, [...revokedIds, ...clientIds])
   return { vendorId, clientIds, requestId }
 }
 
-async function addUsage(db: Knex, vendorId: string, now: Date): Promise<void> {
-  const ofEach = (sql: string, ...values: (Date | number)[]) =>
-    db.raw(`${sql} where vendor_id = ?`, [...values, vendorId])
-  await ofEach(
-    `insert into client_usage select client_id, ?, ?, null,
+async function addUsage(db: Knex, vendorId: string): Promise<void> {
+  for (const insert of [
+    `client_usage select client_id, now(), now(), null,
        (select jsonb_object_agg(scope, now()) from unnest(scopes) as scope) from oauth_clients`,
-    now,
-    now,
-  )
-  await ofEach(
-    `insert into client_usage_hourly
-     select client_id, date_trunc('hour', ?::timestamptz) - n * interval '1 hour', 60, 1
-     from oauth_clients, generate_series(0, ?::int) as n`,
-    now,
-    HOURS_OF_USAGE,
-  )
-  await ofEach(
-    `insert into client_usage_by_minute
-     select client_id, date_trunc('minute', ?::timestamptz) - n * interval '1 minute', 1, 1
+    `client_usage_hourly select client_id, date_trunc('hour', now()) - n * interval '1 hour', 60, 1
+     from oauth_clients, generate_series(0, ${HOURS_OF_USAGE}) as n`,
+    `client_usage_by_minute select client_id, date_trunc('minute', now()) - n * interval '1 minute', 1, 1
      from oauth_clients, generate_series(0, 60) as n`,
-    now,
-  )
-  await ofEach(
-    `insert into client_address_usage
-     select client_id, ?, '2001:db8::' || n, 5, ? from oauth_clients, generate_series(1, ?::int) as n`,
-    now,
-    now,
-    ADDRESSES,
-  )
+    `client_address_usage select client_id, now(), '2001:db8::' || n, 5, now()
+     from oauth_clients, generate_series(1, ${ADDRESSES}) as n`,
+  ])
+    await db.raw(`insert into ${insert} where vendor_id = ?`, [vendorId])
 }
 
 /** All that a company may have, a quarter of them only invited. */
-async function addPeople(db: Knex, vendorId: string, userId: string, now: Date): Promise<void> {
+async function addPeople(db: Knex, vendorId: string, userId: string): Promise<void> {
   const ids = Array.from({ length: PEOPLE_MAX - 1 }, newUserId)
   const members = ids.slice(0, (PEOPLE_MAX * 3) / 4)
   await db.raw(
@@ -95,21 +77,22 @@ async function addPeople(db: Knex, vendorId: string, userId: string, now: Date):
   await db.raw(
     `insert into invitations
      select sha256(id::bytea), ?, id, lower(id) || '@people.example', repeat('n', 100), 'admin', ?,
-       ?::timestamptz, ?::timestamptz + interval '3 days'
+       now(), now() + interval '3 days'
      from unnest(?::text[]) as id`,
-    [vendorId, userId, now, now, ids.slice(members.length)],
+    [vendorId, userId, ids.slice(members.length)],
   )
 }
 
 /** Days, activity, and what the owner has. */
-async function addTheirs(db: Knex, vendorId: string, userId: string, now: Date): Promise<void> {
+async function addTheirs(db: Knex, vendorId: string, userId: string): Promise<void> {
   // There is room for another day's events.
   const most = Number.MAX_SAFE_INTEGER - 1e12
   await db.raw(
     `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor, last_event_at)
-     select ?, ?::date + 1 - n, ?, ?, ?, ?, ?, ?, now() from generate_series(0, ?::int) as n
+     select :vendorId, now()::date + 1 - n, :most, :most, :most, :most, :most, :most, now()
+     from generate_series(0, :days ::int) as n
      on conflict (vendor_id, date) do nothing`,
-    [vendorId, now, most, most, most, most, most, most, DAYS],
+    { vendorId, most, days: DAYS },
   )
   await db.raw(
     `insert into activity (vendor_id, user_id, action, subject, detail)
@@ -119,10 +102,10 @@ async function addTheirs(db: Knex, vendorId: string, userId: string, now: Date):
   )
   await db.raw(
     `insert into sessions (token_hash, user_id, created_at, expires_at, last_seen_at, address, user_agent)
-     select sha256((? || n)::bytea), ?, ?::timestamptz - n * interval '1 second', ?::timestamptz + interval '11 hours', ?,
+     select sha256((? || n)::bytea), ?, now() - n * interval '1 second', now() + interval '11 hours', now(),
        '2001:db8::1', repeat('u', 200)
      from generate_series(1, ?::int) as n`,
-    [userId, userId, now, now, now, SESSIONS],
+    [userId, userId, SESSIONS],
   )
   await db.raw(
     `with made as (

@@ -1,5 +1,4 @@
-import { systemClock } from '#shared/process/clock.ts'
-import { createTestSender } from '../../apps/api/callbacks/sender.ts'
+import { senderFor } from '../api/callbacks/sending.ts'
 
 /*
  * A process that sends one test event to each URL after its first argument, one after another, taking every host for
@@ -7,13 +6,7 @@ import { createTestSender } from '../../apps/api/callbacks/sender.ts'
  * at most since it began, as one line of JSON.
  */
 const [, , certificateAuthority = '', ...urls] = process.argv
-const sender = createTestSender({
-  clock: systemClock,
-  resolve: async () => ({ addresses: ['127.0.0.1'], complete: true, failure: null }),
-  judgeAddress: (address) =>
-    address === '127.0.0.1' ? { public: true, address } : { public: false, reason: 'reserved' },
-  certificateAuthority,
-})
+const sender = senderFor({ certificateAuthority })
 const before = process.memoryUsage.rss()
 let peak = before
 setInterval(() => {

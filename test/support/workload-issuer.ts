@@ -1,20 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { TlsOptions } from 'node:tls'
 import type { JWK } from 'jose'
-import { found, resolverOf, ruleWith } from '../api/callbacks/sending.ts'
 import { createCertificate } from './certificates.ts'
-import { authority, type Receiver, startHttpsReceiver } from './receivers.ts'
+import { authority, startHttpsReceiver } from './receivers.ts'
 
 const NAME = 'issuer.acme-platform.com'
 const certificate = createCertificate({ commonName: NAME, names: [NAME], issuer: authority })
 const TLS: TlsOptions = { key: certificate.keyPem, cert: certificate.pem }
-
-/** Where every name is on loopback. */
-export const OUTSIDE = {
-  resolve: resolverOf(found('127.0.0.1')).resolve,
-  judgeAddress: ruleWith('127.0.0.1'),
-  certificateAuthority: authority.pem,
-}
 
 /** What an issuer publishes; a test changes it while the issuer runs. */
 export interface Published {
@@ -36,9 +28,7 @@ export async function startWorkloadIssuer(keys: JWK[]) {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(isDiscovery ? discovery : { keys: published.keys }))
   }
-  const receiver: Receiver = await startHttpsReceiver(listener, TLS)
+  const receiver = await startHttpsReceiver(listener, TLS)
   const issuer = `https://${NAME}:${receiver.port}`
   return { issuer, published, requests, receiver, [Symbol.asyncDispose]: () => receiver.stop() }
 }
-
-export type TestWorkloadIssuer = Awaited<ReturnType<typeof startWorkloadIssuer>>

@@ -28,21 +28,21 @@ export function resolverOf(...answers: Resolution[]): { resolve: Resolve; asked:
   }
 }
 
+/** Where every name is on loopback. */
+export const OUTSIDE = {
+  resolve: resolverOf(found('127.0.0.1')).resolve,
+  judgeAddress: ruleWith('127.0.0.1'),
+  certificateAuthority: authority.pem,
+}
+
 export interface SendingOptions {
   resolve?: Resolve
   judgeAddress?: AddressRule
   certificateAuthority?: string | undefined
 }
 
-export function senderFor(options: SendingOptions = {}): TestSender {
-  return createTestSender({
-    clock: systemClock,
-    resolve: resolverOf(found('127.0.0.1')).resolve,
-    judgeAddress: ruleWith('127.0.0.1'),
-    certificateAuthority: authority.pem,
-    ...options,
-  })
-}
+export const senderFor = (options: SendingOptions = {}): TestSender =>
+  createTestSender({ clock: systemClock, ...OUTSIDE, ...options })
 
 /** Sends one test event to `url` and expects a result. */
 export async function sendTo(url: string, options?: SendingOptions): Promise<TestResult> {
