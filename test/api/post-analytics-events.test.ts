@@ -53,7 +53,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     it('shows stored events at every process from the answer on', async () => {
       for (let n = 1; n <= 20; n++) {
         const [writer, reader] = n % 2 ? [api, other] : [other, api]
-        assertStored(await company.post({ events: [click()] }, { to: writer }), 1)
+        assertStored(await company.post({ events: [click()] }, writer), 1)
         assert.equal((await company.read(reader)).json.totals.clicks, n)
       }
     })
@@ -225,7 +225,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     assert.ok(Number(response.headers.get('retry-after')) > 0)
     await gate.rollback()
     await company.assertNothingStored()
-    assertStored(await company.post({ events }, { to: other }), 2)
+    assertStored(await company.post({ events }, other), 2)
   })
 
   it('lets other companies through while a company with many calls waits for itself', async () => {

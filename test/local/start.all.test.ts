@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -88,7 +87,7 @@ describe('npm start', () => {
     })
 
     it('gives a token and the analytics by the commands that it prints', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout()), tmpdir()))
+      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
       assert.equal(answer.vendorId, 'ven_acme')
       assert.equal(answer.days.length, 30)
       assert.ok(answer.totals.revenueMinor > 0)
@@ -182,7 +181,7 @@ describe('npm start', () => {
 
     it('shows the error of a token request, and does not go on without a token', async () => {
       const commands = curlPair(start.stdout()).replace('set +a', 'INTEGRATION_CLIENT_ID=cli_nobody; set +a')
-      const failure = await shellWithCurl(commands, tmpdir()).then(
+      const failure = await shellWithCurl(commands).then(
         () => assert.fail('it went on'),
         (error: { stderr: string }) => error.stderr,
       )
@@ -191,7 +190,7 @@ describe('npm start', () => {
     })
 
     it('keeps the audit trail in a file that the card names, though the services print only warnings', async () => {
-      await shellWithCurl(curlPair(start.stdout()), tmpdir())
+      await shellWithCurl(curlPair(start.stdout()))
       const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
       assert.equal((await stat(file)).mode & 0o777, 0o600)
       const issued = await auditedIn(file, 'token.issued')
@@ -230,7 +229,7 @@ describe('npm start', () => {
     after(() => bystander.kill())
 
     it('finds the demo client, and the pair of commands works as before', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout()), tmpdir()))
+      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
       assert.equal(answer.vendorId, 'ven_acme')
     })
 
@@ -258,7 +257,7 @@ describe('npm start', () => {
     before(() => startAgain())
 
     it('makes another demo client', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout()), tmpdir()))
+      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
       assert.equal(answer.vendorId, 'ven_acme')
     })
 

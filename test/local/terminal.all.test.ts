@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile, stat } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
@@ -42,7 +41,7 @@ describe('npm start in a terminal', () => {
     const env = await readFile(join(dataDir, 'demo-client.env'), 'utf8')
     assert.ok(!start.stdout().includes(/(?<=SECRET=)ias_.+/.exec(env)?.[0] ?? ''))
     const pair = curlPair(start.stdout())
-    assert.equal(JSON.parse(await shellWithCurl(pair, tmpdir())).vendorId, 'ven_acme')
+    assert.equal(JSON.parse(await shellWithCurl(pair)).vendorId, 'ven_acme')
     type(CTRL_C)
     assert.equal(await start.ended(), 0)
     assert.match(start.stdout(), /Stopping\r\n.*Stopped/)

@@ -116,7 +116,7 @@ describe('admit', () => {
       pages.page.keys.push('key-1')
       clock.advance(1_000)
       await pages.polled()
-      assert.equal(issuer.fetches(), 1 + 3)
+      assert.equal(issuer.requests.length, 1 + 3)
     })
 
     it('knows the next standby key once the revoked one was presented', async () => {
@@ -126,18 +126,18 @@ describe('admit', () => {
       await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
       await admit(bearer(await issuer.token(CLIENT, { key: next })))
       await assert.rejects(admit(bearer(revoked)), invalid('The token is signed with an unknown key'))
-      assert.equal(issuer.fetches(), 1 + 3 + 1)
+      assert.equal(issuer.requests.length, 1 + 3 + 1)
     })
 
     it('fetches once, even if the revoked key is still published', async () => {
       for (let times = 0; times < 5; times += 1) {
         await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
-        await eventually(() => issuer.fetches() === 1 + 3 + 1)
+        await eventually(() => issuer.requests.length === 1 + 3 + 1)
       }
       // One more fetch, which waits for any other.
       clock.advance(10_000)
       await assert.rejects(admit(bearer(await issuer.token(CLIENT, { header: { kid: 'made-up' } }))))
-      assert.equal(issuer.fetches(), 1 + 3 + 1 + 1)
+      assert.equal(issuer.requests.length, 1 + 3 + 1 + 1)
     })
 
     it('does not rely on a fetch that began before the revocation was seen', async () => {
@@ -145,7 +145,7 @@ describe('admit', () => {
       await pages.polled()
       const release = issuer.hold()
       const flood = admit(bearer(await issuer.token(CLIENT, { header: { kid: 'made-up' } })))
-      await eventually(() => issuer.fetches() === 1 + 3 + 1)
+      await eventually(() => issuer.requests.length === 1 + 3 + 1)
       const next = await issuer.newKey('key-3')
       issuer.published.push(next.publicJwk)
       await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))

@@ -352,8 +352,8 @@ describe('the revocation feed', () => {
     await feed.start()
     await pages.polled()
     await pages.polled()
-    assert.equal(pages.connections(), 1)
-    assert.equal(pages.atOnce(), 1)
+    assert.equal(pages.counts.connections, 1)
+    assert.equal(pages.counts.atOnce, 1)
   })
 
   it('gives up on an answer that never ends, and asks again', async () => {
@@ -363,7 +363,7 @@ describe('the revocation feed', () => {
     assert.equal(await feed.ask(CLIENT), 'undecided')
     pages.page.answer = undefined
     await eventually(async () => (await feed.ask(CLIENT)) === 'live')
-    assert.equal(pages.atOnce(), 1)
+    assert.equal(pages.counts.atOnce, 1)
   })
 
   it('asks nothing more once it was stopped, and ends the request under way', async () => {
@@ -374,13 +374,13 @@ describe('the revocation feed', () => {
         closed = true
       })
     }
-    const asked = pages.requests()
-    await eventually(() => pages.requests() > asked)
+    const asked = pages.counts.requests
+    await eventually(() => pages.counts.requests > asked)
     feed.stop()
     await eventually(() => closed)
-    const atEnd = pages.requests()
+    const atEnd = pages.counts.requests
     await sleep(100)
-    assert.equal(pages.requests(), atEnd)
+    assert.equal(pages.counts.requests, atEnd)
     assert.deepEqual(warnings, [])
   })
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
 import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { answerOf, schemaOf } from '../../apps/api/discovery/openapi/shared-components.ts'
 
@@ -112,7 +111,3 @@ function joined(parts: readonly JsonSchema[], { components }: Pick<ApiDocument, 
     required: objects.flatMap(({ required }) => (required as string[] | undefined) ?? []),
   }
 }
-
-/** Checks the answers of an authorization server, whose part of the document needs no running API. */
-export const checkOfAuthorizationServer = (settings: { issuer: string; apiResource: string }): CheckAnswer =>
-  createAnswerCheck(createApiDocument({ ...settings, routes: [] }))

@@ -143,8 +143,7 @@ export const sharedApi = (options?: TestApiOptions) => forBlock(() => startApi(o
 export const freshApi = (options?: TestApiOptions) => forEachTest(() => startApi(options))
 
 /** The owner of a company that is created anew for each test of a block. */
-export const freshOwner = (api: TestApi, company?: Partial<Company>) =>
-  forEachTest(() => api.createOwner(company))
+export const freshOwner = (api: TestApi) => forEachTest(() => api.createOwner())
 
 /** Returns the entries of all pages of a list, in their order. `read` reads the page of a query. */
 export async function readPages<Entry>(

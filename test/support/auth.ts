@@ -11,13 +11,14 @@ import { type IssuerKeys, saveIssuerKeys } from '#shared/oauth/workload-issuers.
 import { drain, listen } from '#shared/process/http-server.ts'
 import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
+import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
 import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
 import { createService } from '../../infra/admin/services.ts'
 import type { ApiResponse } from './api.ts'
-import { checkOfAuthorizationServer } from './api-document.ts'
+import { createAnswerCheck } from './api-document.ts'
 import { forBlock } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { createCompany, createClient as insertTestClient } from './companies.ts'
@@ -215,7 +216,10 @@ function encode(fields: Fields): string {
 export const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
 
-const checkAnswer = checkOfAuthorizationServer({ issuer: TEST_ISSUER, apiResource: TEST_RESOURCE })
+/** The authorization server's part of the document needs no running API. */
+const checkAnswer = createAnswerCheck(
+  createApiDocument({ issuer: TEST_ISSUER, apiResource: TEST_RESOURCE, routes: [] }),
+)
 
 async function send(url: string, path: string, init: RequestInit): Promise<AuthResponse> {
   const response = await fetch(url + path, { redirect: 'manual', ...init })

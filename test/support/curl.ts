@@ -27,15 +27,10 @@ fetch(target, request).then(async (response) => process.stdout.write(await respo
 export const curlPair = (output: string): string =>
   /^ +set -a[\s\S]*?issued}"$/m.exec(output.replaceAll('\r', ''))?.[0] ?? ''
 
-/** Runs lines of shell that use curl, with these variables beside the process's own. @returns their output. */
-export async function shellWithCurl(
-  lines: string,
-  cwd: string,
-  variables: NodeJS.ProcessEnv = {},
-): Promise<string> {
+/** Runs lines of shell that use curl in a folder of their own. Returns their output. */
+export async function shellWithCurl(lines: string): Promise<string> {
   await using bin = await mkdtempDisposable(join(tmpdir(), 'integration-access-curl-'))
   if (!(await onPath('curl'))) await writeFile(join(bin.path, 'curl'), SUBSTITUTE, { mode: 0o700 })
-  const env = { ...process.env, ...variables }
-  env.PATH = `${bin.path}:${env.PATH}`
-  return (await run('sh', ['-ec', lines], { cwd, env })).stdout
+  const env = { ...process.env, PATH: `${bin.path}:${process.env.PATH}` }
+  return (await run('sh', ['-ec', lines], { cwd: bin.path, env })).stdout
 }

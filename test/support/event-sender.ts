@@ -9,10 +9,8 @@ export async function createSender(api: TestApi, company: { timezone?: string } 
   const { vendorId } = await api.createCompany(company)
   const { clientId } = await api.createClient({ vendorId, scopes: ['analytics:read', 'analytics:write'] })
   const token = (scope = 'analytics:write') => api.issuer.token({ clientId, vendorId, scope })
-  const post = async (
-    body: unknown,
-    { to = api, headers = {} }: { to?: TestApi; headers?: Record<string, string> } = {},
-  ) => to.request('POST', `/v1/analytics/${vendorId}/events`, { token: await token(), body, headers })
+  const post = async (body: unknown, to = api) =>
+    to.request('POST', `/v1/analytics/${vendorId}/events`, { token: await token(), body })
   return {
     vendorId,
     clientId,

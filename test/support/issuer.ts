@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
 import { drain, listen } from '#shared/process/http-server.ts'
 import type { TestClock } from './clock.ts'
@@ -29,15 +29,13 @@ interface KeySetAnswer {
 
 /** Stands where the authorization server is: serves a key set and signs whatever an attack needs. */
 export async function createTestIssuer({ clock }: { clock: TestClock }) {
-  let asked = 0
-  let encoding: string | undefined
+  const requests: IncomingHttpHeaders[] = []
   let instead: KeySetAnswer | undefined
   let held: Promise<void> | undefined
   const key = await newKey('key-1')
   const published = [key.publicJwk]
   const server = createServer(async ({ headers }, response) => {
-    asked += 1
-    encoding = headers['accept-encoding'] as string | undefined
+    requests.push(headers)
     const { status = 200, body = JSON.stringify({ keys: published }), headers: others = {} } = instead ?? {}
     await held
     response.writeHead(status, { 'content-type': 'application/json', ...others })
@@ -46,10 +44,8 @@ export async function createTestIssuer({ clock }: { clock: TestClock }) {
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   return {
     jwksUrl: `http://127.0.0.1:${port}/v1/oauth/jwks`,
-    /** Returns how often the key set was asked for. */
-    fetches: () => asked,
-    /** Returns Accept-Encoding of the last time. */
-    acceptedEncoding: () => encoding,
+    /** The header fields of each request for the key set. */
+    requests,
     /** What is published; a test may change it. */
     published,
     /** Answers with this in place of the key set. */

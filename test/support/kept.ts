@@ -17,7 +17,7 @@ export const keptRows = readFileSync(PAGE, 'utf8')
 
 /** Whether the table's row for what is stored there says that it still has this after a company was erased. */
 export const staysAfterCompany = (where: string, what: string): boolean =>
-  keptRows.some(({ name, afterCompany }) => matches(name, where) && afterCompany.toLowerCase().includes(what))
-
-const matches = (name: string, where: string): boolean =>
-  new RegExp(`^${name.replaceAll('*', '.+')}$`).test(where)
+  keptRows.some(
+    ({ name, afterCompany }) =>
+      new RegExp(`^${name.replaceAll('*', '.+')}$`).test(where) && afterCompany.toLowerCase().includes(what),
+  )

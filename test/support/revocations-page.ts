@@ -23,11 +23,10 @@ export interface Page {
   answer?: ((response: ServerResponse) => void) | undefined
 }
 
-export type TestPages = Awaited<ReturnType<typeof createTestPages>>
-
 /** Stands where GET /v1/oauth/revocations is, and signs whatever an attack needs. */
 export async function createTestPages({ clock, key }: { clock: TestClock; key: TestKey }) {
   const page: Page = { clients: [], tokens: [], keys: [], claims: {}, header: {}, key }
+  /** Of the requests: all, those under way now, and the most that were under way at one time. */
   const counts = { requests: 0, connections: 0, now: 0, atOnce: 0 }
   const server = createServer(async (_, response) => {
     counts.requests += 1
@@ -57,10 +56,7 @@ export async function createTestPages({ clock, key }: { clock: TestClock; key: T
     url: `http://127.0.0.1:${port}/v1/oauth/revocations`,
     page,
     signed,
-    requests: () => counts.requests,
-    connections: () => counts.connections,
-    /** Returns the most requests that were under way at one time. */
-    atOnce: () => counts.atOnce,
+    counts,
     /** Resolves once an answer that was sent after now has been read: then the next request has come. */
     async polled() {
       // The first of these may have been under way already.
