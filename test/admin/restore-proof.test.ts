@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { provenByRedis, revokeAgain } from '../../infra/admin/restore.ts'
+import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
 import { sharedStores } from '../support/revocation.ts'
 
 describe('what Redis proves after a restore', () => {
   const stores = sharedStores()
-  let redis: Redis
-  before(async () => {
-    redis = await stores.server.connect('admin')
-  })
+  const redis = forBlock(() => stores.server.connect('admin'))
 
   it('revokes again what Redis names as the newest revocation, though its entry has expired', async () => {
     await redis.set(redisKeys.revocationSeen, '1000 7/16384/16500 cli_newest')

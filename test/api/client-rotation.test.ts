@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { Redis } from 'ioredis'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
 import { listArmed } from '../../apps/api/clients/arming.ts'
 import { freshOwner, sharedApi, TEST_TIMINGS } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { notedUsage } from '../support/client-usage.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -17,10 +17,9 @@ const WEEK_ENDS = '2025-09-21T02:05:10.000Z'
 describe('the rotation of a client', () => {
   const api = sharedApi()
   const noted = notedUsage(api)
-  let redis: Redis
+  const redis = forBlock(() => api.redis.connect('api'))
   let revocation: Revocation
-  before(async () => {
-    redis = await api.redis.connect('api')
+  before(() => {
     revocation = createRevocation({ redis, db: api.apiDb, timings: TEST_TIMINGS })
   })
   const owner = freshOwner(api)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { Redis } from 'ioredis'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { notedUsage } from '../support/client-usage.ts'
 
 const MINUTE_MS = 60_000
@@ -15,10 +15,7 @@ describe('clients whose requests are only refused', () => {
   const noted = notedUsage(api)
   const owner = freshOwner(api)
   let clientId: string
-  let admin: Redis
-  before(async () => {
-    admin = await api.redis.connect('admin')
-  })
+  const admin = forBlock(() => api.redis.connect('admin'))
   beforeEach(async () => {
     ;({ clientId } = await owner.createClient({ createdAt: new Date(api.clock.now()) }))
   })

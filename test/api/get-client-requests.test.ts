@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { notedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -35,11 +35,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   const api = sharedApi()
   const noted = notedUsage(api)
   const owner = freshOwner(api)
-  let admin: Redis
+  const admin = forBlock(() => api.redis.connect('admin'))
   let clientId: string
-  before(async () => {
-    admin = await api.redis.connect('admin')
-  })
   beforeEach(async () => {
     ;({ clientId } = await owner.createClient())
   })

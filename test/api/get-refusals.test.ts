@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import type { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AnsweredRequest, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, freshOwner, readPages, sharedApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
 import { notedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -103,10 +103,7 @@ describe('the refused requests of clients', () => {
   const noted = notedUsage(api)
   const owner = freshOwner(api)
   let clientId: string
-  let admin: Redis
-  before(async () => {
-    admin = await api.redis.connect('admin')
-  })
+  const admin = forBlock(() => api.redis.connect('admin'))
   beforeEach(async () => {
     ;({ clientId } = await owner.createClient({ name: 'Warehouse' }))
   })

@@ -1,9 +1,9 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Redis } from 'ioredis'
 import type { Database } from '#shared/stores/postgres.ts'
 import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
 import { sharedAuth, startAuth } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -13,11 +13,9 @@ const HOUR_MS = 60 * MINUTE_MS
 describe('a wrong clock of the authorization server', () => {
   const auth = sharedAuth({ trusted: true })
   let db: Database
-  let redis: Redis
-
-  before(async () => {
+  const redis = forBlock(() => auth.redis.connect('auth'))
+  before(() => {
     db = auth.database.connect('auth')
-    redis = await auth.redis.connect('auth')
   })
 
   const cases: [string, { own: number; postgres?: number; redis?: number }, boolean][] = [

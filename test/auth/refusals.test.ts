@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import type { Redis } from 'ioredis'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import type { RefusalRecord } from '#shared/usage/refusals.ts'
@@ -11,17 +10,13 @@ import {
   newKeyPair,
 } from '../support/assertions.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
-import { forEachTest } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('what is noted of a refused request', () => {
   const auth = sharedAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
-  let redis: Redis
+  const redis = forBlock(() => auth.redis.connect('admin'))
   const client = forEachTest(() => auth.createClient())
-
-  before(async () => {
-    redis = await auth.redis.connect('admin')
-  })
 
   /** Waits for that many at least. @returns them, newest first. */
   async function noted(

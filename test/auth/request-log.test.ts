@@ -1,20 +1,15 @@
 import { strict as assert } from 'node:assert'
 import { ServerResponse } from 'node:http'
-import type { Redis } from 'ioredis'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { assertionFields, assertionOf, createKeyClient, newKeyPair } from '../support/assertions.ts'
 import { sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
-import { forEachTest } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 
 describe('the log of a client’s requests to the authorization server', () => {
   const auth = sharedAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
-  let redis: Redis
+  const redis = forBlock(() => auth.redis.connect('admin'))
   const client = forEachTest(() => auth.createClient())
-
-  before(async () => {
-    redis = await auth.redis.connect('admin')
-  })
 
   const texts = ({ vendorId, clientId }: TestClient) =>
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, -1)

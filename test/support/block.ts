@@ -1,27 +1,40 @@
 /** What all tests of a block use: made before the first of them, and ended after the last. */
 export function forBlock<T extends object>(make: () => T | Promise<T>): T {
-  const made = {} as T
+  const { standIn, become } = standInFor(make)
   before(async function () {
-    await become(made, make)
-    endsOf(this).defer(() => end(made))
+    await become()
+    endsOf(this).defer(() => end(standIn))
   })
   after(function () {
     return endsOf(this).disposeAsync()
   })
-  return made
+  return standIn
 }
 
 /** What is made anew for each test of a block, and ended with it. */
 export function forEachTest<T extends object>(make: () => T | Promise<T>): T {
-  const made = {} as T
-  beforeEach(() => become(made, make))
-  afterEach(() => end(made))
-  return made
+  const { standIn, become } = standInFor(make)
+  beforeEach(become)
+  afterEach(() => end(standIn))
+  return standIn
 }
 
-/** Takes the members of what is made: a class, or what changes members of its own, would be left behind. */
-async function become<T extends object>(made: T, make: () => T | Promise<T>): Promise<void> {
-  Object.defineProperties(made, Object.getOwnPropertyDescriptors(await make()))
+/** An object that can be named before it is made: whatever is asked of `standIn` is asked of what `become` made last. */
+function standInFor<T extends object>(make: () => T | Promise<T>) {
+  let made = {} as T
+  const standIn = new Proxy({} as T, {
+    get: (_, name) => Reflect.get(made, name),
+    set: (_, name, value) => Reflect.set(made, name, value),
+    has: (_, name) => Reflect.has(made, name),
+    deleteProperty: (_, name) => Reflect.deleteProperty(made, name),
+    ownKeys: () => Reflect.ownKeys(made),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(made, name),
+    getPrototypeOf: () => Reflect.getPrototypeOf(made),
+  })
+  async function become() {
+    made = await make()
+  }
+  return { standIn, become }
 }
 
 const end = (made: Partial<AsyncDisposable>) => made[Symbol.asyncDispose]?.()

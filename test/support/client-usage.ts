@@ -4,6 +4,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type AnsweredRequest, type ClientUsage, createClientUsage } from '#shared/usage/client-usage.ts'
 import type { TestApi } from './api.ts'
+import { forBlock } from './block.ts'
 
 /** The usage of clients as one more process of a service notes it. Nothing is stored until it is flushed. */
 export const anotherUsage = (redis: Redis, db: Database, clock: Clock): ClientUsage =>
@@ -11,10 +12,7 @@ export const anotherUsage = (redis: Redis, db: Database, clock: Clock): ClientUs
 
 /** Notes requests of clients as processes of the authorization server do, each call as another one, and stores them. */
 export function notedUsage(api: TestApi) {
-  let redis: Redis
-  before(async () => {
-    redis = await api.redis.connect('auth')
-  })
+  const redis = forBlock(() => api.redis.connect('auth'))
   async function note(record: (usage: ClientUsage) => void): Promise<void> {
     const usage = anotherUsage(redis, api.apiDb, api.clock)
     record(usage)

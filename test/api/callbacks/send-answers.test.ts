@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
+import { forBlock } from '../../support/block.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   answering,
-  type Receiver,
   startHttpsReceiver,
   startTlsReceiver,
   type TlsReceiverOptions,
@@ -37,18 +37,18 @@ function assertDelivered(result: TestResult, status: number, outcome: TestResult
 
 describe('a test send that is answered', () => {
   describe('sends', () => {
-    let receiver: Receiver
     let result: TestResult
     let request: { line: string; headers: string[]; body: string }
-    before(async () => {
-      receiver = await startHttpsReceiver(async (incoming, answer) => {
+    const receiver = forBlock(() =>
+      startHttpsReceiver(async (incoming, answer) => {
         const { method, url, rawHeaders: headers } = incoming
         request = { line: `${method} ${url}`, headers, body: await text(incoming) }
         answer.writeHead(202).end('thank you')
-      })
+      }),
+    )
+    before(async () => {
       result = await sendTo(`${receiver.url}?a=b`)
     })
-    after(() => receiver.stop())
 
     it('sends one POST to the saved URL', () => {
       assert.equal(request.line, 'POST /hook?a=b')

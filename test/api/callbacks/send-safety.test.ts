@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import type { AddressRule } from '../../../apps/api/outbound/address-verdict.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'
+import { forBlock } from '../../support/block.ts'
 import { createCertificate } from '../../support/certificates.ts'
 import { eventually } from '../../support/eventually.ts'
 import { run } from '../../support/program.ts'
@@ -12,7 +13,6 @@ import {
   answering,
   authority,
   RECEIVER_NAME,
-  type Receiver,
   startTcpReceiver,
   startTlsReceiver,
   strangeAuthority,
@@ -22,16 +22,11 @@ import { found, resolverOf, ruleWith, senderFor, sendTo } from './sending.ts'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
 describe('a test send connects to addresses that were judged public, and to no other', () => {
-  let receiver: Receiver
+  const receiver = forBlock(() => startTlsReceiver({ talk: answering(OK) }))
   /** On the port of the receiver, at every address that must not be reached. */
-  let traps: Receiver[]
-  before(async () => {
-    receiver = await startTlsReceiver({ talk: answering(OK) })
-    traps = await Promise.all(
-      ['127.0.0.2', '127.0.0.3', '::1'].map((host) => startTcpReceiver(() => {}, host, receiver.port)),
-    )
-  })
-  after(() => Promise.all([receiver, ...traps].map((server) => server.stop())))
+  const traps = ['127.0.0.2', '127.0.0.3', '::1'].map((host) =>
+    forBlock(() => startTcpReceiver(() => {}, host, receiver.port)),
+  )
   beforeEach(() => {
     for (const server of [receiver, ...traps]) Object.assign(server, { connections: 0, received: '' })
   })
@@ -231,29 +226,24 @@ describe('a test send in a process whose environment is hostile', () => {
     NODE_NO_WARNINGS: '1',
   })
   // One process sends to all three, one after another.
-  let proxy: Receiver
-  let good: Receiver
-  let strange: Receiver
-  let old: Receiver
+  const proxy = forBlock(() => startTcpReceiver((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n')))
+  const { pem: cert, keyPem: key } = createCertificate({
+    commonName: RECEIVER_NAME,
+    names: [RECEIVER_NAME],
+    issuer: strangeAuthority,
+  })
+  const outdated = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+  const good = forBlock(() => startTlsReceiver({ talk: answering(OK) }))
+  const strange = forBlock(() => startTlsReceiver({ talk: answering(OK), tls: { cert, key } }))
+  const old = forBlock(() => startTlsReceiver({ talk: answering(OK), tls: outdated }))
   let results: TestResult[]
   before(async () => {
-    proxy = await startTcpReceiver((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
-    const { pem: cert, keyPem: key } = createCertificate({
-      commonName: RECEIVER_NAME,
-      names: [RECEIVER_NAME],
-      issuer: strangeAuthority,
-    })
-    const outdated = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
-    good = await startTlsReceiver({ talk: answering(OK) })
-    strange = await startTlsReceiver({ talk: answering(OK), tls: { cert, key } })
-    old = await startTlsReceiver({ talk: answering(OK), tls: outdated })
     const urls = [good, strange, old].map(({ url }) => url)
     const { stdout } = await run(process.execPath, ['test/support/send-once.ts', authority.pem, ...urls], {
       env: { ...process.env, ...environment(proxy.port) },
     })
     results = JSON.parse(stdout).map(({ result }: { result: TestResult }) => result)
   })
-  after(() => Promise.all([proxy, good, strange, old].map((each) => each.stop())))
 
   it('uses no proxy from the environment', () => {
     assert.equal(results[0]?.outcome, 'success')
