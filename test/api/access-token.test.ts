@@ -296,13 +296,12 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       const token = await signed({ claims: { jti } })
       assert.equal((await read(token)).status, 200)
       assert.equal((await second.request('GET', path(), { token })).status, 200)
-      const process = await startProcess({
+      await using process = await startProcess({
         redisUrl: api.redis.url('auth'),
         databaseUrl: api.database.authUrl,
         timings: TEST_TIMINGS,
       })
       await revokeToken(process, { jti, clientId: client.clientId })
-      await process.close()
       assertInvalidToken(await read(token), /revoked/)
       assertInvalidToken(await second.request('GET', path(), { token }), /revoked/)
       assert.equal((await read(await signed())).status, 200, 'another token of the client still works')

@@ -15,7 +15,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { forBlock } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
 import {
@@ -24,7 +24,6 @@ import {
   freeze,
   newJti,
   sharedStores,
-  type TestProcess,
   type TestProcessOptions,
   through,
 } from '../support/revocation.ts'
@@ -37,20 +36,12 @@ const LONG = Object.freeze({ ...FAST, lease_ms: 60_000, askPostgres_ms: 60_000 }
 describe('asking whether a subject is revoked', () => {
   const stores = sharedStores()
   const toPostgres = forBlock(() => createTcpProxy(Number(new URL(stores.database.ownerUrl).port)))
-  let auth: TestProcess
-  let api: TestProcess
-
-  beforeEach(async () => {
-    ;[auth, api] = await Promise.all([
-      viaProxy('auth', { timings: LONG }),
-      viaProxy('api', { timings: LONG }),
-    ])
-  })
   afterEach(async () => {
     toPostgres.heal()
-    await Promise.all([auth.close(), api.close()])
     await stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
   })
+  const auth = forEachTest(() => viaProxy('auth', { timings: LONG }))
+  const api = forEachTest(() => viaProxy('api', { timings: LONG }))
 
   const viaProxy = (user: 'auth' | 'api', options: Partial<TestProcessOptions>) =>
     stores.start(user, { databaseUrl: through(stores.database[`${user}Url`], toPostgres), ...options })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { forBlock } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -13,12 +13,13 @@ import {
   replicate,
   restartFrom,
   revokeClient,
+  startNetworked,
   startProcess,
   type TestProcess,
   through,
 } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import type { TcpProxy } from '../support/tcp-proxy.ts'
 
 /*
  * Two processes, each behind its own stretch of network to Redis and to Postgres, and two Redis servers. After every
@@ -28,34 +29,20 @@ describe('a revoked client stays refused', () => {
   const database = sharedDatabase()
   const servers = [forBlock(createTestRedis), forBlock(createTestRedis)] as const
   const subjects = forBlock(() => createSubjects(database.owner))
-  let networks: { redis: TcpProxy; postgres: TcpProxy }[]
-  let here: TestProcess
-  let there: TestProcess
-  let cleanups: (() => unknown)[]
+  let cleanups: AsyncDisposableStack
 
   beforeEach(async () => {
-    cleanups = []
+    cleanups = new AsyncDisposableStack()
     for (const server of servers) await asAdmin(server, (redis) => redis.flushall())
-    const network = async () => ({
-      redis: await createTcpProxy(servers[0].port),
-      postgres: await createTcpProxy(Number(new URL(database.apiUrl).port)),
-    })
-    networks = [await network(), await network()]
-    ;[here, there] = (await Promise.all(
-      networks.map(({ redis, postgres }) =>
-        startProcess({
-          redisUrl: through(servers[0].url('api'), redis),
-          databaseUrl: through(database.apiUrl, postgres),
-        }),
-      ),
-    )) as [TestProcess, TestProcess]
-    await Promise.all([here.untilTrusted(), there.untilTrusted()])
   })
-  afterEach(async () => {
-    for (const cleanup of cleanups.reverse()) await cleanup()
-    await Promise.all([here.close(), there.close()])
-    await Promise.all(networks.flatMap(({ redis, postgres }) => [redis.close(), postgres.close()]))
-  })
+  afterEach(() => cleanups.disposeAsync())
+  const start = async () => {
+    const process = await startNetworked({ server: servers[0], databaseUrl: database.apiUrl })
+    await process.untilTrusted()
+    return process
+  }
+  const here = forEachTest(start)
+  const there = forEachTest(start)
 
   const revoke = (process: TestProcess, clientId: string) =>
     revokeClient(process, { vendorId: subjects.vendorId, clientId })
@@ -72,9 +59,6 @@ describe('a revoked client stays refused', () => {
     })
   const connected = async (...processes: TestProcess[]) => {
     for (const { redis } of processes) while (redis.status !== 'ready') await sleep(5)
-  }
-  const keepReconciling = (process: TestProcess) => {
-    cleanups.push(process.keepReconciling())
   }
   /** It lives for half a second otherwise, and a busy machine may be away for longer. */
   const persistMarker = () =>
@@ -110,7 +94,7 @@ describe('a revoked client stays refused', () => {
       databaseUrl: database.apiUrl,
       timings: { ...FAST, lease_ms: 60_000, tick_ms: 60_000 },
     })
-    cleanups.push(() => trusting.close())
+    cleanups.use(trusting)
     const stop = here.keepReconciling()
     const clientId = await subjects.newClient()
     while ((await trusting.ask({ clientId })) !== 'live by redis') await sleep(FAST.round_ms)
@@ -121,7 +105,7 @@ describe('a revoked client stays refused', () => {
 
   it('refuses a revoked client when a connection moves between ticks to a copy that missed the revocation', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
-    const { redis } = networks[1] as { redis: TcpProxy }
+    const { redis } = there.networks
     const trusting = await startTrusting(redis)
     await replicate(servers[0], servers[1])
     await promote(servers[1])
@@ -136,14 +120,16 @@ describe('a revoked client stays refused', () => {
   for (const readOnly of ['yes', 'no'])
     it(`refuses a revoked client when the primary starts to replicate a server that never saw it (replica-read-only ${readOnly})`, async () => {
       await asAdmin(servers[0], (redis) => redis.config('SET', 'replica-read-only', readOnly))
-      cleanups.push(() => asAdmin(servers[0], (redis) => redis.config('SET', 'replica-read-only', 'yes')))
+      cleanups.defer(async () => {
+        await asAdmin(servers[0], (redis) => redis.config('SET', 'replica-read-only', 'yes'))
+      })
       const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
-      const trusting = await startTrusting((networks[1] as { redis: TcpProxy }).redis)
+      const trusting = await startTrusting(there.networks.redis)
       await replicate(servers[0], servers[1])
       await promote(servers[1])
       await revoke(here, revoked)
       await replicate(servers[1], servers[0])
-      cleanups.push(() => promote(servers[0]))
+      cleanups.defer(() => promote(servers[0]))
       const [marker, entry] = await asAdmin(servers[0], (redis) =>
         redis.mget(redisKeys.revocationMarker, redisKeys.revoked('client', revoked)),
       )
@@ -161,23 +147,23 @@ describe('a revoked client stays refused', () => {
       await subjects.newClient(),
     ]
     // `there` and its server are cut off; the other half goes on with the second server.
-    networks[1]?.postgres.stall()
+    there.networks.postgres.stall()
     await replicate(servers[0], servers[1])
     await promote(servers[1])
-    networks[0]?.redis.lead(servers[1].port)
+    here.networks.redis.lead(servers[1].port)
     await sleep(20)
     await connected(here)
     await Promise.all([revoke(here, first), here.untilTrusted()])
     await refusedBy(first, here, there)
     // Now at once, vouched for by the second server: the first must have lost every lease.
-    keepReconciling(here)
+    cleanups.defer(here.keepReconciling())
     const patient = await startProcess({
-      redisUrl: through(servers[0].url('api'), networks[0]?.redis as TcpProxy),
+      redisUrl: through(servers[0].url('api'), here.networks.redis),
       databaseUrl: database.apiUrl,
       // It would wait for longer than a test may take.
       timings: { ...FAST, settle_ms: 600_000 },
     })
-    cleanups.push(() => patient.close())
+    cleanups.use(patient)
     await revoke(patient, second)
     await refusedBy(second, here, there)
     await saidByRedis(here, live, 'live')

@@ -7,22 +7,21 @@ import type { Step } from '#shared/revocation/reconcile.ts'
 import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog } from '../support/log.ts'
-import { FAST, restartEmpty, sharedStores, type TestProcess } from '../support/revocation.ts'
+import { FAST, restartEmpty, sharedStores } from '../support/revocation.ts'
 
 describe('reconciling all the time', () => {
   const stores = sharedStores()
   let log: Log
   let lines: Record<string, unknown>[]
-  let api: TestProcess
+  const api = forEachTest(() => stores.start('api'))
 
-  beforeEach(async () => {
+  beforeEach(() => {
     ;({ log, lines } = keptLog())
-    api = await stores.start('api')
   })
-  afterEach(async () => {
-    await api.close()
+  afterEach(() => {
     assert.deepEqual(
       lines.filter(({ event }) => event === undefined),
       [],

@@ -169,13 +169,12 @@ export async function startAuth({
     },
     /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
     async revoke(client: TestClient) {
-      const process = await startProcess({
+      await using process = await startProcess({
         redisUrl: redis.url('api'),
         databaseUrl: database.ownerUrl,
         timings: ROUND_TIMINGS,
       })
       await revokeClient(process, client)
-      await process.close()
     },
     stop,
     [Symbol.asyncDispose]: stop,

@@ -19,12 +19,10 @@ import {
   revokeClient,
   revokeKey,
   revokeToken,
-  startProcess,
+  startNetworked,
   type TestProcess,
-  through,
 } from './revocation.ts'
 import type { TestDatabase, TestRedis } from './servers.ts'
-import { createTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** Half of the other tests' times. */
 const TIMINGS = {
@@ -50,8 +48,7 @@ export type NetworkFault = 'cut' | 'stall'
 export type ServerFault = 'flush' | 'restartEmpty' | 'restartOld' | 'keepMarker'
 
 interface Site {
-  process: TestProcess
-  networks: Record<Store, TcpProxy>
+  process: Awaited<ReturnType<typeof startNetworked>>
   broken: Record<Store, boolean>
   /** Which Redis server its network leads to. */
   server: number
@@ -104,13 +101,9 @@ export async function createWorld({
   let busy: Promise<unknown> = Promise.resolve()
 
   async function createSite(): Promise<Site> {
-    const networks = {
-      redis: await createTcpProxy(servers[0].port),
-      postgres: await createTcpProxy(Number(new URL(database.ownerUrl).port)),
-    }
-    const process = await startProcess({
-      redisUrl: through(servers[0].url('api'), networks.redis),
-      databaseUrl: through(database.ownerUrl, networks.postgres),
+    const process = await startNetworked({
+      server: servers[0],
+      databaseUrl: database.ownerUrl,
       timings: TIMINGS,
       statementTimeout_ms: 1_000,
       async step(now) {
@@ -120,13 +113,7 @@ export async function createWorld({
         await due.act()
       },
     })
-    const site: Site = {
-      process,
-      networks,
-      broken: { redis: false, postgres: false },
-      server: 0,
-      atStep: undefined,
-    }
+    const site: Site = { process, broken: { redis: false, postgres: false }, server: 0, atStep: undefined }
     return site
   }
 
@@ -250,22 +237,23 @@ export async function createWorld({
     breakNetwork(site: number, store: Store, fault: NetworkFault) {
       epoch += 1
       say(`site ${site}: network to ${store}: ${fault}`)
-      siteAt(site).networks[store][fault]()
+      siteAt(site).process.networks[store][fault]()
       siteAt(site).broken[store] = true
     },
     mendNetwork(site: number, store: Store) {
       epoch += 1
       say(`site ${site}: network to ${store} mended`)
-      siteAt(site).networks[store].heal()
+      siteAt(site).process.networks[store].heal()
       siteAt(site).broken[store] = false
     },
     /** Leads a site's network to the other Redis server, as a fail-over does. */
     lead(site: number, server: number) {
       epoch += 1
       say(`site ${site}: led to server ${server}`)
-      const { networks, broken } = siteAt(site)
-      networks.redis.lead(serverAt(server).port)
-      networks.redis.heal()
+      const { process, broken } = siteAt(site)
+      const { redis } = process.networks
+      redis.lead(serverAt(server).port)
+      redis.heal()
       broken.redis = false
       siteAt(site).server = server
     },
@@ -331,8 +319,7 @@ export async function createWorld({
       await busy
       for (const thaw of frozen.values()) thaw()
       for (const index of replicas) await promote(serverAt(index))
-      await Promise.all(sites.map(({ process }) => process.close()))
-      await Promise.all(sites.flatMap(({ networks }) => [networks.redis.close(), networks.postgres.close()]))
+      await Promise.all(sites.map(({ process }) => process[Symbol.asyncDispose]()))
       for (const server of servers) await asAdmin(server, (redis) => redis.flushall())
       for (const file of dumps.values()) await rm(file, { force: true })
       await owner.destroy()

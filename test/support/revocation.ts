@@ -19,6 +19,7 @@ import { createClient, createCompany } from './companies.ts'
 import { eventually } from './eventually.ts'
 import { repeat } from './repeat.ts'
 import { createTestDatabase, createTestRedis, type TestRedis } from './servers.ts'
+import { createTcpProxy } from './tcp-proxy.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
 export const FAST: Readonly<RoundTimings> = Object.freeze({
@@ -76,6 +77,10 @@ export async function startProcess({
     return `${words} by ${by.join()}` as Answer
   }
 
+  async function close() {
+    redis.disconnect()
+    await db.destroy()
+  }
   return {
     db,
     redis,
@@ -98,9 +103,27 @@ export async function startProcess({
       })
       return rounds.map(({ outcome }) => outcome)
     },
-    async close() {
-      redis.disconnect()
-      await db.destroy()
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** A process with a network of its own to this Redis server, and one to the database. */
+export async function startNetworked({
+  server,
+  databaseUrl,
+  ...options
+}: Omit<TestProcessOptions, 'redisUrl'> & { server: TestRedis }) {
+  const redis = await createTcpProxy(server.port)
+  const postgres = await createTcpProxy(Number(new URL(databaseUrl).port))
+  const urls = { redisUrl: through(server.url('api'), redis), databaseUrl: through(databaseUrl, postgres) }
+  const process = await startProcess({ ...urls, ...options })
+  return {
+    ...process,
+    networks: { redis, postgres },
+    async [Symbol.asyncDispose]() {
+      await process.close()
+      await Promise.all([redis.close(), postgres.close()])
     },
   }
 }
@@ -131,7 +154,7 @@ async function startStores() {
   const db = database.connect('owner', { poolSize: 2 })
   const subjects = await createSubjects(db)
   const { vendorId } = subjects
-  const started: TestProcess[] = []
+  const started = new AsyncDisposableStack()
   return {
     ...subjects,
     database,
@@ -142,16 +165,14 @@ async function startStores() {
     /** A process of this service. The database is the service's own unless `options` name another. */
     async start(user: 'auth' | 'api', options: Partial<TestProcessOptions> = {}) {
       const [redisUrl, databaseUrl] = [server.url(user), database[`${user}Url`]]
-      const process = await startProcess({ redisUrl, databaseUrl, ...options })
-      started.push(process)
-      return process
+      return started.use(await startProcess({ redisUrl, databaseUrl, ...options }))
     },
     revoke: (process: TestProcess, clientId: string) => revokeClient(process, { vendorId, clientId }),
     /** As if the process that revoked it had ended before it told Redis. */
     markRevoked: (clientId: string, transaction: Database = db) =>
       markClientRevoked(transaction, { vendorId, clientId, revokedBy: null }),
     async [Symbol.asyncDispose]() {
-      await Promise.all(started.map((process) => process.close()))
+      await started.disposeAsync()
       await Promise.all([server[Symbol.asyncDispose](), database.drop()])
     },
   }
