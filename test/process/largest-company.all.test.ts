@@ -7,8 +7,8 @@ import { insertUser } from '#shared/accounts/people.ts'
 import { newClientSecret, newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
 import { listPaths } from '../../apps/api/app.ts'
 import { createService } from '../../infra/admin/services.ts'
-import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
-import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { sharedApi, TEST_PASSWORD } from '../support/api.ts'
+import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
@@ -98,19 +98,17 @@ describe('the event loop, with the largest company that there can be', () => {
 
   describe('is not held up by the resource API', () => {
     const routes = listPaths({ issuer: ISSUER, apiResource: API_RESOURCE })
-    let api: TestApi
+    const outside = { resolve: async () => ({ addresses: ['192.0.2.1'], complete: true, failure: null }) }
+    const api = sharedApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '1000/60' } })
     let company: LargestCompany
     let owner: { userId: string; sessionToken: string; email: string }
-    const outside = { resolve: async () => ({ addresses: ['192.0.2.1'], complete: true, failure: null }) }
 
     before(async function () {
       this.timeout(600_000)
-      api = await startApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '1000/60' } })
       const { vendorId } = await api.createCompany()
       owner = await api.createPerson({ vendorId })
       company = await fillLargestCompany(api, { vendorId, userId: owner.userId })
     })
-    after(() => api.stop())
 
     const day = (ago: number) => new Date(api.clock.now() - ago * DAY_MS).toISOString().slice(0, 10)
     const year = () => `?from=${day(DAYS)}&to=${day(1)}`
@@ -234,12 +232,11 @@ describe('the event loop, with the largest company that there can be', () => {
   })
 
   describe('is not held up by the authorization server', () => {
-    let auth: TestAuth
+    const auth = sharedAuth()
     let client: TestClient
     let service: Awaited<ReturnType<typeof createService>>
     before(async function () {
       this.timeout(600_000)
-      auth = await startAuth()
       const { vendorId } = await auth.createClient()
       const owner = {
         userId: newUserId(),
@@ -252,7 +249,6 @@ describe('the event loop, with the largest company that there can be', () => {
       client = await auth.createClient({ vendorId })
       service = await createService(auth.db, { name: 'Service', by: testOperator() })
     })
-    after(() => auth.stop())
     const REQUESTS: Record<string, Requests> = {
       'POST /v1/oauth/token': [
         () => ({ form: tokenFields(client) }),

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TITLE = /\b(?:it|describe)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
-const titles = new Map<string, Set<string>>()
 
 /** The titles of the tests in a file, with `…` for what differs from case to case. */
 function titlesOf(file: string): Set<string> {
@@ -19,8 +18,7 @@ export function assertNamedTests(
   { folder, requirement }: { folder: string; requirement: string },
 ): void {
   for (const [, name = '', title = ''] of text.matchAll(/`([\w./-]+): ([^`]+)`/g)) {
-    const file = join(ROOT, folder, `${name}.test.ts`)
-    if (!titles.has(file)) titles.set(file, titlesOf(file))
-    assert.ok(titles.get(file)?.has(title), `${requirement}: ${name} has no test "${title}"`)
+    const titles = titlesOf(join(ROOT, folder, `${name}.test.ts`))
+    assert.ok(titles.has(title), `${requirement}: ${name} has no test "${title}"`)
   }
 }

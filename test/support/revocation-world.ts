@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
@@ -321,7 +320,6 @@ export async function createWorld({
       for (const index of replicas) await promote(serverAt(index))
       await Promise.all(sites.map(({ process }) => process[Symbol.asyncDispose]()))
       for (const server of servers) await asAdmin(server, (redis) => redis.flushall())
-      for (const file of dumps.values()) await rm(file, { force: true })
       await owner.destroy()
     },
   }

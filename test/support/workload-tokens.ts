@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JWK } from 'jose'
-import { type KeyKind, newKeyPair, signJwt } from './assertions.ts'
+import { assertionFields, type KeyKind, newKeyPair, signJwt } from './assertions.ts'
 import { TEST_ISSUER, type TestAuth, type TestClient } from './auth.ts'
 
 /** A platform: its token as documented, but for keys, times and ids, and the claims by which a client knows it. */
@@ -209,6 +209,5 @@ export const workloadFields = ({ client }: TestWorkload, token: string): Record<
   grant_type: 'client_credentials',
   scope: client.scopes.join(' '),
   client_id: client.clientId,
-  client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-  client_assertion: token,
+  ...assertionFields(token),
 })
