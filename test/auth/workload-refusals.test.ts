@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { sharedApi } from '../support/api.ts'
 import { newKeyPair } from '../support/assertions.ts'
 import { sharedAuth } from '../support/auth.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   createWorkload,
@@ -15,13 +16,10 @@ import {
 describe('why a workload was refused, for its company', () => {
   const api = sharedApi()
   const auth = sharedAuth({ beside: api })
-  let workload: TestWorkload
-  let sessionToken: string
-  before(async () => {
-    const { vendorId } = await api.createCompany()
-    ;({ sessionToken } = await api.createPerson({ vendorId }))
-    workload = await createWorkload(auth, PLATFORMS['GitHub Actions'] as Platform, { vendorId })
-  })
+  const owner = forBlock(() => api.createOwner())
+  const workload = forBlock(() =>
+    createWorkload(auth, PLATFORMS['GitHub Actions'] as Platform, { vendorId: owner.vendorId }),
+  )
 
   /** Of a token that differs from a good one in this. */
   async function refusal(claims: object, header: object = {}, signer: TestWorkload = workload) {
@@ -30,7 +28,7 @@ describe('why a workload was refused, for its company', () => {
     assert.equal(answer.status, 401)
     const path = `/v1/vendor/${workload.client.vendorId}/refusals/${answer.headers.get('x-request-id')}`
     return eventually(async () => {
-      const { status, json } = await api.request('GET', path, { token: sessionToken })
+      const { status, json } = await api.request('GET', path, { token: owner.sessionToken })
       return status === 200 && json
     })
   }

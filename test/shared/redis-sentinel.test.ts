@@ -9,6 +9,7 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { readAuthConfig } from '../../apps/auth/config.ts'
 import { SENTINEL_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
+import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -40,15 +41,11 @@ const WATCHING = [`sentinel auth-user ${GROUP} sentinel`, `sentinel auth-pass ${
 
 describe('a Redis that is named by Sentinel', () => {
   const directory = sharedFolder()
-  let servers: [TestRedis, TestRedis]
+  const servers = [forBlock(createTestRedis), forBlock(createTestRedis)] as const
 
   before(async () => {
-    servers = await Promise.all([createTestRedis(), createTestRedis()])
     for (const server of servers)
       for (const [name, rules] of Object.entries(SENTINEL_USER_RULES)) await addUser(server, name, rules)
-  })
-  after(async () => {
-    await Promise.all(servers.map((server) => server.stop('SIGKILL')))
   })
 
   describe('over TLS, where Sentinel has users of its own', () => {
