@@ -75,7 +75,7 @@ export async function createTcpProxy(...targets: number[]) {
     /** Ends every connection, as a fail-over does, and leads new ones to another port, or to each of several in turn. */
     lead(...to: number[]) {
       ports = to
-      each((socket) => socket.destroy())
+      for (const socket of sockets) socket.destroy()
     },
     close,
     [Symbol.asyncDispose]: close,
