@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { cpuSeconds, watchServer } from './cores.ts'
+import { cpuSeconds } from './cores.ts'
 import { quietRounds } from './quiet.ts'
 import type { Bench, Finding } from './row.ts'
 import { type Spread, spread } from './statistics.ts'
@@ -141,15 +141,8 @@ async function prepare({ directory }: Bench, subject: Subject) {
   let sent = 0
 
   async function load(seconds: number): Promise<Sample> {
-    let watched = watchServer(server.pid)
     const first = sent % requests.length
-    const generated = await generate(
-      { origin: server.url, requestsFile, first, connections, seconds },
-      () => {
-        watched = watchServer(server.pid)
-      },
-    )
-    const { cpu, others } = watched(generated.seconds)
+    const generated = await generate({ server, requestsFile, first, connections, seconds })
     // What was in flight at the end was sent, but not counted.
     sent += generated.requests + (unmet ? connections : 0)
     if (unmet && sent > requests.length)
@@ -163,11 +156,11 @@ async function prepare({ directory }: Bench, subject: Subject) {
     const good = generated.requests - generated.refused
     return {
       perSecond: good / generated.seconds,
-      perCpuSecond: good / cpu,
-      cores: cpu / generated.seconds,
+      perCpuSecond: good / generated.cpu,
+      cores: generated.cpu / generated.seconds,
       p50_ms: generated.p50_ms,
       p99_ms: generated.p99_ms,
-      others,
+      others: generated.others,
     }
   }
 

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { endsWithParent, startChild } from '../../../infra/local/child.ts'
 import { debianProgram, type Executable } from '../../../infra/local/debian-program.ts'
-import { onCore } from './cores.ts'
+import { onCore, watchServer } from './cores.ts'
+import type { Server } from './world.ts'
 
 const SCRIPT = join(import.meta.dirname, 'wrk.lua')
 const WRK = {
@@ -40,8 +41,8 @@ export async function writeRequests(file: string, requests: HttpRequest[]): Prom
   await writeFile(file, `${lines.join('\n')}\n`)
 }
 
-export interface Load {
-  origin: string
+interface Load {
+  server: Server
   /** Made by `writeRequests`. They are sent in turn, whatever connection is free. */
   requestsFile: string
   /** Which of them is the first. */
@@ -51,7 +52,7 @@ export interface Load {
 }
 
 /** What wrk.lua prints. */
-export interface Generated {
+interface Generated {
   /** Answers that came, and the seconds that it took. */
   requests: number
   seconds: number
@@ -64,23 +65,21 @@ export interface Generated {
 }
 
 /**
- * Sends the load from the generator's core. `onStart` is called at the first request, when all have been read.
+ * Sends the load from the generator's core, and watches the server from the first request on, when all have been read.
  * @throws Failure when wrk is not to be had.
  */
-export async function generate(
-  { origin, requestsFile, first, connections, seconds }: Load,
-  onStart: () => void,
-): Promise<Generated> {
+export async function generate({ server, requestsFile, first, connections, seconds }: Load) {
   found ??= debianProgram(WRK, (line) => process.stderr.write(`${line}\n`))
   const wrk = await found
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin]
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, server.url]
   const generator = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
   const [command = '', ...rest] = await endsWithParent('TERM', generator)
   const child = startChild(command, rest, { env: { ...process.env, ...wrk.env } })
   await Promise.race([once(child.process.stdout as Readable, 'data'), child.ended])
-  onStart()
+  const watched = watchServer(server.pid)
   const end = await child.ended
   const counted = /^@@({.*})$/m.exec(child.output())?.[1]
   if (!counted) throw new Error(`wrk ended with ${end} and counted nothing: ${child.output()}`)
-  return JSON.parse(counted)
+  const generated: Generated = JSON.parse(counted)
+  return { ...generated, ...watched(generated.seconds) }
 }
