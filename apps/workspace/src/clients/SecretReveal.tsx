@@ -271,7 +271,7 @@ const Granted = ({ route }: { route: string }) =>
     <strong>Token issued</strong>
   ) : (
     <span>
-      <strong>Granted:</strong> <code>{route}</code>
+      <strong>Granted:</strong> <code className="wrap">{route}</code>
     </span>
   )
 
