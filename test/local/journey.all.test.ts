@@ -1,29 +1,33 @@
 import assert from 'node:assert/strict'
-import pg from 'pg'
+import { join } from 'node:path'
+import type { Knex } from 'knex'
+import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
 import { eventually } from '../support/eventually.ts'
-import {
-  createEmptyDatabase,
-  createTestRedis,
-  type EmptyDatabase,
-  type TestRedis,
-} from '../support/servers.ts'
+import { sharedFolder } from '../support/folder.ts'
+import { freePort } from '../support/ports.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import { tokenRequest } from '../support/token-request.ts'
 
 const OWNER = { name: 'owner_of_journey', password: 'p@ss:word/?#' }
 
 describe('the whole stack on given stores, through its one address', () => {
-  let database: EmptyDatabase
-  let server: pg.Client
+  const folder = sharedFolder()
+  // Not the tests' own, whose roles keep their passwords.
+  let postgres: LocalPostgres
+  let db: Knex
   let redis: TestRedis
   let given: Record<string, string>
   let stack: TestStack
   before(async () => {
-    ;[database, redis] = await Promise.all([createEmptyDatabase(), createTestRedis()])
-    server = new pg.Client(serverUrl(database))
-    await server.connect()
-    await server.query(`create role ${OWNER.name} superuser login password '${OWNER.password}'`)
-    const url = new URL(database.ownerUrl)
+    const directory = join(folder, 'postgres')
+    postgres = await startPostgres({ directory, port: await freePort(), password: 'p' })
+    redis = await createTestRedis()
+    db = connectedDatabase(postgres.url('postgres'))
+    // Knex would take the question mark for a value.
+    await db.raw(`create role ${OWNER.name} superuser login password '${OWNER.password.replace('?', '\\?')}'`)
+    const url = new URL(postgres.url('postgres'))
     url.username = OWNER.name
     url.password = encodeURIComponent(OWNER.password)
     given = {
@@ -37,9 +41,8 @@ describe('the whole stack on given stores, through its one address', () => {
   after(async () => {
     await stack.remove()
     await redis.stop('SIGKILL')
-    await database.drop()
-    await server.query(`drop role ${OWNER.name}`)
-    await server.end()
+    await db.destroy()
+    await postgres.stop()
   })
 
   async function get(path: string, headers: Record<string, string> = {}) {
@@ -96,16 +99,9 @@ describe('the whole stack on given stores, through its one address', () => {
     assert.equal(await Promise.race([redis.ended, Promise.resolve('runs')]), 'runs')
     // The start gives both roles their passwords again.
     for (const role of ['integration_auth', 'integration_api'])
-      await server.query(`alter role ${role} password 'another'`)
+      await db.raw(`alter role ${role} password 'another'`)
     stack = await startTestStack({ env: given })
     const { clientId, clientSecret } = stack.demoClient
     assert.equal((await token(clientId, clientSecret)).status, 200)
   })
 })
-
-/** The server itself, where a role can be dropped after all that it owned. */
-function serverUrl({ ownerUrl }: EmptyDatabase): string {
-  const url = new URL(ownerUrl)
-  url.pathname = '/postgres'
-  return url.href
-}

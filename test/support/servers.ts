@@ -106,7 +106,6 @@ function given(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URL'): string {
 /** Copying the files is quick in memory; on disk it would write out the whole cluster first, twice. */
 const copyStrategy = () => (inMemory(given('TEST_FOLDER')) ? 'file_copy' : 'wal_log')
 
-export type EmptyDatabase = Awaited<ReturnType<typeof createDatabase>>
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>
 
 /** A database of its own without a single table. */
