@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { endsWithParent, onPath, startChild } from '../../infra/local/child.ts'
+import { endsWithParent, firstExecutable, onPath, startChild } from '../../infra/local/child.ts'
 import { Failure } from '../../infra/local/failure.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -13,8 +13,10 @@ export async function startProgram(
   port: number,
   wrapped = async (command: string[]) => command,
 ) {
-  if (!(await onPath(name))) throw new Failure(`${name} is not installed: apt-get install ${name}`)
-  const [command = '', ...rest] = await wrapped(await endsWithParent('TERM', [name, ...args]))
+  // Only root has these folders on the PATH.
+  const program = (await onPath(name)) ?? (await firstExecutable(['/usr/sbin', '/usr/local/sbin'], [name]))
+  if (!program) throw new Failure(`${name} is not installed: apt-get install ${name}`)
+  const [command = '', ...rest] = await wrapped(await endsWithParent('TERM', [program, ...args]))
   const child = startChild(command, rest)
   const hasStarted = async () => child.end() !== undefined || (await answers(port))
   await eventually(hasStarted, { otherwise: () => `${name} does not listen: ${child.output()}` })
