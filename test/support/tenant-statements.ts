@@ -23,12 +23,6 @@ const EXCEPTIONS: [why: string, pattern: RegExp][] = [
     'clients are asked about by their ids, which are unique everywhere',
     /as asked \(client_id, jti, kid, place\)/,
   ],
-  ['the export is of the activity of all companies', /where entry_id > \S+ and at >= /],
-  ['a client authenticates by its id alone', /from oauth_clients where client_id = any/],
-  [
-    'usage is counted by client ids, of all companies at once',
-    /join oauth_clients c on c.client_id = u\."clientid"/,
-  ],
   [
     'the keys of an issuer are fetched once for all companies that trust it',
     /update workload_issuers set (keys|failure) =/,
