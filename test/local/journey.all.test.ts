@@ -39,10 +39,10 @@ describe('the whole stack on given stores, through its one address', () => {
     stack = await startTestStack({ env: { ...given, PROCESSES: '2', LOG_LEVEL: 'info' } })
   })
   after(async () => {
-    await stack.remove()
-    await redis.stop('SIGKILL')
-    await db.destroy()
-    await postgres.stop()
+    await stack?.remove()
+    await redis?.stop('SIGKILL')
+    await db?.destroy()
+    await postgres?.stop()
   })
 
   async function get(path: string, headers: Record<string, string> = {}) {

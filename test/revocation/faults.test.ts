@@ -29,20 +29,15 @@ describe('a revoked client stays refused', () => {
   const database = sharedDatabase()
   const servers = [forBlock(createTestRedis), forBlock(createTestRedis)] as const
   const subjects = forBlock(() => createSubjects(database.owner))
-  let cleanups: AsyncDisposableStack
-
+  let cleanups = new AsyncDisposableStack()
+  afterEach(() => cleanups.disposeAsync())
+  const start = () => startNetworked({ server: servers[0], databaseUrl: database.apiUrl })
+  const [here, there] = [forEachTest(start), forEachTest(start)]
   beforeEach(async () => {
     cleanups = new AsyncDisposableStack()
     for (const server of servers) await asAdmin(server, (redis) => redis.flushall())
+    await Promise.all([here.untilTrusted(), there.untilTrusted()])
   })
-  afterEach(() => cleanups.disposeAsync())
-  const start = async () => {
-    const process = await startNetworked({ server: servers[0], databaseUrl: database.apiUrl })
-    await process.untilTrusted()
-    return process
-  }
-  const here = forEachTest(start)
-  const there = forEachTest(start)
 
   const revoke = (process: TestProcess, clientId: string) =>
     revokeClient(process, { vendorId: subjects.vendorId, clientId })

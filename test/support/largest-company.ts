@@ -122,7 +122,7 @@ async function addRefusals(
   clientIds: readonly string[],
 ): Promise<string> {
   let at_ms = clock.now() - clientIds.length
-  // It gives up no command, as a service would: what was lost would be missed.
+  // Unlike a service's, it gives up no command: what was lost would be missed.
   const usage = anotherUsage(await redis.connect('auth'), db, { now: () => at_ms })
   const refused = {
     vendorId,

@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
 import { heard } from './heard.ts'
@@ -16,8 +15,12 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...serviceEnvironment(), ...env },
   })
   const lines: Record<string, unknown>[] = []
-  createInterface({ input: child.stdout as Readable }).on('line', (line) => {
-    lines.push(JSON.parse(line))
+  // Not by readline, which takes half a line of a killed process for a whole one.
+  let rest = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const parts = (rest + chunk).split('\n')
+    rest = parts.pop() ?? ''
+    for (const line of parts) lines.push(JSON.parse(line))
     child.emit('line')
   })
   const stderr = heard(child.stderr as Readable)

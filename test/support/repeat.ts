@@ -9,6 +9,8 @@ export function repeat(pause_ms: number, act: () => unknown): () => Promise<void
   const running = (async () => {
     for (; !ended; await sleep(pause_ms)) await act()
   })()
+  // Whoever ends it hears of a failure, not the process before.
+  running.catch(() => {})
   return () => {
     ended = true
     return running

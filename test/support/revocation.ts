@@ -114,18 +114,13 @@ export async function startNetworked({
   databaseUrl,
   ...options
 }: Omit<TestProcessOptions, 'redisUrl'> & { server: TestRedis }) {
-  const redis = await createTcpProxy(server.port)
-  const postgres = await createTcpProxy(Number(new URL(databaseUrl).port))
+  await using starting = new AsyncDisposableStack()
+  const redis = starting.use(await createTcpProxy(server.port))
+  const postgres = starting.use(await createTcpProxy(Number(new URL(databaseUrl).port)))
   const urls = { redisUrl: through(server.url('api'), redis), databaseUrl: through(databaseUrl, postgres) }
-  const process = await startProcess({ ...urls, ...options })
-  return {
-    ...process,
-    networks: { redis, postgres },
-    async [Symbol.asyncDispose]() {
-      await process.close()
-      await Promise.all([redis.close(), postgres.close()])
-    },
-  }
+  const process = starting.use(await startProcess({ ...urls, ...options }))
+  const parts = starting.move()
+  return { ...process, networks: { redis, postgres }, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 /** Clients and keys of one company. `db` is a role that may insert them. */

@@ -38,6 +38,7 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}) {
     ...env,
   })
   const output = new PassThrough()
+  const serviceOutput = heard(output)
   const parts = new Parts()
   const remove = async () => {
     await parts.stop()
@@ -51,7 +52,7 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}) {
       demoPassword: PASSWORD,
       dataDir: folder,
       /** Everything that the services have printed. */
-      serviceOutput: heard(output),
+      serviceOutput,
       /** Ends every process of it and removes its data. */
       remove,
       [Symbol.asyncDispose]: remove,

@@ -17,11 +17,14 @@ export async function startProgram(
   const program = (await onPath(name)) ?? (await firstExecutable(['/usr/sbin', '/usr/local/sbin'], [name]))
   if (!program) throw new Failure(`${name} is not installed: apt-get install ${name}`)
   const [command = '', ...rest] = await wrapped(await endsWithParent('TERM', [program, ...args]))
+  await using starting = new AsyncDisposableStack()
   const child = startChild(command, rest)
+  starting.defer(() => child.stop())
   const hasStarted = async () => child.end() !== undefined || (await answers(port))
   await eventually(hasStarted, { otherwise: () => `${name} does not listen: ${child.output()}` })
   if (child.end() !== undefined) throw new Failure(`${name} ended: ${child.output()}`)
-  return { output: child.output, [Symbol.asyncDispose]: () => child.stop() }
+  const parts = starting.move()
+  return { output: child.output, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 const answers = (port: number): Promise<boolean> =>

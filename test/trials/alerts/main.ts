@@ -17,7 +17,7 @@ const RULES = join(MONITORING, 'alerts.yaml')
 const promtool = await onPath('promtool')
 if (!promtool) throw new Failure('promtool is not installed: apt-get install prometheus')
 // A series of ALERTS has no summary. A label in one cannot fail when it is rendered, as a function can.
-if (/\{\{ (?!\$labels\.\w+ \}\})/.test(readFileSync(RULES, 'utf8')))
+if (/\{\{(?! \$labels\.\w+ \}\})/.test(readFileSync(RULES, 'utf8')))
   throw new Failure('A summary has something else than labels in {{ }}.')
 
 const testOf = (alert: string, scraped: Scraped, exp_samples: object[]) => {

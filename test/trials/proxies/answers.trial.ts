@@ -26,26 +26,27 @@ const PATHS: Record<string, number> = {
 
 /** A proxy in front of stand-ins for the services, and all that the workspace is made of. */
 async function startSite(name: 'nginx' | 'haproxy') {
-  const parts = new AsyncDisposableStack()
-  const pages = parts.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-pages-')))
+  await using starting = new AsyncDisposableStack()
+  const pages = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-pages-')))
   // nginx's workers are somebody else.
   await chmod(pages.path, 0o755)
   await writeFiles(pages.path, { 'index.html': 'the workspace', 'assets/app.js': 'script' })
-  const instances = parts.use(await startInstances(Array(4).fill('127.0.0.1')))
+  const instances = starting.use(await startInstances(Array(4).fill('127.0.0.1')))
   const [port, pagesPort] = [await freePort(), await freePort()]
   const proxy =
     name === 'nginx'
       ? await startProxy('nginx.conf', { ...instances, port, workspace: pages.path })
       : await startProxy('haproxy.cfg', { ...instances, port, workspace: `127.0.0.1:${pagesPort}` })
-  parts.use(proxy)
+  starting.use(proxy)
   if (name === 'haproxy')
-    parts.use(
+    starting.use(
       await startProxy('workspace.conf', { auth: [], api: [], port: pagesPort, workspace: pages.path }),
     )
   // haproxy closes a connection after an answer of its own; the next request could meet that.
   const headers = { Connection: 'close' }
   const ask = (path: string, init?: RequestInit) =>
     fetch(`http://127.0.0.1:${port}${path}`, { headers, ...init })
+  const parts = starting.move()
   return {
     instances,
     ask,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Count, reportLosses, underLoad } from '../load.ts'
 import { startInstances } from './instances.ts'
@@ -7,8 +8,8 @@ import { startProxy } from './proxy.ts'
 
 /*
  * A host with one instance of each service vanishes under load: no connection is refused or reset, packets just get no
- * answer. Runs in a network namespace of its own (unshare), where the host is an address that is taken away. Only what was on its
- * way to the host may be lost, at most one request of each caller.
+ * answer. Runs in a network namespace of its own (unshare), where the host is an address that is taken away. Only what
+ * was on its way to the host may be lost, at most one request of each caller.
  */
 const CALLERS = 6
 const GONE_MS = 12_000
@@ -22,6 +23,11 @@ const ip = (command: string) => execFileSync('ip', command.split(' '))
 
 // Also for other files of this run: in a new namespace not even loopback is up.
 before(() => {
+  assert.deepEqual(
+    Object.keys(networkInterfaces()),
+    [],
+    'run it by npm run test:proxies, apart from this network',
+  )
   ip('link set lo up')
   // Without the address of LEAVING, its packets go into a cable whose other end answers nothing.
   ip('link add cable type veth peer name end')

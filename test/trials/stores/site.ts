@@ -12,8 +12,9 @@ import { connectedDatabase } from '../../support/stores.ts'
 
 /** A migrated primary that archives its log, a Redis, and a folder for further servers. */
 export async function startSite() {
-  const parts = new AsyncDisposableStack()
-  const folder = parts.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-stores-')))
+  await using starting = new AsyncDisposableStack()
+  let parts: AsyncDisposableStack = starting
+  const folder = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-stores-')))
   const directory = (name: string) => join(folder.path, name)
   await mkdir(directory('archive'))
   await giveAway(directory('archive'))
@@ -32,8 +33,10 @@ export async function startSite() {
   const redis = parts.use(await createTestRedis())
   await migrate({ ownerUrl: primary.url('postgres'), passwords: { integration_api: 'a' } })
   const db = parts.use(open(primary))
+  const subjects = await createSubjects(db)
+  parts = starting.move()
   return {
-    ...(await createSubjects(db)),
+    ...subjects,
     directory,
     primary,
     redis,
