@@ -1,33 +1,30 @@
 import assert from 'node:assert/strict'
+import { mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Knex } from 'knex'
-import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
+import { startPostgres } from '../../infra/local/postgres.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
-import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createTestRedis } from '../support/servers.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
-import { connectedDatabase } from '../support/stores.ts'
+import { fromBeside } from '../support/stores.ts'
 import { tokenRequest } from '../support/token-request.ts'
 
 const OWNER = { name: 'owner_of_journey', password: 'p@ss:word/?#' }
 
 describe('the whole stack on given stores, through its one address', () => {
-  const folder = sharedFolder()
-  // Not the tests' own, whose roles keep their passwords.
-  let postgres: LocalPostgres
-  let db: Knex
-  let redis: TestRedis
   let given: Record<string, string>
   let stack: TestStack
+  after(() => stack?.remove())
+  const postgres = forBlock(startPostgresApart)
+  const redis = forBlock(createTestRedis)
   before(async () => {
-    const directory = join(folder, 'postgres')
-    postgres = await startPostgres({ directory, port: await freePort(), password: 'p' })
-    redis = await createTestRedis()
-    db = connectedDatabase(postgres.url('postgres'))
+    const { ownerUrl } = postgres
     // Knex would take the question mark for a value.
-    await db.raw(`create role ${OWNER.name} superuser login password '${OWNER.password.replace('?', '\\?')}'`)
-    const url = new URL(postgres.url('postgres'))
+    const password = OWNER.password.replace('?', '\\?')
+    await fromBeside(ownerUrl, `create role ${OWNER.name} superuser login password '${password}'`)
+    const url = new URL(ownerUrl)
     url.username = OWNER.name
     url.password = encodeURIComponent(OWNER.password)
     given = {
@@ -37,12 +34,6 @@ describe('the whole stack on given stores, through its one address', () => {
       KEY_ENCRYPTION_KEY: Buffer.alloc(32, 3).toString('base64'),
     }
     stack = await startTestStack({ env: { ...given, PROCESSES: '2', LOG_LEVEL: 'info' } })
-  })
-  after(async () => {
-    await stack?.remove()
-    await redis?.stop('SIGKILL')
-    await db?.destroy()
-    await postgres?.stop()
   })
 
   async function get(path: string, headers: Record<string, string> = {}) {
@@ -99,9 +90,20 @@ describe('the whole stack on given stores, through its one address', () => {
     assert.equal(await Promise.race([redis.ended, Promise.resolve('runs')]), 'runs')
     // The start gives both roles their passwords again.
     for (const role of ['integration_auth', 'integration_api'])
-      await db.raw(`alter role ${role} password 'another'`)
+      await fromBeside(postgres.ownerUrl, `alter role ${role} password 'another'`)
     stack = await startTestStack({ env: given })
     const { clientId, clientSecret } = stack.demoClient
     assert.equal((await token(clientId, clientSecret)).status, 200)
   })
 })
+
+/** Not the tests' own, whose roles keep their passwords. */
+async function startPostgresApart() {
+  await using starting = new AsyncDisposableStack()
+  const folder = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-journey-')))
+  const directory = join(folder.path, 'postgres')
+  const server = await startPostgres({ directory, port: await freePort(), password: 'p' })
+  starting.defer(() => server.stop())
+  const parts = starting.move()
+  return { ownerUrl: server.url('postgres'), [Symbol.asyncDispose]: () => parts.disposeAsync() }
+}
