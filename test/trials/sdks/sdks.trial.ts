@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { copyFile, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { onPath } from '../../../infra/local/child.ts'
 import { ACME } from '../../../infra/local/seed/companies.ts'
 import { forBlock } from '../../support/block.ts'
+import { run } from '../../support/program.ts'
 import { startTestStack } from '../../support/stack.ts'
 
 /*
@@ -17,7 +16,6 @@ import { startTestStack } from '../../support/stack.ts'
 const COMMAND_DEADLINE_MS = 400_000
 const OUTPUT_SHOWN_CHARACTERS = 3_000
 
-const run = promisify(execFile)
 /** Ends the command that runs, and fails the others, so that the stack is removed as after any other run. */
 const interrupted = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort())
