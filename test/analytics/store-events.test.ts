@@ -43,9 +43,8 @@ describe('storing events', () => {
   const blocked = (count: number): Promise<number[]> =>
     eventually(async () => {
       const { rows } = await owner.raw(
-        `select pid from pg_stat_activity where datname = current_database() and application_name = ?
+        `select pid from pg_stat_activity where datname = current_database() and application_name = 'test'
            and wait_event_type = 'Lock'`,
-        ['test'],
       )
       return rows.length >= count && rows.map((row: { pid: number }) => row.pid)
     })

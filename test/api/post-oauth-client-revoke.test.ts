@@ -14,8 +14,15 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
   const owner = freshOwner(api)
   const client = forEachTest(() => owner.createClient({ name: 'Warehouse' }))
 
-  const revoke = ({ at = api, person = owner as Person, body = undefined as unknown } = {}) =>
-    person.request('POST', `oauth-clients/${client.clientId}/revoke`, { at, body })
+  const revoke = ({
+    at = api,
+    person = owner,
+    body,
+  }: {
+    at?: TestApi
+    person?: Person
+    body?: unknown
+  } = {}) => person.request('POST', `oauth-clients/${client.clientId}/revoke`, { at, body })
   const tokenOf = (id = client.clientId) => api.issuer.token({ clientId: id, vendorId: owner.vendorId })
   const read = async (at: TestApi, token: string) =>
     at.request('GET', `/v1/analytics/${owner.vendorId}/daily`, { token })

@@ -21,7 +21,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     const parts = (rest + chunk).split('\n')
     rest = parts.pop() ?? ''
     for (const line of parts) lines.push(JSON.parse(line))
-    child.emit('line')
+    child.emit('lines')
   })
   const stderr = heard(child.stderr as Readable)
   // Not 'close': that event never comes when the parent has closed the IPC channel.
@@ -46,7 +46,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
       for (;;) {
         const found = lines.find((line) => line.msg === msg)
         if (found) return found
-        const ended = await Promise.race([once(child, 'line').then(() => false), exit.then(() => true)])
+        const ended = await Promise.race([once(child, 'lines').then(() => false), exit.then(() => true)])
         if (ended) throw new Error(`the process ended without logging "${msg}": ${stderr()}`)
       }
     },

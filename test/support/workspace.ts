@@ -301,14 +301,14 @@ export async function assertFits(page: Page): Promise<void> {
     const { documentElement: root } = document
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
     const tooWide = () =>
-      [root, ...document.querySelectorAll('[role="dialog"]')].filter(
+      [root, ...document.querySelectorAll('[role="dialog"]')].find(
         ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
       )
     // What follows its place’s size needs a frame or two.
-    for (let frames = 0; frames < 30 && tooWide().length > 0; frames++) await frame()
-    const [widest] = tooWide()
-    if (!widest) return []
-    if (widest !== root) return [`inside ${widest.tagName} ${widest.className}`]
+    for (let frames = 0; frames < 30 && tooWide(); frames++) await frame()
+    const wide = tooWide()
+    if (!wide) return []
+    if (wide !== root) return [`inside ${wide.tagName} ${wide.className}`]
     const scrolls = (element: Element | null): boolean =>
       element !== null &&
       element !== document.body &&

@@ -14,7 +14,7 @@ function readMinutes(text: string): number {
   return Number(text)
 }
 
-function readOnly(text: string): string {
+function readPartOfName(text: string): string {
   if (FAULTS.some(({ name }) => name.includes(text))) return text
   throw new InvalidArgumentError('No fault has such a name.')
 }
@@ -25,7 +25,7 @@ const program = new Command('npm run faults --')
   )
   .option('--seed <text>', 'order and length of the faults, and who asks whom', String(Date.now()))
   .option('--minutes <n>', 'no fault begins later; 5 are enough for each fault once', readMinutes, 5)
-  .option('--only <text>', 'only faults with this in their name', readOnly, '')
+  .option('--only <text>', 'only faults with this in their name', readPartOfName, '')
   .addHelpText('after', `\n${FAULTS.map(({ name }) => name).join('\n')}`)
   .showHelpAfterError()
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE))

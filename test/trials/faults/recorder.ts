@@ -30,7 +30,7 @@ export interface Outage {
 }
 
 /** The header of a token. It names the signing key, so that all tokens of one key begin alike. */
-export const headOf = (token: string): string => token.split('.', 1).join()
+export const headOf = (token: string): string => token.split('.')[0] ?? ''
 
 /** Times are of performance.now(). */
 export interface Answer {

@@ -49,10 +49,10 @@ export interface Row {
 /** Runs both services, traffic and faults, and checks the promises; stops and removes everything that it started. */
 export async function runFaults(options: RunOptions) {
   await using world = await createWorld()
-  const { signal = new AbortController().signal } = options
-  signal.throwIfAborted()
+  const { signal } = options
+  signal?.throwIfAborted()
   const aborted = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => aborted.reject(signal.reason))
+  signal?.addEventListener('abort', () => aborted.reject(signal.reason))
   return await Promise.race([withTraffic(world, options), aborted.promise])
 }
 
