@@ -58,7 +58,7 @@ const PREFACE = `# Settings
 
 Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. So does a service with a variable that begins like its settings but is none, such as an unknown \`RATE_…\` or \`OPENID_…\`.
 
-A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`node apps/auth/main.ts --check\` (or \`apps/api/main.ts\`) checks an environment without starting anything.
+A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`infra/node apps/auth/main.ts --check\` (or \`apps/api/main.ts\`) checks an environment without starting anything.
 
 \`npm run admin -- config reference\` generates this page from the code that reads the settings.
 `

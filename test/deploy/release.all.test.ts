@@ -306,7 +306,7 @@ describe('npm run release', function () {
   })
 
   it('runs from the unpacked tarball, on the Node in it', async () => {
-    const node = join(unpacked, 'node_modules/.bin/node')
+    const node = join(unpacked, 'infra/node')
     const options = { cwd: unpacked, env: {} }
     for (const name of ['auth', 'api'])
       await assert.rejects(

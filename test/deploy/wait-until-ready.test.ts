@@ -86,7 +86,7 @@ describe('the wait for a service that systemd has started', () => {
   ] as const)
     it(`runs in the unit of ${name}, which listens where a proxy on another machine reaches it`, () => {
       const unit = readFileSync(join(DEPLOY, `systemd/integration-${name}.service`), 'utf8')
-      const node = '/opt/integration/node_modules/.bin/node'
+      const node = '/opt/integration/infra/node'
       assert.match(unit, new RegExp(`^ExecStartPost=${node} infra/deploy/wait-until-ready.ts ${port}$`, 'm'))
       for (const line of ['Environment=HOST=0.0.0.0', 'Environment=METRICS_HOST=0.0.0.0'])
         assert.ok(unit.includes(`\n${line}\n`), line)
