@@ -78,10 +78,22 @@ async function installNode({ root }: System, node: string, npm: string): Promise
   }
 }
 
+/** Makes ada's home anew, with a clone of the last commit. */
+async function clone({ root }: System): Promise<void> {
+  const home = join(root, HOME)
+  await rm(home, { recursive: true })
+  await mkdir(home)
+  await run('git', ['clone', '--quiet', ROOT, join(home, 'product')])
+  await run('chown', ['--recursive', `${ADA}:${ADA}`, home])
+}
+
 /** A shell of ada's in her clone, as a child process. All that it starts ends with it. */
 function shell({ root, network }: System, commands: string, env: Record<string, string> = {}) {
-  const enter = `mount -t proc proc '${root}/proc' && mount --rbind /dev '${root}/dev' &&
-    exec chroot --userspec=${ADA}:${ADA} '${root}' /bin/sh -c 'cd /${HOME}/product && eval "$COMMANDS"'`
+  // The first process stays root's: the kernel would not kill one that has become another user's.
+  const enter = `mount -t proc proc '${root}/proc'
+    mount --rbind /dev '${root}/dev'
+    chroot --userspec=${ADA}:${ADA} '${root}' /bin/sh -c 'cd /${HOME}/product && eval "$COMMANDS"'
+    exit`
   const child = spawn('unshare', ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-ec', enter], {
     env: {
       PATH: '/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -134,11 +146,7 @@ describe('the README on a bare Debian 12', () => {
       const [installAndStart = '', getToken = '', readDaily = ''] = await commandsOfReadme()
       assert.equal(installAndStart, 'npm ci\nnpm start')
       await installNode(system, node, npm)
-      const home = join(system.root, HOME)
-      await rm(home, { recursive: true })
-      await mkdir(home)
-      await run('git', ['clone', '--quiet', ROOT, join(home, 'product')])
-      await run('chown', ['--recursive', `${ADA}:${ADA}`, home])
+      await clone(system)
       const env = { PORT: String(await freePort()) }
 
       const seconds: Record<string, number> = {}
@@ -168,4 +176,11 @@ describe('the README on a bare Debian 12', () => {
       console.log(`        ${JSON.stringify({ ...seconds, 'longest silence of npm start': silence_s })}`)
       assert.ok(start.silence_ms() <= SILENCE_MAX_MS, start.all())
     })
+
+  it('passes the tests, in the clone of the last machine', async () => {
+    const commands = await commandsOfReadme()
+    assert.ok(commands.includes('npm ci && npm test'))
+    await using tests = shell(system, 'npm test')
+    assert.match(await tests.output(), /\n\d{4} passed, 0 failed /)
+  })
 })
