@@ -1,18 +1,27 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { BusyDatabase, migrate, OtherVersion } from '../database/migrate.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { heartbeat, linesTo } from '../progress.ts'
 import { OperatorError, ownerDatabaseUrl } from './operator.ts'
 
 /*
  * Run this as the owner of the tables, before new versions of the services start. Each role gets its password from the
  * environment and may then log in. Without one, the role stays unchanged.
  */
+const say = linesTo(process.stdout)
+const show = linesTo(process.stderr)
+let step = 'Waiting for the database, or for another run of this command to end'
 try {
   const given = readConfig(process.env, MIGRATE_SHAPE)
-  const names = await migrate({
+  const migrating = migrate({
     ownerUrl: await ownerDatabaseUrl(process.env),
-    waiting: () => {
-      process.stderr.write('Waiting for transactions that use a table to be changed…\n')
+    waiting: () => show('Waiting for transactions that use a table to be changed…'),
+    running: (name) => {
+      step = `Running ${name}`
+    },
+    ran: (name) => {
+      say(`Ran ${name}.`)
+      step = 'Setting the rights and passwords of the roles'
     },
     passwords: {
       integration_auth: given.INTEGRATION_AUTH_PASSWORD,
@@ -20,8 +29,8 @@ try {
       integration_operator: given.INTEGRATION_OPERATOR_PASSWORD,
     },
   })
-  const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'The database is up to date.'
-  process.stdout.write(`${done}\n`)
+  await heartbeat(show, () => step, migrating)
+  say('The database is up to date.')
 } catch (error) {
   const known = [OperatorError, ConfigError, OtherVersion, BusyDatabase].some((type) => error instanceof type)
   const { message } = error as Error

@@ -6,6 +6,7 @@ import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { reportReasonsAlone } from '../database/reasons.ts'
 import { AUDIT_FILE } from '../local/data-dir.ts'
 import { type RunningStack, readRunning } from '../local/running.ts'
 import { osUser } from '../local/trail.ts'
@@ -125,6 +126,7 @@ export function createOperator(
     statementTimeout_ms: STATEMENT_TIMEOUT_MS,
     activityLog,
   })
+  reportReasonsAlone(db)
   const closing: (() => void)[] = []
   function connectRedis(url = redisUrl): Redis {
     if (url === undefined)

@@ -5,6 +5,7 @@ import knex from 'knex'
 import { markSchema } from '#shared/stores/database-checks.ts'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { LOCK_NOT_AVAILABLE, sqlState } from '#shared/stores/postgres-errors.ts'
+import { reportReasonsAlone } from './reasons.ts'
 
 /**
  * A table change waits for all current users of the table, and all later ones wait for the change. So it yields to a
@@ -29,6 +30,9 @@ export interface MigrateOptions {
   >
   /** Called when a migration has to wait for transactions that use a table. */
   waiting?: () => void
+  /** Called with the name of each migration that begins, and of each that is committed. */
+  running?: (name: string) => void
+  ran?: (name: string) => void
   /** Default: the migrations of this release. */
   directory?: string
 }
@@ -40,8 +44,8 @@ export interface MigrateOptions {
  * Returns the names of the migrations that it ran.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { ownerUrl, passwords, waiting = () => {} } = options
-  const { directory = join(import.meta.dirname, 'migrations') } = options
+  const { ownerUrl, passwords, directory = join(import.meta.dirname, 'migrations') } = options
+  const { waiting = () => {}, running = () => {}, ran = () => {} } = options
   const db = knex({
     client: 'pg',
     connection: { connectionString: ownerUrl, options: `-c lock_timeout=${LOCK_MAX_MS}` },
@@ -49,10 +53,11 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     // The error that ends a migration is thrown as well.
     log: { warn() {} },
   })
+  reportReasonsAlone(db)
   try {
     return await alone(db, async () => {
       await refuseOtherVersion(db, directory)
-      const names = await runMissing(db, { directory, waiting })
+      const names = await runMissing(db, { directory, waiting, running, ran })
       await closeDatabase(db)
       const newest = await newestMigration(directory)
       await givingWay(() => markSchema(db, newest), waiting)
@@ -68,12 +73,16 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 /** Runs the missing migrations, and yields to other users of a table that one changes. */
 async function runMissing(
   db: knex.Knex,
-  { directory, waiting }: { directory: string; waiting: () => void },
+  { directory, waiting, running, ran }: Required<Omit<MigrateOptions, 'ownerUrl' | 'passwords'>>,
 ): Promise<string[]> {
   const migrations = { migrationSource: sqlFiles(directory) }
   const [, missing]: [unknown, string[]] = await db.migrate.list(migrations)
   // Not latest(), which runs all in one transaction and would hold the locks of the first until the end.
-  for (const _ of missing) await givingWay(() => db.migrate.up(migrations), waiting)
+  for (const name of missing) {
+    running(name)
+    await givingWay(() => db.migrate.up(migrations), waiting)
+    ran(name)
+  }
   return missing
 }
 
@@ -83,9 +92,18 @@ const sqlFiles = (directory: string): knex.Knex.MigrationSource<string> => ({
   getMigrationName: (name) => name,
   async getMigration(name) {
     const sql = await readFile(join(directory, name), 'utf8')
-    return { up: (db) => db.raw(sql), down: () => Promise.reject(new Error(`${name} cannot be undone`)) }
+    const up = (db: knex.Knex) =>
+      db.raw(sql).catch((error) => {
+        error.message = `${placeOf(error, name, sql)}: ${error.message}`
+        throw error
+      })
+    return { up, down: () => Promise.reject(new Error(`${name} cannot be undone`)) }
   },
 })
+
+/** Returns the name of the file and, if Postgres says where the error is, the line. */
+const placeOf = ({ position }: { position?: string }, name: string, sql: string): string =>
+  position ? `${name}, line ${[...sql].slice(0, Number(position)).join('').split('\n').length}` : name
 
 /** @throws BusyDatabase if a lock was not available in time. */
 async function givingWay(change: () => Promise<unknown>, waiting: () => void): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cp, writeFile } from 'node:fs/promises'
+import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate } from '../../infra/database/migrate.ts'
 import { forEachTest } from '../support/block.ts'
@@ -24,7 +24,10 @@ describe('npm run migrate', () => {
   it('runs each migration once', () => {
     const first = run({ DATABASE_URL: database.ownerUrl })
     assert.equal(first.status, 0, first.stderr)
-    assert.match(first.stdout, /^Ran 0001_people\.sql, 0002_clients\.sql, /)
+    assert.match(
+      first.stdout,
+      /^Ran 0001_people\.sql\.\nRan 0002_clients\.sql\.\n(.+\n)+The database is up to date\.\n$/,
+    )
     assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
   })
 
@@ -78,6 +81,23 @@ describe('npm run migrate', () => {
     await reader.rollback()
     assert.deepEqual(await ran, ['9001_free.sql', '9002_locked.sql'])
     assert.deepEqual(rows, [{ committed: true }])
+  })
+
+  it('says why a migration failed and where, without its statements, and undoes it', async () => {
+    const { ownerUrl } = database
+    await migrate({ ownerUrl })
+    await cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true })
+    const broken =
+      '-- "é" is one character and two bytes\ncreate table half ();\n\nselect nothing - - 1 from half;\n'
+    await writeFile(join(directory, '9003_broken.sql'), broken)
+    const ran: string[] = []
+    await assert.rejects(migrate({ ownerUrl, directory, ran: (name) => ran.push(name) }), {
+      message: '9003_broken.sql, line 4: column "nothing" does not exist',
+    })
+    await rm(join(directory, '9003_broken.sql'))
+    await using db = connectedDatabase(ownerUrl)
+    const { rows } = await db.raw(`select to_regclass('half') as half`)
+    assert.deepEqual([rows, ran.filter((name) => name.startsWith('9003'))], [[{ half: null }], []])
   })
 
   it('leaves the data of a newer version alone', async () => {
