@@ -2,7 +2,16 @@ import { Option } from 'commander'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { fileAt, type Outcome, required, type Subject, shownTime, table } from './commands.ts'
+import { heartbeat, linesTo } from '../progress.ts'
+import {
+  fileAt,
+  type OperatorContext,
+  type Outcome,
+  required,
+  type Subject,
+  shownTime,
+  table,
+} from './commands.ts'
 import type { Operator } from './operator.ts'
 import {
   confirmDatabase,
@@ -14,7 +23,13 @@ import {
   revokeAgain,
   whyFenced,
 } from './restore.ts'
-import { type LoggedChange, type LoggedEvidence, readLoggedEvidence } from './restore-log.ts'
+import {
+  type LoggedChange,
+  type LoggedEvidence,
+  type OpenLog,
+  openLog,
+  readLoggedEvidence,
+} from './restore-log.ts'
 import { readTime, TIME_FORMS } from './time.ts'
 
 const REDIS_WAIT_MS = 5_000
@@ -87,10 +102,11 @@ function statusText(fence: Awaited<ReturnType<typeof whyFenced>>): string {
     : `There is no fence, but all access is blocked: ${reason}.`
 }
 
-async function confirm(operator: Operator): Promise<Outcome> {
-  const seen = await askRedis(operator, readSeen)
+async function confirm(context: OperatorContext): Promise<Outcome> {
+  const show = linesTo(context.stderr)
+  const seen = await heartbeat(show, () => 'Asking Redis', askRedis(context, readSeen))
   const known = 'found' in seen ? seen.found : undefined
-  const lowered = await confirmDatabase(operator.db, { seen: known, by: operator.by })
+  const lowered = await confirmDatabase(context.db, { seen: known, by: context.by, show })
   const data = { lowered: lowered ?? null }
   const text = 'Confirmed. The services resume within seconds.'
   if (!('failed' in seen)) return { text, data }
@@ -124,14 +140,22 @@ interface FenceReport {
   changes: LoggedChange[]
 }
 
-async function fence(operator: Operator, since: Date, files: readonly string[]): Promise<Outcome> {
-  const { db, by } = operator
-  await keepFenced(db, { since, by })
+async function fence(context: OperatorContext, since: Date, files: readonly string[]): Promise<Outcome> {
+  const { db, by } = context
+  const show = linesTo(context.stderr)
+  // A mistyped name must not block all access.
+  await using closing = new AsyncDisposableStack()
+  const logs: OpenLog[] = []
+  for (const file of files) logs.push(closing.use(await openLog(file)))
+  await keepFenced(db, { since, by, show })
   const now_ms = systemClock.now()
-  const logged = await readLoggedEvidence(files, { since, now_ms })
-  const inRedis = await askRedis(operator, (redis) => provenByRedis(db, redis))
+  const reading = readLoggedEvidence(logs, { since, now_ms })
+  const logged = await heartbeat(show, () => 'Reading the logs', reading)
+  const asking = askRedis(context, (redis) => provenByRedis(db, redis))
+  const inRedis = await heartbeat(show, () => 'Asking Redis', asking)
   const proven = 'found' in inRedis ? [logged, inRedis.found] : [logged]
-  const revoked = await revokeAgain(db, proven, { now_ms, by })
+  const revoking = revokeAgain(db, proven, { now_ms, by })
+  const revoked = await heartbeat(show, () => 'Revoking again, and ending all sessions', revoking)
   const redisFailure = 'failed' in inRedis ? inRedis.failed : undefined
   // Companies first: an owner can be erased once the company is.
   const ids = [...logged.erased].sort().reverse()

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { z } from 'zod'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
 import { readLines } from './lines.ts'
@@ -48,12 +48,30 @@ const LogLine = z.object({
   userId: z.string().optional(),
 })
 
+/** A log that can be read, once. */
+export interface OpenLog {
+  file: string
+  handle: FileHandle
+}
+
+/** @throws OperatorError that names a file that cannot be opened. */
+export async function openLog(file: string): Promise<OpenLog & AsyncDisposable> {
+  const handle = await open(file).catch((error) => Promise.reject(unreadable(file, error.code)))
+  const close = () => handle.close()
+  if (!(await handle.stat()).isDirectory()) return { file, handle, [Symbol.asyncDispose]: close }
+  await close()
+  throw unreadable(file, 'EISDIR')
+}
+
+const unreadable = (file: string, code: string | undefined): OperatorError =>
+  new OperatorError(`The log ${file} cannot be read: ${code}.`)
+
 /**
- * Reads log files of either service, with one JSON object per line, in any order.
- * @throws OperatorError when a file cannot be read.
+ * Reads logs of either service, with one JSON object per line, in any order. Call it behind a fence.
+ * @throws OperatorError when one cannot be read.
  */
 export async function readLoggedEvidence(
-  files: readonly string[],
+  logs: readonly OpenLog[],
   { since, now_ms }: { since: Date; now_ms: number },
 ): Promise<LoggedEvidence> {
   const evidence: LoggedEvidence = {
@@ -66,12 +84,15 @@ export async function readLoggedEvidence(
     changes: [],
     unreadable: 0,
   }
-  for (const file of files)
+  for (const { file, handle } of logs)
     try {
-      for await (const lines of readLines(createReadStream(file)))
+      for await (const lines of readLines(handle.createReadStream()))
         for (const { text } of lines) if (text !== '') take(evidence, text, { since, now_ms })
     } catch (error) {
-      throw new OperatorError(`The log ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`)
+      const { code } = error as NodeJS.ErrnoException
+      throw new OperatorError(
+        `The log ${file} cannot be read: ${code}. All access stays blocked: run the command again.`,
+      )
     }
   return evidence
 }

@@ -9,6 +9,7 @@ import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { announce } from '../progress.ts'
 import { markSigningKeyRevoked } from './keys.ts'
 import { OperatorError } from './operator.ts'
 
@@ -60,23 +61,31 @@ async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlac
   return rows[0]
 }
 
+type Show = (line: string) => void
+
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
-export async function keepFenced(db: Database, { since, by }: { since: Date; by: Operator }): Promise<void> {
+export async function keepFenced(
+  db: Database,
+  { since, by, show }: { since: Date; by: Operator; show: Show },
+): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
     await record(transaction, { vendorId: null, by }, 'database.fenced', 'database', { since })
   })
-  await everyProcessFenced(db)
+  await everyProcessFenced(db, show)
 }
 
 /** Resolves once no process trusts anything that Redis vouched for before the fence. */
-async function everyProcessFenced(db: Database): Promise<void> {
+async function everyProcessFenced(db: Database, show: Show): Promise<void> {
   const { rows } = await db.raw(
     `select (extract(epoch from clock_timestamp() - raised_at) * 1000)::bigint as age_ms
      from restore_fences where lowered_at is null`,
   )
   const { settle_ms } = PRODUCTION_TIMINGS
-  await sleep(Math.min(settle_ms, Math.max(0, settle_ms - (rows[0]?.age_ms ?? settle_ms))))
+  const wait_ms = Math.min(settle_ms, settle_ms - (rows[0]?.age_ms ?? settle_ms))
+  if (wait_ms <= 0) return
+  const text = `Waiting ${Math.ceil(wait_ms / 1_000)} s until every process has noticed the fence`
+  await announce(show, text, sleep(wait_ms))
 }
 
 /** Reads what Redis remembers about the database. Rejects if Redis fails. */
@@ -152,7 +161,7 @@ export async function countActive(db: Queryable): Promise<number> {
  */
 export async function confirmDatabase(
   db: Database,
-  { seen, by }: { seen: LastSeen | undefined; by: Operator },
+  { seen, by, show }: { seen: LastSeen | undefined; by: Operator; show: Show },
 ): Promise<Fence | undefined> {
   const fence = await standingFence(db)
   const { place, confirmedPlace } = await readPlaces(db)
@@ -160,7 +169,7 @@ export async function confirmDatabase(
     throw new OperatorError(
       'Nothing was confirmed: the services compare a promoted database with Redis on their own, and then allow access or raise a fence. After a recovery to a point in time, or to skip the comparison, run "restore fence" first.',
     )
-  await everyProcessFenced(db)
+  await everyProcessFenced(db, show)
   await db.transaction(async (transaction) => {
     await transaction.raw(
       `with lowered as (update restore_fences set lowered_at = clock_timestamp() where lowered_at is null)

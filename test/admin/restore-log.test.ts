@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
-import { readLoggedEvidence } from '../../infra/admin/restore-log.ts'
+import { openLog, readLoggedEvidence } from '../../infra/admin/restore-log.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 const NOW_MS = Date.parse('2026-11-20T12:00:00Z')
@@ -18,7 +18,8 @@ describe('the log of a service after a restore', () => {
       file,
       lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'),
     )
-    return readLoggedEvidence([file], { since: new Date(SINCE_MS), now_ms: NOW_MS })
+    await using log = await openLog(file)
+    return await readLoggedEvidence([log], { since: new Date(SINCE_MS), now_ms: NOW_MS })
   }
 
   it('proves which clients and keys were revoked from the moment on, and none before', async () => {
