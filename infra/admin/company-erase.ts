@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { record } from '#shared/accounts/activity.ts'
 import { endAccountWithoutCompany, lockMembers } from '#shared/accounts/people.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { forgetRefusals } from '#shared/usage/refusals.ts'
+import { announce, heartbeat, linesTo } from '../progress.ts'
 import type { OperatorCommand, OperatorContext } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { activitySteps, ROWS_A_STEP } from './person-records.ts'
@@ -64,12 +66,13 @@ async function eraseCompany(
   context: OperatorContext,
   vendorId: string,
 ): Promise<{ clients: number; people: number; rows: number }> {
-  const { db, by, stderr } = context
-  const progress = (sentence: string) => void stderr.write(`${sentence}\n`)
+  const { db, by } = context
+  const show = linesTo(context.stderr)
   // Without Redis nothing can be revoked, so nothing begins.
   const revocation = context.revocation()
   const known = await peopleOf(db, vendorId)
-  const elsewhere = await knownElsewhere(db, vendorId, known)
+  const searching = knownElsewhere(db, vendorId, known)
+  const elsewhere = await heartbeat(show, () => 'Looking for its people in other companies', searching)
   const erasePeople = (queryable: Queryable, userIds: string[]) =>
     erasePeopleWithoutCompany(queryable, userIds, (transaction, userId) =>
       elsewhere.has(userId)
@@ -82,24 +85,55 @@ async function eraseCompany(
     const { rows } = await transaction.raw('select array(select erase_company(?)) as members', [vendorId])
     return erasePeople(transaction, rows[0].members)
   })
-  progress('No one is a member any more.')
+  show('No one is a member any more.')
   const { all, active } = await clientsOf(db, vendorId)
-  for (const clientId of active)
-    await tried(() => revokeClient(revocation, { vendorId, clientId, revokedBy: by }))
-  progress(
-    `${active.length} clients were Active, and are revoked everywhere. Waiting for requests under way.`,
-  )
-  await sleep(IN_FLIGHT_MS)
-  await forgetInRedis(context, { vendorId, clientIds: all }).catch((error: Error) =>
-    progress(`Requests stay in Redis until they expire, within 14 days: ${error.message}`),
+  await revokeClients(context, revocation, { vendorId, clientIds: active })
+  show(`${active.length} clients were Active, and are revoked everywhere.`)
+  await announce(show, `Waiting ${IN_FLIGHT_MS / 1_000} s for requests under way`, sleep(IN_FLIGHT_MS))
+  const forgetting = forgetInRedis(context, { vendorId, clientIds: all })
+  await heartbeat(show, () => 'Erasing requests in Redis', forgetting).catch((error: Error) =>
+    show(`Requests stay in Redis until they expire, within 14 days: ${error.message}`),
   )
   const erased = [...members, ...(await erasePeople(db, known))].filter((userId) => !elsewhere.has(userId))
-  let total = 0
-  for await (const { table, rows } of eraseTables(db, vendorId)) {
-    total += rows
-    if (rows > 0) progress(`${table}: ${rows} rows`)
+  const rows = await heartbeat(show, () => 'Erasing rows', eraseTables(db, vendorId, show))
+  return { clients: active.length, people: erased.length, rows }
+}
+
+/**
+ * Revokes the clients, with the promise of a revocation for each. They are committed one after the other, each with the
+ * whole time that a revocation has; only what each then waits for Redis overlaps.
+ * @throws OperatorError, after all have been tried, if some were not revoked.
+ */
+async function revokeClients(
+  { stderr, by }: OperatorContext,
+  revocation: Revocation,
+  { vendorId, clientIds }: { vendorId: string; clientIds: string[] },
+): Promise<void> {
+  const show = linesTo(stderr)
+  let revoked = 0
+  async function revoke(clientId: string, onCommit: () => void): Promise<void> {
+    try {
+      await tried(() => revokeClient(revocation, { vendorId, clientId, revokedBy: by, onCommit }))
+      revoked += 1
+    } catch (error) {
+      show(`${clientId} could not be revoked: ${(error as Error).message}`)
+    }
   }
-  return { clients: active.length, people: erased.length, rows: total }
+  async function revokeAll(): Promise<void> {
+    const revocations: Promise<void>[] = []
+    for (const clientId of clientIds) {
+      const { promise: committed, resolve: onCommit } = Promise.withResolvers<void>()
+      const revoking = revoke(clientId, onCommit)
+      revocations.push(revoking)
+      await Promise.race([committed, revoking])
+    }
+    await Promise.all(revocations)
+  }
+  await heartbeat(show, () => `${revoked} of ${clientIds.length} clients are revoked`, revokeAll())
+  if (revoked < clientIds.length)
+    throw new OperatorError(
+      `${clientIds.length - revoked} of ${clientIds.length} clients could not be revoked, so no data was erased: run the command again.`,
+    )
 }
 
 const tried = (act: () => Promise<unknown>, left = REVOCATION_TRIES): Promise<unknown> =>
@@ -168,8 +202,13 @@ async function forgetInRedis(
   await forgetRefusals(redis, company)
 }
 
-/** Erases the company's rows, with a transaction for each step, and yields each table once it has none left. */
-async function* eraseTables(db: Database, vendorId: string): AsyncGenerator<{ table: string; rows: number }> {
+/** Erases the company's rows, with a transaction for each step, and shows each table. Returns how many there were. */
+async function eraseTables(db: Database, vendorId: string, show: (line: string) => void): Promise<number> {
+  let total = 0
+  const erased = (table: string, rows: number) => {
+    total += rows
+    if (rows > 0) show(`${table}: ${rows} rows`)
+  }
   const { rows: tables } = await db.raw('select relation as "table" from company_tables()')
   // Again, until no table has got a row meanwhile.
   for (let pass = 1; pass > 0; ) {
@@ -177,7 +216,7 @@ async function* eraseTables(db: Database, vendorId: string): AsyncGenerator<{ ta
     for (const { table } of tables) {
       const rows = await eraseRows(db, vendorId, table)
       pass += rows
-      yield { table, rows }
+      erased(table, rows)
     }
   }
   const { rows: partitions } = await db.raw(
@@ -185,8 +224,9 @@ async function* eraseTables(db: Database, vendorId: string): AsyncGenerator<{ ta
      from pg_inherits join pg_class c on c.oid = inhrelid where inhparent = 'analytics_events'::regclass order by 1`,
   )
   for (const { table, blocks } of partitions)
-    yield { table, rows: await eraseEvents(db, vendorId, { table, blocks }) }
-  yield { table: 'activity', rows: await eraseFromActivity(db) }
+    erased(table, await eraseEvents(db, vendorId, { table, blocks }))
+  erased('activity', await eraseFromActivity(db))
+  return total
 }
 
 async function eraseRows(db: Queryable, vendorId: string, table: string): Promise<number> {

@@ -42,6 +42,7 @@ class NoSuchClient extends Error {}
  * @param client.revokedBy null: the service.
  * @param client.because returns why the service does it, for the entry. Called in the transaction of the revocation, it
  * throws if that must not happen after all.
+ * @param client.onCommit as for `Revocation.revoke`.
  * Returns undefined when the company has no such client.
  */
 export async function revokeClient(
@@ -51,11 +52,12 @@ export async function revokeClient(
     clientId: string
     revokedBy: Actor | null
     because?: (transaction: Queryable) => Promise<Record<string, unknown>>
+    onCommit?: () => void
   },
 ): Promise<ClientRecord | undefined> {
-  const { vendorId, clientId, revokedBy, because = async () => ({}) } = client
+  const { vendorId, clientId, revokedBy, because = async () => ({}), onCommit } = client
   try {
-    return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
+    const commit = async (transaction: Queryable) => {
       const reason = await because(transaction)
       const changed = await markClientRevoked(transaction, {
         vendorId,
@@ -70,7 +72,8 @@ export async function revokeClient(
         await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
       }
       return found
-    })
+    }
+    return await revocation.revoke({ kind: 'client', id: clientId }, commit, onCommit)
   } catch (error) {
     if (error instanceof NoSuchClient) return undefined
     throw error

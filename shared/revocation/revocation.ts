@@ -105,12 +105,18 @@ export function createRevocation(parts: {
      * resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
      * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
      * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
+     * Calls `onCommit` once it needs no connection to Postgres any more, so that the waits of several can overlap.
      */
-    async revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T> {
+    async revoke<T>(
+      entry: Entry,
+      commit: (transaction: Knex.Transaction) => Promise<T>,
+      onCommit = () => {},
+    ): Promise<T> {
       const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
         const committed = await commit(transaction)
         return [committed, await readNamedRunId(transaction)] as const
       })
+      onCommit()
       await settle(entry, namedRunId, monotonic())
       return result
     },

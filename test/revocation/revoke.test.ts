@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { forBlock } from '../support/block.ts'
@@ -264,6 +265,22 @@ describe('revoking', () => {
         }),
       )
       assert.ok(took_ms - worked_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+    })
+
+    it('reports the commit, with no connection in use, before it waits', async () => {
+      await removeMarker()
+      const clientId = await stores.newClient()
+      const { promise: committed, resolve: onCommit } = Promise.withResolvers<void>()
+      const entry = { kind: 'client', id: clientId } as const
+      const commit = (transaction: Queryable) => stores.markRevoked(clientId, transaction)
+      const revoking = timed(api.revocation.revoke(entry, commit, onCommit))
+      await committed
+      const since_ms = performance.now()
+      assert.equal((await readClientCredentials(stores.db, [clientId]))[0]?.status, 'Revoked')
+      assert.equal(api.db.client.pool.numUsed(), 0)
+      await revoking
+      const waited_ms = Math.ceil(performance.now() - since_ms)
+      assert.ok(waited_ms >= FAST.settle_ms - 100, `waited ${waited_ms} ms`)
     })
   })
 
