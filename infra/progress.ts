@@ -41,6 +41,7 @@ export const linesTo =
     void stream.write(`${line}\n`)
 
 const CLEAR_LINE = '\r\x1b[K'
+/** A terminal can say that it has 0. */
 const COLUMNS_DEFAULT = 80
 
 /** A line that each `show` replaces. Where there is no terminal, `show` prints a line. */
@@ -55,7 +56,7 @@ export function createStatusLine(stream: Output) {
     show(line: string): void {
       isShown = stream.isTTY === true
       // A line that wraps could not be replaced.
-      if (isShown) stream.write(CLEAR_LINE + line.slice(0, (stream.columns ?? COLUMNS_DEFAULT) - 1))
+      if (isShown) stream.write(CLEAR_LINE + line.slice(0, (stream.columns || COLUMNS_DEFAULT) - 1))
       else print(line)
     },
     /** Prints a line that stays. */

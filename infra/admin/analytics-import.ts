@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { constants, type FileHandle, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Operator, record } from '#shared/accounts/activity.ts'
 import type { Company } from '#shared/accounts/people.ts'
@@ -9,12 +8,15 @@ import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, judgeEvent } from '#shar
 import { rememberedIds, storeEvents } from '#shared/analytics/ingest.ts'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { fileAt, required, type Subject } from './commands.ts'
+import { createStatusLine, heartbeat } from '../progress.ts'
+import { fileAt, type OperatorContext, type Outcome, required, type Subject } from './commands.ts'
 import { LINE_MAX_BYTES, type Line, readLines } from './lines.ts'
 import { OperatorError } from './operator.ts'
 import { requireCompany } from './people.ts'
 
 const EXIT_LINES_REFUSED = 3
+const EXIT_INTERRUPTED = 130
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
 /** Small enough for other writers of the company to wait only briefly. */
 const EVENTS_AT_ONCE = 5_000
 const REASON_MAX_CHARACTERS = 300
@@ -33,7 +35,8 @@ Events of other days are refused, so finish an import within ${DAY_OPEN_TO_IMPOR
 a day that the API reports as final.
 
 Refused lines are named on standard error, with their number and the reason; all others are stored.
-Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, 1 if the import failed.`
+Ctrl-C ends the import once the batch under way is stored, and says what is.
+Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, 1 if the import failed, ${EXIT_INTERRUPTED} if it was interrupted.`
 
 export const ANALYTICS: Subject = {
   name: 'analytics',
@@ -46,20 +49,59 @@ export const ANALYTICS: Subject = {
       args: ['file'],
       options: [required('--company <vendor_id>', 'company that the events belong to')],
       explanation: EXPLANATION,
-      async run(context, { file, company }: { file: string; company: string }) {
-        const { db, by, stderr } = context
-        const onRefused: Refuse = (line, reason) => void stderr.write(`line ${line}: ${reason}\n`)
-        const source = { vendorId: company, file: fileAt(context, file) }
-        const counts = await importEvents({ db, by, clock: systemClock, ...source, onRefused })
-        const { lines, accepted, duplicates, refused } = counts
-        return {
-          text: `${lines} lines: ${accepted} stored, ${duplicates} already known, ${refused} refused.`,
-          data: counts,
-          exitCode: refused > 0 ? EXIT_LINES_REFUSED : 0,
-        }
-      },
+      run: (context, { file, company }: { file: string; company: string }) =>
+        runImport(context, { vendorId: company, file: fileAt(context, file) }),
     },
   ],
+}
+
+async function runImport(
+  { db, by, stderr }: OperatorContext,
+  source: { vendorId: string; file: string },
+): Promise<Outcome> {
+  const status = createStatusLine(stderr)
+  const interruption = new AbortController()
+  const interrupt = () => {
+    // npm passes on a Ctrl-C that the terminal has sent here already.
+    if (!interruption.signal.aborted) status.print('Stopping once the batch under way is stored.')
+    interruption.abort()
+  }
+  for (const name of INTERRUPTIONS) process.on(name, interrupt)
+  const began_ms = performance.now()
+  let progress = { lines: 0, accepted: 0, read_percent: 0 }
+  const importing = importEvents({
+    ...{ db, by, clock: systemClock, ...source, signal: interruption.signal },
+    onRefused: (line, reason) => status.print(`line ${line}: ${reason}`),
+    onProgress: ({ lines, accepted }, read_percent) => {
+      progress = { lines, accepted, read_percent }
+    },
+  })
+  const text = () => {
+    const { lines, accepted, read_percent } = progress
+    const perSecond = (lines * 1_000) / (performance.now() - began_ms)
+    return `${shown(lines)} lines (${shown(read_percent)} %), ${shown(accepted)} stored, ${shown(perSecond)} lines/s`
+  }
+  try {
+    return outcomeOf(await heartbeat(status.show, text, importing))
+  } finally {
+    status.clear()
+    for (const name of INTERRUPTIONS) process.off(name, interrupt)
+  }
+}
+
+/** Such as 1,234,567. */
+const shown = (count: number): string => Math.round(count).toLocaleString('en')
+
+function outcomeOf(counts: ImportCounts): Outcome {
+  const { lines, accepted, duplicates, refused, interrupted } = counts
+  const sums = `${lines} lines: ${accepted} stored, ${duplicates} already known, ${refused} refused.`
+  if (interrupted)
+    return {
+      text: `Interrupted. ${sums} Run it again to store the rest: what is stored already counts once.`,
+      data: counts,
+      exitCode: EXIT_INTERRUPTED,
+    }
+  return { text: sums, data: counts, exitCode: refused > 0 ? EXIT_LINES_REFUSED : 0 }
 }
 
 export interface ImportCounts {
@@ -68,6 +110,8 @@ export interface ImportCounts {
   accepted: number
   duplicates: number
   refused: number
+  /** Whether lines are left that were not stored. */
+  interrupted?: true
 }
 
 export interface ImportOptions {
@@ -77,6 +121,10 @@ export interface ImportOptions {
   by: Operator
   file: string
   onRefused: Refuse
+  /** Called with what was done so far. */
+  onProgress?: (counts: ImportCounts, read_percent: number) => void
+  /** Stops the import before the next batch. */
+  signal?: AbortSignal
 }
 
 type Refuse = (line: number, reason: string) => void
@@ -90,14 +138,15 @@ interface NumberedEvent {
  * Imports the events of a file, whatever their age, in batches that are each stored completely or not at all. An invalid
  * line is refused; the others are stored. Run again, it skips what it has stored. An event that is not
  * remembered is added only to a day whose ids are all remembered, or that has no figures yet: no event can be counted
- * twice, however late a file is imported again.
+ * twice, however late a file is imported again. If the signal is aborted, the counts are those of what is stored.
  * @throws OperatorError if the file or the company is unusable (nothing was stored then), or if the database fails (what
  * was stored remains).
  */
 export async function importEvents(options: ImportOptions): Promise<ImportCounts> {
-  const { db, clock, vendorId, by, file } = options
+  const { db, clock, vendorId, by, file, signal, onProgress = () => {} } = options
   const judge = createJudge(await requireCompany(db, vendorId), clock)
-  await requireFile(file)
+  await using handle = await openFile(file)
+  const { size } = await handle.stat()
   const counts: ImportCounts = { lines: 0, accepted: 0, duplicates: 0, refused: 0 }
   const refuse: Refuse = (line, reason) => {
     counts.refused += 1
@@ -118,8 +167,11 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
     batch = []
   }
   try {
-    for await (const lines of readLines(createReadStream(file)))
+    const stream = handle.createReadStream()
+    for await (const lines of readLines(stream)) {
+      onProgress(counts, Math.min(100, (stream.bytesRead / size) * 100))
       for (const line of lines) {
+        if (signal?.aborted) return { ...counts, lines: counts.lines - batch.length, interrupted: true }
         if (line.text?.trim() === '') continue
         counts.lines += 1
         const verdict = judge(line)
@@ -127,6 +179,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
         else batch.push({ line: line.number, event: verdict })
         if (batch.length === EVENTS_AT_ONCE) await store()
       }
+    }
     await store()
     return counts
   } catch (error) {
@@ -137,10 +190,17 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
   }
 }
 
-async function requireFile(file: string): Promise<void> {
-  const found = await stat(file).catch(() => undefined)
-  if (!found) throw new OperatorError(`The file ${file} does not exist.`)
-  if (!found.isFile()) throw new OperatorError(`${file} is not a file.`)
+async function openFile(file: string): Promise<FileHandle> {
+  // A pipe without a writer would never open.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(
+    ({ code }: NodeJS.ErrnoException) => {
+      const fault = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${code}`
+      throw new OperatorError(`The file ${file} ${fault}.`)
+    },
+  )
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw new OperatorError(`${file} is not a file.`)
 }
 
 /** Returns a function that returns the event of a line, or why the line is refused. */

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { heard } from '../support/heard.ts'
+import { run } from '../support/program.ts'
 
 const click = (eventId: string, date = '2020-01-01') =>
   `${JSON.stringify({ eventId, type: 'click', occurredAt: `${date}T12:00:00Z` })}\n`
@@ -53,8 +56,13 @@ describe('admin analytics import', () => {
   })
 
   it('says in a sentence what is unusable, and exits with 1', async () => {
+    await symlink('loop', join(folder, 'loop'))
+    await run('mkfifo', [join(folder, 'pipe')])
     for (const [file, company, sentence] of [
       [join(folder, 'missing.ndjson'), 'ven_acme', /^The file .*missing\.ndjson does not exist\.\n$/],
+      [join(folder, 'loop'), 'ven_acme', /^The file .*loop cannot be read: ELOOP\.\n$/],
+      [join(folder, 'pipe'), 'ven_acme', /^.*pipe is not a file\.\n$/],
+      [folder, 'ven_acme', /^.* is not a file\.\n$/],
       [await fileOf(''), 'ven_nobody', /^There is no company ven_nobody\.\n$/],
     ] as const) {
       const { code, stderr, stdout } = await operator.admin([
@@ -82,6 +90,44 @@ describe('admin analytics import', () => {
     const { stdout } = await operator.admin(['analytics', 'import', '--help'])
     assert.match(stdout, /finish an import within 30 days/)
     assert.match(stdout, /eventId,\ntype, occurredAt and, where needed, quantity, amountMinor, currency/)
+  })
+
+  it('says how far it is, and at a signal what is stored, which another run does not store again', async () => {
+    const lines = Array.from({ length: 12_000 }, (_, n) => click(`i${n}`, '2019-01-01'))
+    const file = await fileOf(lines.join(''))
+    // The second batch waits for this, as for another import of the same event.
+    const other = await operator.db.transaction()
+    await using _ = afterwards(() => other.rollback())
+    await other('analytics_event_ids').insert({ vendor_id: 'ven_acme', event_id: 'i7000' })
+    const args = ['infra/admin/main.ts', 'analytics', 'import', file, '--company', 'ven_acme', '--json']
+    const child = spawn(process.execPath, args, { env: { ...process.env, ...operator.env } })
+    const [stdout, stderr] = [heard(child.stdout), heard(child.stderr)]
+    await eventually(() =>
+      /^[\d,]+ lines \(\d+ %\), 5,000 stored, [\d,]+ lines\/s \(\d+ s\)$/m.test(stderr()),
+    )
+    child.kill('SIGTERM')
+    child.kill('SIGINT')
+    await eventually(() => /^Stopping once the batch under way is stored\.$/m.test(stderr()))
+    await other.rollback()
+    assert.deepEqual(await once(child, 'close'), [130, null])
+    const stored = { lines: 10_000, accepted: 10_000, duplicates: 0, refused: 0 }
+    assert.deepEqual(JSON.parse(stdout()), { ...stored, interrupted: true })
+    assert.equal(stderr().match(/Stopping/g)?.length, 1)
+    const again = await importing(file)
+    assert.equal(again.stdout, '12000 lines: 2000 stored, 10000 already known, 0 refused.\n')
+  })
+
+  it('says what Postgres says, without what is imported', async () => {
+    await operator.db.raw(
+      `alter table analytics_event_ids add constraint full_disk check (event_id <> 'full')`,
+    )
+    await using _ = afterwards(() =>
+      operator.db.raw('alter table analytics_event_ids drop constraint full_disk'),
+    )
+    await refused(
+      importing(await fileOf(click('full'))),
+      /^(\{.*\}\n)?The import stopped: new row for relation "analytics_event_ids\w*" violates check constraint "full_disk"\. What was stored is kept; run it again to store the rest\.\n$/,
+    )
   })
 
   it('leaves whole pieces when it is killed, and stores the rest when run again', async () => {
