@@ -37,6 +37,7 @@ export const AUDIT: Subject = {
       name: 'compare',
       description:
         'Compare the log with the lines `activity` that were shipped elsewhere, and name the entries that the database lacks, has changed, or has in addition. Exits with code 1 if there are any.',
+      doing: 'Comparing',
       example: 'audit compare activity.ndjson',
       args: ['file'],
       run: (context, { file }: { file: string }) => compare(context.db, fileAt(context, file)),

@@ -42,6 +42,7 @@ export const CLIENTS: Subject = {
       name: 'revoke',
       description:
         'Revoke a client permanently. Once the command returns, every process rejects the client and its tokens. This takes up to six seconds if Redis is not available or not trusted.',
+      doing: 'Revoking the client at every process',
       example: 'client revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
       args: ['vendor_id', 'client_id'],
       async effect({ db }, { vendorId, clientId }: { vendorId: string; clientId: string }) {
@@ -64,6 +65,7 @@ export const CLIENTS: Subject = {
       name: 'erase-name',
       description:
         "Erase a client's name, permanently, and the names that it had, also in the activity, because someone wrote a person's name there. It keeps working, and can be renamed.",
+      doing: 'Going through the activity',
       example: 'client erase-name ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
       args: ['vendor_id', 'client_id'],
       async effect({ db }, { vendorId, clientId }: { vendorId: string; clientId: string }) {

@@ -42,6 +42,8 @@ export interface LocalCommand extends CommandRow {
 
 /** A command that runs with the stores open. */
 export interface OperatorCommand extends CommandRow {
+  /** Shown again and again while it takes long, unless the command itself says what it does. */
+  doing?: string
   /**
    * Returns a sentence that says what the command will do and cannot undo. A person confirms it at a terminal, or with
    * `--yes`, which the command then has.

@@ -67,6 +67,7 @@ export const KEYS: Subject = {
       name: 'revoke',
       description:
         'Revoke a stolen key permanently. Once the command returns, every process rejects tokens signed with it. If it was the active key, the standby key takes over.',
+      doing: 'Revoking the key at every process',
       example: 'key revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
       args: ['key_id'],
       async effect({ db }, { keyId }: { keyId: string }) {

@@ -18,6 +18,7 @@ export const PERSONS: Subject = {
     {
       name: 'export',
       description: 'Print everything that is stored about a person, as JSON',
+      doing: 'Searching the activity',
       example: 'person export kim@acme.example',
       args: ['address'],
       explanation: WHO,
@@ -32,6 +33,7 @@ export const PERSONS: Subject = {
       name: 'erase',
       description:
         'Erase what is stored about a person, permanently. All access ends at once. An owner must hand over first.',
+      doing: 'Going through the activity',
       example: 'person erase kim@acme.example',
       args: ['address'],
       explanation: WHO,

@@ -3,6 +3,7 @@ import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { readDatabaseState } from '#shared/stores/database-checks.ts'
 import { createTrail } from '../local/trail.ts'
+import { heartbeat, linesTo } from '../progress.ts'
 import { ANALYTICS } from './analytics-import.ts'
 import { AUDIT } from './audit-commands.ts'
 import { CLIENTS } from './clients.ts'
@@ -88,12 +89,15 @@ async function runWithStores(
   const activityLog = createTrail({ auditFile: stores.auditFile, stderr: surroundings.stderr })
   const operator = createOperator(stores, { name: as, activityLog })
   const context = { ...surroundings, ...operator }
+  const { doing } = command
+  const speaking = <T>(work: Promise<T>): Promise<T> =>
+    doing === undefined ? work : heartbeat(linesTo(surroundings.stderr), () => doing, work)
   try {
     if ((await readDatabaseState(operator.db)).schema === 'newer')
       throw new OperatorError('A newer version migrated this database: run the command of that version.')
     if (command.effect && given.yes !== true)
-      await confirm(await command.effect(context, given), surroundings)
-    return await command.run(context, given)
+      await confirm(await speaking(command.effect(context, given)), surroundings)
+    return await speaking(command.run(context, given))
   } finally {
     await operator.close()
   }
