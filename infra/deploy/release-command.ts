@@ -3,16 +3,18 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Failure } from '../local/failure.ts'
+import { errorCode, Failure } from '../local/failure.ts'
+import { heartbeat } from '../progress.ts'
 import { bundledIn, installedBy, wholeBill, writeBill } from './release-bill.ts'
 import { type Bases, findBases, type Image, writeImages } from './release-images.ts'
 import { writeProvenance, writeSums } from './release-provenance.ts'
 import { findMinisign, type KeyPair, sign } from './release-signature.ts'
-import { type Source, step } from './release-step.ts'
+import { interruption, type Source, say, step } from './release-step.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const USAGE =
   'Usage: npm run release -- --key FILE --public-key FILE (--base IMAGE --web-base IMAGE | --no-images) [FOLDER]'
+const EXIT_INTERRUPTED = 130
 const SHIPPED = 'CHANGELOG.md README.md package.json package-lock.json apps infra shared node_modules'.split(
   ' ',
 )
@@ -25,10 +27,6 @@ interface Request {
   keys: KeyPair
   /** Undefined if the images are left out. */
   images: { node: string; web: string } | undefined
-}
-
-const say = (line: string): void => {
-  process.stderr.write(`${line}\n`)
 }
 
 /** @throws Failure with the usage if the arguments are not complete. */
@@ -50,6 +48,19 @@ function readRequest(args: string[]): Request {
     throw new Failure(USAGE)
   const keys = { key: resolve(key), publicKey: resolve(publicKey) }
   return { folder: resolve(positionals[0] ?? join(ROOT, 'release')), keys, images }
+}
+
+/** Older ones leave `node_modules/.bin/node` out, and list a package once for each folder that has it. */
+const NPM_OLDEST = '11.6.2'
+
+/** @throws Failure if npm is missing or too old. */
+async function requireNpm(): Promise<void> {
+  const version = await step(ROOT, 'npm', '--version')
+  const isOlder = version.localeCompare(NPM_OLDEST, 'en', { numeric: true }) < 0
+  if (isOlder)
+    throw new Failure(
+      `A release needs npm ${NPM_OLDEST} or newer, and this is ${version}: npm install --global npm@${NPM_OLDEST}`,
+    )
 }
 
 const git = (...args: string[]): Promise<string> => step(ROOT, 'git', ...args)
@@ -126,11 +137,15 @@ async function build(
   await step(tree, 'tar', '--extract', `--file=${archive}`)
   await rm(archive)
   const changes = await dateChangelogs(tree)
-  say('Installing the packages, building the screens')
+  say('Installing all packages')
   await step(tree, 'npm', 'ci', '--prefer-offline')
+  say('Building the screens')
   await step(tree, 'npm', 'run', 'build')
+  say('Building the package that verifies access tokens')
   await step(tree, process.execPath, 'infra/deploy/package-command.ts', folder)
+  say('Listing all packages')
   const whole = await wholeBill(tree)
+  say('Installing the production packages alone')
   await step(tree, 'npm', 'ci', '--prefer-offline', '--omit=dev')
   say('Packing')
   const file = join(
@@ -140,7 +155,6 @@ async function build(
   await pack(source, file)
   const installed = installedBy(await readFile(join(tree, 'node_modules/.package-lock.json'), 'utf8'))
   await writeBill(file, new Set([...installed, ...(await bundledIn(tree))]), whole, source)
-  if (bases) say('Building the images')
   return { images: bases ? await writeImages(source, bases, folder, whole) : [], changes }
 }
 
@@ -148,7 +162,11 @@ async function build(
 const publicKeyIn = async (file: string): Promise<string> =>
   (await readFile(file, 'utf8')).trim().split('\n').at(-1) ?? ''
 
+const alreadyThere = (target: string): Failure =>
+  new Failure(`${target} is there already: remove it, or name another folder.`)
+
 async function release({ folder, keys, images }: Request): Promise<string> {
+  await requireNpm()
   const commit = await findCommit()
   const { version } = commit
   const target = join(folder, version)
@@ -157,9 +175,9 @@ async function release({ folder, keys, images }: Request): Promise<string> {
       throw new Failure(
         `There is no key ${file}: make a pair with "minisign -G -s ${keys.key} -p ${keys.publicKey}".`,
       )
-  if (existsSync(target)) throw new Failure(`${target} is there already: remove it, or name another folder.`)
+  if (existsSync(target)) throw alreadyThere(target)
   const bases = images && (await findBases(ROOT, images.node, images.web))
-  const minisign = await findMinisign(say)
+  const minisign = await heartbeat(say, () => 'Looking for minisign', findMinisign(say))
   await mkdir(folder, { recursive: true })
   const unfinished = await mkdtemp(join(folder, '.unfinished-'))
   const tree = await mkdtemp(join(tmpdir(), 'integration-access-release-'))
@@ -170,12 +188,15 @@ async function release({ folder, keys, images }: Request): Promise<string> {
     await writeFile(join(unfinished, 'release-notes.md'), notes)
     await writeProvenance(source, { bases, images: built.images }, unfinished)
     const sums = await writeSums(unfinished)
+    say('Signing')
     await sign(minisign, sums, keys, `integration-access-service ${version}, commit ${source.commit}`)
     await chmod(unfinished, 0o755)
-    await rename(unfinished, target)
+    await rename(unfinished, target).catch((error) => {
+      throw errorCode(error) === 'ENOTEMPTY' ? alreadyThere(target) : error
+    })
     return target
   } finally {
-    await rm(tree, { recursive: true, force: true })
+    await heartbeat(say, () => 'Removing the build', rm(tree, { recursive: true, force: true }))
     await rm(unfinished, { recursive: true, force: true })
   }
 }
@@ -186,11 +207,12 @@ async function release({ folder, keys, images }: Request): Promise<string> {
  */
 // The images' users read what is built here, whatever the umask of whoever runs this.
 process.umask(0o022)
-// Ctrl-C reaches the running step too, whose failure removes what is unfinished.
-process.once('SIGINT', () => {})
+// The end of the running step removes what is unfinished. npm passes on a Ctrl-C that the terminal has sent here already.
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => interruption.abort())
 try {
   process.stdout.write(`${await release(readRequest(process.argv.slice(2)))}\n`)
 } catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`)
-  process.exitCode = 1
+  const { aborted } = interruption.signal
+  say(aborted ? 'Interrupted: no release was written.' : (error as Error).message)
+  process.exitCode = aborted ? EXIT_INTERRUPTED : 1
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { onPath } from '../local/child.ts'
 import { Failure } from '../local/failure.ts'
 import { type Bill, bundledIn, installedBy, writeBill } from './release-bill.ts'
-import { type Source, step } from './release-step.ts'
+import { type Source, say, step } from './release-step.ts'
 
 /** An image to build on, and the digest that this name has on this machine. */
 export interface Base {
@@ -60,6 +60,7 @@ export async function writeImages(
     const file = join(folder, `integration-${name}-${version}.oci.tar`)
     const on = [`--build-arg=NODE=${bases.node.name}`, `--build-arg=WEB=${bases.web.name}`]
     const options = ['--pull=never', '--format=oci', `--timestamp=${time_s}`, ...on, `--target=${name}`]
+    say(`Building the image ${image}`)
     await step(tree, 'buildah', 'bud', ...options, '-f', 'infra/deploy/Containerfile', '-t', image, '.')
     const digestFile = join(tree, `${name}.digest`)
     await step(tree, 'buildah', 'push', `--digestfile=${digestFile}`, image, `oci-archive:${file}:${image}`)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type DebianProgram, debianProgram, type Executable } from '../local/debian-program.ts'
 import { Failure } from '../local/failure.ts'
+import { interruption } from './release-step.ts'
 
 const PASSWORD_ATTEMPTS = 3
 const MINISIGN: DebianProgram = {
@@ -41,6 +42,7 @@ export async function sign(
     return code === 0
   }
   for (let attempt = 0; attempt < PASSWORD_ATTEMPTS; attempt++) {
+    interruption.signal.throwIfAborted()
     if (!(await minisign('-S', '-s', key, '-m', file, '-t', comment))) continue
     if (await minisign('-V', '-q', '-p', publicKey, '-m', file)) return
     throw new Failure(`${publicKey} is not the public key of ${key}, so the release was not written.`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { findMinisign, sign } from '../../infra/deploy/release-signature.ts'
 import { onPath } from '../../infra/local/child.ts'
@@ -135,6 +135,12 @@ describe('npm run release', function () {
       writeFileSync(join(repository, file), text)
       return git('commit', '--quiet', '--all', '--message', 'more').then(() => git('tag', '-f', version))
     }
+    /** Makes a folder with an npm that only knows its version. */
+    const npmOf = async (version: string) => {
+      await writeFiles(at(`npm-${version}`), { npm: `#!/bin/sh\necho ${version}\n` })
+      await chmod(at(`npm-${version}/npm`), 0o755)
+      return at(`npm-${version}`)
+    }
     const dated = (file: string) =>
       commitAll(
         file,
@@ -190,11 +196,28 @@ describe('npm run release', function () {
         assert.match(stderr, /^[^\n]+\n$/)
       })
 
+    for (const [npm, expected] of [
+      [
+        '10.8.2',
+        /^A release needs npm 11\.6\.2 or newer, and this is 10\.8\.2: npm install --global npm@11\.6\.2\n$/,
+      ],
+      ['11.6.1', /^A release needs npm 11\.6\.2 or newer, and this is 11\.6\.1: /],
+      // Goes on, to what the next test is about.
+      ['11.10.0', /^The working tree has changes/],
+    ] as const)
+      it(`an npm that is too old, such as ${npm} if it is, before anything else`, async () => {
+        writeFileSync(join(repository, 'README.md'), 'x')
+        const PATH = [await npmOf(npm), process.env.PATH].join(delimiter)
+        const { code, stderr } = await release([...key('ours'), '--no-images', at('refused')], { PATH })
+        assert.equal(code, 1)
+        assert.match(stderr, expected)
+      })
+
     it('images without buildah, and says how to get it or go on without', async () => {
-      await mkdir(at('only-git'))
-      await symlink((await onPath('git')) as string, at('only-git/git'))
+      const onlyGit = await npmOf('11.6.2')
+      await symlink((await onPath('git')) as string, join(onlyGit, 'git'))
       const args = [...key('ours'), '--base', 'x', '--web-base', 'x']
-      const { stderr } = await release(args, { PATH: at('only-git') })
+      const { stderr } = await release(args, { PATH: onlyGit })
       assert.match(stderr, /^The images need buildah: install it .*--no-images\.\n$/)
     })
 
