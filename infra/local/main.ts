@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ConfigError } from '#shared/process/config.ts'
+import { heartbeat } from '../progress.ts'
 import { card } from './card.ts'
 import { Parts } from './parts.ts'
 import { sentence } from './sentence.ts'
@@ -55,7 +56,7 @@ async function main(): Promise<number> {
     complain(sentence(error, settings.dataDir))
     return error instanceof ConfigError ? EXIT_CONFIG : 1
   } finally {
-    await parts.stop()
+    await heartbeat(say, () => 'Stopping', parts.stop())
     if (stopped.signal.aborted) say('Stopped')
   }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
+import { heartbeat } from '../progress.ts'
 import { AUDIT_FILE, type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
@@ -87,16 +88,17 @@ async function bringUp(
   const { settings, say, signal } = options
   const { databaseUrl, redisUrl } = settings
   const own = { dataDir, secrets, say }
-  const [postgres, redis, pages] = await together(
-    started(parts, databaseUrl ? givenPostgres(databaseUrl, secrets) : ownPostgres(own)),
-    started(parts, redisUrl ? givenRedis(redisUrl) : ownRedis(own)),
-    options.watch ? watchedPages(parts, { dataDir, say }) : builtWorkspace(ROOT, say).then(loadPages),
-  )
+  const { postgres, redis, screens } = await together(say, {
+    postgres: started(parts, databaseUrl ? givenPostgres(databaseUrl, secrets) : ownPostgres(own)),
+    redis: started(parts, redisUrl ? givenRedis(redisUrl) : ownRedis(own)),
+    screens: options.watch ? watchedPages(parts, own) : builtWorkspace(ROOT, say).then(loadPages),
+  })
   ends.watch('Postgres', postgres.ended)
   ends.watch('Redis', redis.ended)
   signal?.throwIfAborted()
   await migrateTo(postgres, { secrets, say })
-  const { seeded, client } = await fill(postgres, { dataDir, secrets, options })
+  const filling = fill(postgres, { dataDir, secrets, options })
+  const { seeded, client } = await heartbeat(say, () => 'Demo data: being added', filling)
   signal?.throwIfAborted()
   const running = {
     databaseUrl: postgres.operatorUrl,
@@ -116,7 +118,7 @@ async function bringUp(
     port: settings.ports.PORT,
     auth: { host: '127.0.0.1', port: settings.ports.AUTH_PORT },
     api: { host: '127.0.0.1', port: settings.ports.API_PORT },
-    pages,
+    pages: screens,
     apiResource: settings.apiResource,
   })
   parts.add(gateway, await writeRunning(dataDir, running))
@@ -151,12 +153,16 @@ async function started<T extends Part>(parts: Parts, starting: Promise<T>): Prom
   return part
 }
 
-/** All results, or the first failure once none of them is still running. */
-async function together<T extends readonly unknown[]>(
-  ...work: { [K in keyof T]: Promise<T[K]> }
+/** All results, or the first failure once none of them is still running. Says what still is. */
+async function together<T extends Record<string, unknown>>(
+  say: (line: string) => void,
+  work: { [Name in keyof T]: Promise<T[Name]> },
 ): Promise<T> {
-  await Promise.allSettled(work)
-  return (await Promise.all(work)) as unknown as T
+  const running = new Set(Object.keys(work))
+  const ended = Object.entries(work).map(([name, each]) => each.finally(() => running.delete(name)))
+  await heartbeat(say, () => `Waiting for: ${[...running].join(', ')}`, Promise.allSettled(ended))
+  const results = Object.entries(work).map(async ([name, each]) => [name, await each])
+  return Object.fromEntries(await Promise.all(results))
 }
 
 async function migrateTo(
@@ -169,7 +175,8 @@ async function migrateTo(
       'The database of DATABASE_URL already has companies, none of them from the demo. npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
     )
   const { postgres: _, ...passwords } = secrets.postgres
-  const names = await migrate({ ownerUrl, passwords }).catch((error) => {
+  const migrating = heartbeat(say, () => 'Database: migrating', migrate({ ownerUrl, passwords }))
+  const names = await migrating.catch((error) => {
     throw error instanceof OtherVersion ? new Failure(error.message) : error
   })
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
@@ -231,7 +238,7 @@ async function startServices(
   })
   const start = async (service: 'auth' | 'api', name: string, port: number, own: Record<string, string>) => {
     const folder = join(ROOT, 'apps', service)
-    const running = await started(
+    const starting = started(
       parts,
       startService({
         name: `The ${name}`,
@@ -245,6 +252,7 @@ async function startServices(
         signal,
       }),
     )
+    const running = await heartbeat(say, () => `The ${name}: starting`, starting)
     ends.watch(`The ${name}`, running.ended)
     say(`The ${name}: on 127.0.0.1:${port}`)
     return running
