@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newClientId } from '#shared/oauth/new-ids.ts'
+import { onPath } from '../../infra/local/child.ts'
+import { sharedAdmin } from '../support/admin.ts'
+import { afterwards } from '../support/afterwards.ts'
+import { writeFiles } from '../support/files.ts'
+import { sharedFolder } from '../support/folder.ts'
+import { freePort, stackPorts } from '../support/ports.ts'
+import { run } from '../support/program.ts'
+import { createEmptyDatabase } from '../support/servers.ts'
+import { connectedDatabase } from '../support/stores.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SILENCE_MAX_MS = 3_000
+/** What each command has to wait for here, on any machine. */
+const WAIT_S = 7
+const ADMIN = ['infra/admin/main.ts']
+const CLIENTS = 10
+
+interface Spoken {
+  code: number | null
+  text: string
+  took_ms: number
+}
+
+describe('a command whose work takes long', function () {
+  this.timeout(120_000)
+  const operator = sharedAdmin({ withAcme: true })
+  const folder = sharedFolder()
+  /** How long this machine takes to load a program, which is silent until then. */
+  let start_ms: number
+  let withoutRedis: Record<string, string>
+
+  before(async () => {
+    const began_ms = performance.now()
+    await run(process.execPath, [...ADMIN, '--help'], { cwd: ROOT })
+    start_ms = performance.now() - began_ms
+    withoutRedis = { ...operator.env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` }
+  })
+
+  /** Runs a command with pipes, and asserts that it is never silent for long, from its start to its end. */
+  async function speaks(
+    args: string[],
+    { env, cwd = ROOT }: { env: Record<string, string>; cwd?: string },
+  ): Promise<Spoken> {
+    const delay = monitorEventLoopDelay()
+    delay.enable()
+    const began_ms = performance.now()
+    const child = spawn(process.execPath, args, { cwd, env: { ...process.env, ...env } })
+    await using _ = afterwards(() => child.kill())
+    let text = ''
+    let last_ms = began_ms
+    const silences: { ms: number; before: string }[] = []
+    const hear = (chunk: string) => {
+      silences.push({ ms: performance.now() - last_ms, before: chunk })
+      last_ms = performance.now()
+    }
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        text += chunk
+        hear(String(chunk))
+      })
+    const [code] = await once(child, 'close')
+    hear('(end)')
+    const longest = silences.reduce((one, other) => (other.ms > one.ms ? other : one))
+    const max_ms = SILENCE_MAX_MS + start_ms + delay.max / 1e6
+    assert.ok(
+      longest.ms < max_ms,
+      `silent for ${longest.ms} of ${max_ms} ms before ${longest.before}\n${text}`,
+    )
+    return { code, text, took_ms: last_ms - began_ms }
+  }
+
+  /** Holds what a statement locks until a command has waited for it. */
+  async function holding<T>(url: string, sql: string, act: () => Promise<T>): Promise<T> {
+    await using db = connectedDatabase(url)
+    const transaction = await db.transaction()
+    await transaction.raw(sql)
+    const [result] = await Promise.all([act(), sleep(WAIT_S * 1_000).then(() => transaction.rollback())])
+    return result
+  }
+
+  async function addClients(count: number): Promise<string[]> {
+    const ids = Array.from({ length: count }, newClientId)
+    await operator.db.raw(
+      `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by)
+       select id, 'ven_acme', id, array['analytics:read'], sha256(id::bytea), (select user_id from users limit 1)
+       from unnest(?::text[]) id`,
+      [ids],
+    )
+    return ids
+  }
+
+  it('says how far an import is', async () => {
+    const file = join(folder, 'events.ndjson')
+    await writeFile(file, '{"eventId":"a","type":"click","occurredAt":"2020-01-01T12:00:00Z"}\n')
+    const same = `insert into analytics_event_ids (vendor_id, event_id) values ('ven_acme', 'a')`
+    const { code, text } = await holding(operator.database.ownerUrl, same, () =>
+      speaks([...ADMIN, 'analytics', 'import', file, '--company', 'ven_acme'], operator),
+    )
+    assert.equal(code, 0, text)
+    assert.match(text, /^0 lines \(100 %\), 0 stored, 0 lines\/s \(\d+ s\)$/m)
+  })
+
+  it('says that it revokes a client while Redis is away', async () => {
+    const [clientId = ''] = await addClients(1)
+    const args = ['client', 'revoke', 'ven_acme', clientId, '--yes']
+    const { code, text } = await speaks([...ADMIN, ...args], { env: withoutRedis })
+    assert.equal(code, 0, text)
+    assert.match(text, /^Revoking the client at every process \(\d+ s\)$/m)
+  })
+
+  it('says what it waits for while it blocks all access, and allows it again', async () => {
+    const since = new Date().toISOString()
+    const fence = await speaks([...ADMIN, 'restore', 'fence', '--since', since, '--yes'], {
+      env: withoutRedis,
+    })
+    assert.equal(fence.code, 0, fence.text)
+    assert.match(fence.text, /^Waiting 6 s until every process has noticed the fence$/m)
+    assert.match(fence.text, /^Asking Redis \(\d+ s\)$/m)
+    const confirm = await speaks([...ADMIN, 'restore', 'confirm'], { env: withoutRedis })
+    assert.equal(confirm.code, 0, confirm.text)
+  })
+
+  it('says how many clients of an erased company are revoked, and lets their waits overlap', async () => {
+    await addClients(CLIENTS)
+    const erase = await speaks([...ADMIN, 'company', 'erase', 'ven_acme', '--yes'], { env: withoutRedis })
+    assert.equal(erase.code, 0, erase.text)
+    assert.match(erase.text, new RegExp(`^\\d+ of ${CLIENTS} clients are revoked \\(\\d+ s\\)$`, 'm'))
+    assert.match(erase.text, /^Waiting 15 s for requests under way$/m)
+    // One after the other, the clients alone take a minute.
+    assert.ok(erase.took_ms < CLIENTS * 6_000, `took ${erase.took_ms} ms`)
+  })
+
+  it('says that a migration waits for another run', async () => {
+    await using database = await createEmptyDatabase()
+    const lock = `select pg_advisory_xact_lock(hashtext('integration migrations'))`
+    const env = { DATABASE_URL: database.ownerUrl }
+    const { code, text } = await holding(database.ownerUrl, lock, () =>
+      speaks(['infra/admin/migrate-command.ts'], { env }),
+    )
+    assert.equal(code, 0, text)
+    assert.match(text, /^Waiting for the database, or for another run of this command to end \(\d+ s\)$/m)
+    assert.match(text, /^Ran 0001_people\.sql\.$/m)
+  })
+
+  it('names the step of a release that takes long', async () => {
+    const repository = join(folder, 'repository')
+    const version = '9.9.9'
+    for (const part of ['infra', 'shared'])
+      cpSync(join(ROOT, part), join(repository, part), { recursive: true })
+    const heading = `# Changes\n\n## ${version}, not yet released\n`
+    const manifest = { ...JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')), version }
+    await writeFiles(repository, {
+      'package.json': JSON.stringify(manifest),
+      'CHANGELOG.md': heading,
+      'apps/api/discovery/docs/pages/changelog.md': heading,
+    })
+    await symlink(join(ROOT, 'node_modules'), join(repository, 'node_modules'))
+    const bin = await programs('release-bin', {
+      npm: `[ "$1" = --version ] && exec echo 11.6.2\nsleep ${WAIT_S}\necho out of order >&2\nexit 1`,
+      minisign: 'echo minisign 0.12',
+    })
+    const git = (...args: string[]) =>
+      run('git', ['-c', 'user.name=a', '-c', 'user.email=a@acme.example', ...args], { cwd: repository })
+    await git('init', '--quiet')
+    await writeFile(join(repository, '.git/info/exclude'), 'node_modules')
+    await git('add', '--all')
+    await git('commit', '--quiet', '--message', 'all')
+    await git('tag', version)
+    await writeFiles(folder, { key: 'a', pub: 'b' })
+    const keys = ['--key', join(folder, 'key'), '--public-key', join(folder, 'pub')]
+    const target = join(folder, 'release')
+    const env = { PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter) }
+    const args = ['infra/deploy/release-command.ts', ...keys, '--no-images', target]
+    const { code, text } = await speaks(args, { env, cwd: repository })
+    assert.equal(code, 1)
+    assert.match(
+      text,
+      /^Installing all packages\n {2}npm ci \(1 s\)\n(.*\n)*"npm ci" failed: out of order\n$/,
+    )
+    assert.ok(!existsSync(join(target, version)))
+  })
+
+  it('says what a first start is waiting for', async () => {
+    const bin = await programs('start-bin', {
+      'apt-get': `sleep ${WAIT_S}\necho E: no network >&2\nexit 100`,
+    })
+    for (const name of ['setpriv', 'sh', 'sleep'])
+      await symlink((await onPath(name)) as string, join(bin, name)).catch(() => {})
+    const env = {
+      ...(await stackPorts()),
+      PATH: bin,
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      DATA_DIR: join(folder, 'data'),
+    }
+    const { code, text } = await speaks(['infra/local/main.ts'], { env })
+    assert.equal(code, 1, text)
+    assert.match(text, / s {2}Waiting for: .*redis/)
+    assert.match(text, /\nNo Redis server of version 7 or newer was found on the PATH/)
+  })
+
+  /** Makes a folder of shell scripts. */
+  async function programs(name: string, scripts: Record<string, string>): Promise<string> {
+    const bin = join(folder, name)
+    await mkdir(bin)
+    for (const [program, script] of Object.entries(scripts))
+      await writeFile(join(bin, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return bin
+  }
+})
