@@ -8,6 +8,7 @@ import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, judgeEvent } from '#shar
 import { rememberedIds, storeEvents } from '#shared/analytics/ingest.ts'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
 import { fileAt, type OperatorContext, type Outcome, required, type Subject } from './commands.ts'
 import { LINE_MAX_BYTES, type Line, readLines } from './lines.ts'
@@ -15,8 +16,6 @@ import { OperatorError } from './operator.ts'
 import { requireCompany } from './people.ts'
 
 const EXIT_LINES_REFUSED = 3
-const EXIT_INTERRUPTED = 130
-const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
 /** Small enough for other writers of the company to wait only briefly. */
 const EVENTS_AT_ONCE = 5_000
 const REASON_MAX_CHARACTERS = 300
@@ -61,12 +60,10 @@ async function runImport(
 ): Promise<Outcome> {
   const status = createStatusLine(stderr)
   const interruption = new AbortController()
-  const interrupt = () => {
-    // npm passes on a Ctrl-C that the terminal has sent here already.
+  using _ = onInterruption(() => {
     if (!interruption.signal.aborted) status.print('Stopping once the batch under way is stored.')
     interruption.abort()
-  }
-  for (const name of INTERRUPTIONS) process.on(name, interrupt)
+  })
   const began_ms = performance.now()
   let progress = { lines: 0, accepted: 0, read_percent: 0 }
   const importing = importEvents({
@@ -85,7 +82,6 @@ async function runImport(
     return outcomeOf(await heartbeat(status.show, text, importing))
   } finally {
     status.clear()
-    for (const name of INTERRUPTIONS) process.off(name, interrupt)
   }
 }
 

@@ -44,6 +44,8 @@ export interface LocalCommand extends CommandRow {
 export interface OperatorCommand extends CommandRow {
   /** Shown again and again while it takes long, unless the command itself says what it does. */
   doing?: string
+  /** A sentence about what Ctrl-C leaves while it runs. */
+  ifInterrupted?: string
   /**
    * Returns a sentence that says what the command will do and cannot undo. A person confirms it at a terminal, or with
    * `--yes`, which the command then has.

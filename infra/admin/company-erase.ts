@@ -27,6 +27,8 @@ export const COMPANY_ERASE: OperatorCommand = {
     'Erase a company with all its data, permanently. Its clients are revoked first. Repeat it if it was interrupted.',
   example: 'company erase ven_acme',
   args: ['vendor_id'],
+  ifInterrupted:
+    'What was revoked or erased stays so, and no one is a member any more. Run the command again to finish.',
   async effect({ db }, { vendorId }: { vendorId: string }) {
     const { name, people, clients } = await findCompany(db, vendorId)
     return `${vendorId} (${name}) will be erased permanently, with all its data: ${people} people lose access, and ${clients} Active clients are revoked.`

@@ -1,6 +1,7 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { BusyDatabase, migrate, OtherVersion } from '../database/migrate.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { explainInterruption } from '../interruption.ts'
 import { heartbeat, linesTo } from '../progress.ts'
 import { OperatorError, ownerDatabaseUrl } from './operator.ts'
 
@@ -12,6 +13,9 @@ const say = linesTo(process.stdout)
 const show = linesTo(process.stderr)
 let step = 'Waiting for the database, or for another run of this command to end'
 try {
+  using _ = explainInterruption(
+    'Each migration is done whole or not at all. Run the command again for the rest.',
+  )
   const given = readConfig(process.env, MIGRATE_SHAPE)
   const migrating = migrate({
     ownerUrl: await ownerDatabaseUrl(process.env),

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { readDatabaseState } from '#shared/stores/database-checks.ts'
+import { explainInterruption } from '../interruption.ts'
 import { createTrail } from '../local/trail.ts'
 import { heartbeat, linesTo } from '../progress.ts'
 import { ANALYTICS } from './analytics-import.ts'
@@ -97,6 +98,7 @@ async function runWithStores(
       throw new OperatorError('A newer version migrated this database: run the command of that version.')
     if (command.effect && given.yes !== true)
       await confirm(await speaking(command.effect(context, given)), surroundings)
+    using _ = command.ifInterrupted === undefined ? undefined : explainInterruption(command.ifInterrupted)
     return await speaking(command.run(context, given))
   } finally {
     await operator.close()

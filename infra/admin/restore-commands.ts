@@ -66,6 +66,7 @@ export const RESTORE: Subject = {
           .default([]),
       ],
       explanation: EXPLANATION,
+      ifInterrupted: 'All access may be blocked, with revocations still missing. Run the command again.',
       effect: async () =>
         'All access will be blocked until "restore confirm", and all sessions and invitations will end.',
       run: (context, { since, log }: { since: Date; log: string[] }) =>

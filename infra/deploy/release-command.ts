@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { errorCode, Failure } from '../local/failure.ts'
 import { heartbeat } from '../progress.ts'
 import { bundledIn, installedBy, wholeBill, writeBill } from './release-bill.ts'
@@ -14,7 +15,6 @@ import { interruption, type Source, say, step } from './release-step.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const USAGE =
   'Usage: npm run release -- --key FILE --public-key FILE (--base IMAGE --web-base IMAGE | --no-images) [FOLDER]'
-const EXIT_INTERRUPTED = 130
 const SHIPPED = 'CHANGELOG.md README.md package.json package-lock.json apps infra shared node_modules'.split(
   ' ',
 )
@@ -207,8 +207,8 @@ async function release({ folder, keys, images }: Request): Promise<string> {
  */
 // The images' users read what is built here, whatever the umask of whoever runs this.
 process.umask(0o022)
-// The end of the running step removes what is unfinished. npm passes on a Ctrl-C that the terminal has sent here already.
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => interruption.abort())
+// The end of the running step removes what is unfinished.
+using _ = onInterruption(() => interruption.abort())
 try {
   process.stdout.write(`${await release(readRequest(process.argv.slice(2)))}\n`)
 } catch (error) {

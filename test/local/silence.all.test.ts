@@ -8,7 +8,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { onPath } from '../../infra/local/child.ts'
-import { sharedAdmin } from '../support/admin.ts'
+import { createAcme, sharedAdmin } from '../support/admin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -23,6 +23,7 @@ const SILENCE_MAX_MS = 3_000
 const WAIT_S = 7
 const ADMIN = ['infra/admin/main.ts']
 const CLIENTS = 10
+const LOCK_OF_MIGRATIONS = `select pg_advisory_xact_lock(hashtext('integration migrations'))`
 
 interface Spoken {
   code: number | null
@@ -48,7 +49,7 @@ describe('a command whose work takes long', function () {
   /** Runs a command with pipes, and asserts that it is never silent for long, from its start to its end. */
   async function speaks(
     args: string[],
-    { env, cwd = ROOT }: { env: Record<string, string>; cwd?: string },
+    { env, cwd = ROOT, interruptAt }: { env: Record<string, string>; cwd?: string; interruptAt?: RegExp },
   ): Promise<Spoken> {
     const delay = monitorEventLoopDelay()
     delay.enable()
@@ -66,6 +67,7 @@ describe('a command whose work takes long', function () {
       stream.on('data', (chunk) => {
         text += chunk
         hear(String(chunk))
+        if (interruptAt?.test(text)) child.kill('SIGINT')
       })
     const [code] = await once(child, 'close')
     hear('(end)')
@@ -141,9 +143,8 @@ describe('a command whose work takes long', function () {
 
   it('says that a migration waits for another run', async () => {
     await using database = await createEmptyDatabase()
-    const lock = `select pg_advisory_xact_lock(hashtext('integration migrations'))`
     const env = { DATABASE_URL: database.ownerUrl }
-    const { code, text } = await holding(database.ownerUrl, lock, () =>
+    const { code, text } = await holding(database.ownerUrl, LOCK_OF_MIGRATIONS, () =>
       speaks(['infra/admin/migrate-command.ts'], { env }),
     )
     assert.equal(code, 0, text)
@@ -205,6 +206,41 @@ describe('a command whose work takes long', function () {
     assert.equal(code, 1, text)
     assert.match(text, / s {2}Waiting for: .*redis/)
     assert.match(text, /\nNo Redis server of version 7 or newer was found on the PATH/)
+  })
+
+  it('says what an interruption leaves', async () => {
+    const vendorId = 'ven_interrupted'
+    await createAcme(operator, vendorId)
+    await using database = await createEmptyDatabase()
+    await using db = connectedDatabase(database.ownerUrl)
+    const other = await db.transaction()
+    await using _ = afterwards(() => other.rollback())
+    await other.raw(LOCK_OF_MIGRATIONS)
+    const since = new Date().toISOString()
+    for (const [args, env, heard, left] of [
+      [
+        [...ADMIN, 'company', 'erase', vendorId, '--yes'],
+        withoutRedis,
+        /^Waiting 15 s/m,
+        /\nInterrupted\. What was revoked or erased stays so, .* Run the command again to finish\.\n$/,
+      ],
+      [
+        [...ADMIN, 'restore', 'fence', '--since', since, '--yes'],
+        withoutRedis,
+        /^Waiting 6 s/m,
+        /\nInterrupted\. All access may be blocked, .* Run the command again\.\n$/,
+      ],
+      [
+        ['infra/admin/migrate-command.ts'],
+        { DATABASE_URL: database.ownerUrl },
+        /^Waiting for the database/m,
+        /\nInterrupted\. Each migration is done whole or not at all\. Run the command again for the rest\.\n$/,
+      ],
+    ] as const) {
+      const { code, text } = await speaks([...args], { env, interruptAt: heard })
+      assert.equal(code, 130, text)
+      assert.match(text, left)
+    }
   })
 
   /** Makes a folder of shell scripts. */
