@@ -14,6 +14,8 @@ import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 export type Revocation = ReturnType<typeof createRevocation>
 
+type Commit<T> = (transaction: Knex.Transaction) => Promise<T>
+
 const entryKey = ({ kind, id }: Entry): string => redisKeys.revoked(kind, id)
 
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
@@ -107,11 +109,7 @@ export function createRevocation(parts: {
      * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
      * Calls `onCommit` once it needs no connection to Postgres any more, so that the waits of several can overlap.
      */
-    async revoke<T>(
-      entry: Entry,
-      commit: (transaction: Knex.Transaction) => Promise<T>,
-      onCommit = () => {},
-    ): Promise<T> {
+    async revoke<T>(entry: Entry, commit: Commit<T>, onCommit = () => {}): Promise<T> {
       const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
         const committed = await commit(transaction)
         return [committed, await readNamedRunId(transaction)] as const
