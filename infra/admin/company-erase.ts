@@ -96,7 +96,8 @@ async function eraseCompany(
   await heartbeat(show, () => 'Erasing requests in Redis', forgetting).catch((error: Error) =>
     show(`Requests stay in Redis until they expire, within 14 days: ${error.message}`),
   )
-  const erased = [...members, ...(await erasePeople(db, known))].filter((userId) => !elsewhere.has(userId))
+  const left = await heartbeat(show, () => 'Erasing people', erasePeople(db, known))
+  const erased = [...members, ...left].filter((userId) => !elsewhere.has(userId))
   const rows = await heartbeat(show, () => 'Erasing rows', eraseTables(db, vendorId, show))
   return { clients: active.length, people: erased.length, rows }
 }
