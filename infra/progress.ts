@@ -10,7 +10,7 @@ type Show = (line: string) => void
 /** Shows `text` again and again, with the time so far, until `work` ends. Returns the result of the work. */
 export async function heartbeat<T>(show: Show, text: () => string, work: Promise<T>): Promise<T> {
   const began_ms = performance.now()
-  const seconds = () => Math.floor((performance.now() - began_ms) / 1_000)
+  const seconds = () => Math.round((performance.now() - began_ms) / 1_000)
   const beat = () => {
     show(`${text()} (${seconds()} s)`)
     timer = setTimeout(beat, BEAT_MS)

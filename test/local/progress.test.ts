@@ -20,7 +20,7 @@ describe('the progress of a command', () => {
       announce((line) => shown.push(line), 'Working', failing),
       /out of order/,
     )
-    assert.deepEqual(shown.slice(0, 3), ['Working', 'Working (1 s)', 'Working (2 s)'])
+    assert.deepEqual(shown.slice(0, 3), ['Working', 'Working (1 s)', 'Working (3 s)'])
     const { length } = shown
     await sleep(1_600)
     assert.equal(shown.length, length)
