@@ -42,7 +42,6 @@ class NoSuchClient extends Error {}
  * @param client.revokedBy null: the service.
  * @param client.because returns why the service does it, for the entry. Called in the transaction of the revocation, it
  * throws if that must not happen after all.
- * @param client.onCommit as for `Revocation.revoke`.
  * Returns undefined when the company has no such client.
  */
 export async function revokeClient(

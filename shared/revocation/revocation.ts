@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Knex } from 'knex'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { commitWithin } from './commit.ts'
@@ -13,8 +12,6 @@ import { type Entry, entriesOf, type Standing, type Subject } from './subject.ts
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 export type Revocation = ReturnType<typeof createRevocation>
-
-type Commit<T> = (transaction: Knex.Transaction) => Promise<T>
 
 const entryKey = ({ kind, id }: Entry): string => redisKeys.revoked(kind, id)
 
@@ -103,13 +100,12 @@ export function createRevocation(parts: {
      */
     ask,
     /**
-     * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
-     * resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
+     * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), then calls
+     * `onCommit`, and resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
      * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
      * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
-     * Calls `onCommit` once it needs no connection to Postgres any more, so that the waits of several can overlap.
      */
-    async revoke<T>(entry: Entry, commit: Commit<T>, onCommit = () => {}): Promise<T> {
+    async revoke<T>(entry: Entry, commit: (db: Queryable) => Promise<T>, onCommit = () => {}): Promise<T> {
       const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
         const committed = await commit(transaction)
         return [committed, await readNamedRunId(transaction)] as const
