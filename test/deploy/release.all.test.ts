@@ -41,6 +41,9 @@ describe('npm run release', function () {
   let day = '2024-12-24'
 
   const at = (name: string) => join(folder, name)
+  /** The oldest npm that can make a release, whatever this machine has, and the Node of the packages. */
+  const pathWith = (...folders: string[]) =>
+    [...folders, at('npm/node_modules/.bin'), dirname(process.execPath), process.env.PATH].join(delimiter)
   const git = async (...args: string[]) => {
     const who = ['-c', 'user.name=a', '-c', 'user.email=a@acme.example']
     const env = {
@@ -53,7 +56,7 @@ describe('npm run release', function () {
   }
   /** Runs the command of the scratch repository. Returns its exit code and standard error. */
   const release = async (args: string[], env: Record<string, string> = {}) => {
-    const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
+    const PATH = pathWith()
     const command = join(repository, 'infra/deploy/release-command.ts')
     const options = { cwd: repository, env: { ...process.env, PATH, ...env } }
     return run(process.execPath, [command, ...args], options).then(
@@ -73,6 +76,7 @@ describe('npm run release', function () {
     const path = [dirname(found.command), process.env.PATH].join(delimiter)
     minisign = { path: found.command, env: { ...found.env, PATH: path } }
     await newKey('ours')
+    await run('npm', ['install', '--prefix', at('npm'), 'npm@11.6.2'])
     const { stdout } = await run('git', ['ls-files', '-coz', '--exclude-standard'], { cwd: ROOT })
     for (const file of stdout.split('\0').filter((name) => name && existsSync(join(ROOT, name)))) {
       mkdirSync(dirname(join(repository, file)), { recursive: true })
@@ -108,7 +112,7 @@ describe('npm run release', function () {
     const results = await Promise.all([
       release([...key('ours'), '--no-images', at('plain')]),
       release([...key('ours'), ...bases, at('images')], {
-        PATH: [at('bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
+        PATH: pathWith(at('bin')),
         BUILDAH_CALLS: at('calls'),
         IMAGE_LOCK: at('lock.json'),
         TMPDIR: at('other/temporary'),
@@ -189,7 +193,7 @@ describe('npm run release', function () {
     ] as [string, string[], RegExp][])
       it(`${what}`, async () => {
         const given = args.map((arg) => (arg === 'PLAIN' ? at('plain') : arg))
-        const env = { PATH: [at('bin'), process.env.PATH].join(delimiter), BUILDAH_CALLS: '/dev/null' }
+        const env = { PATH: pathWith(at('bin')), BUILDAH_CALLS: '/dev/null' }
         const { code, stderr } = await release([...key('ours'), ...given], env)
         assert.equal(code, 1)
         assert.match(stderr, expected)
