@@ -6,6 +6,8 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 export const UNIQUE_VIOLATION = '23505'
+/** The database or the session takes no writes, or a standby answered. */
+export const READ_ONLY = '25006'
 export const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
@@ -14,10 +16,10 @@ export const LOCK_NOT_AVAILABLE = '55P03'
  */
 const UNAVAILABLE_CLASSES = ['08', '28', '3D', '53', '57', '58']
 /**
- * A standby answered; serialization failure, deadlock, lock not available; the database takes no connections
+ * No writes; serialization failure, deadlock, lock not available; the database takes no connections
  * (object_not_in_prerequisite_state).
  */
-const UNAVAILABLE_STATES = ['25006', '40001', '40P01', LOCK_NOT_AVAILABLE, '55000']
+const UNAVAILABLE_STATES = [READ_ONLY, '40001', '40P01', LOCK_NOT_AVAILABLE, '55000']
 const NETWORK_CODES = [
   'ECONNREFUSED',
   'ECONNRESET',

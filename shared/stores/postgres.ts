@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
+import { READ_ONLY } from './postgres-errors.ts'
 
 export type Database = Knex
 /** A database or a transaction of it: what a query needs. */
@@ -16,11 +17,16 @@ const CONNECT_TIMEOUT_MS = 2_000
 export const STATEMENT_MAX_MS = 5_000
 export const IDLE_IN_TRANSACTION_MAX_MS = 10_000
 
-/** What pg's types leave out of a client. */
+/** What pg's types leave out of a client, and what is known of its server. */
 type PoolConnection = pg.Client & {
   /** False while an answer is owed. */
   readyForQuery?: boolean
-  connection: { stream: Socket }
+  connection: {
+    stream: Socket
+    on(event: 'errorMessage', listener: (error: { code?: string }) => void): void
+  }
+  openedAt_ms: number
+  isReadOnly: boolean
 }
 
 /** int8 as number (the schema keeps every sum below 2^53), date as `YYYY-MM-DD`, everything else as pg does. */
@@ -35,6 +41,13 @@ const types = {
     }
   },
 }
+
+/**
+ * A connection that takes no writes is used this long, then replaced: a session keeps the default_transaction_read_only
+ * that it began with, and one to a standby stays there when the name of the primary moves. Not at once, since while the
+ * database takes no writes, each query would connect anew.
+ */
+const READ_ONLY_MAX_MS = 2_000
 
 /** How long a live server has to answer or refuse after a statement has run out of time. */
 const ANSWER_MARGIN_MS = 1_000
@@ -84,8 +97,17 @@ export function createPostgres(parts: {
         const { stream } = connection.connection
         stream.setTimeout(statementTimeout_ms + ANSWER_MARGIN_MS)
         stream.on('timeout', () => connection.readyForQuery === false && stream.destroy())
-        created(null)
+        connection.connection.on('errorMessage', ({ code }) => {
+          if (code === READ_ONLY) connection.isReadOnly = true
+        })
+        connection.query('show transaction_read_only', (_error, result) => {
+          connection.openedAt_ms = performance.now()
+          connection.isReadOnly = result?.rows[0].transaction_read_only === 'on'
+          created(null)
+        })
       },
+      validate: ({ isReadOnly, openedAt_ms }: PoolConnection) =>
+        !isReadOnly || performance.now() < openedAt_ms + READ_ONLY_MAX_MS,
     } as Knex.PoolConfig,
     userParams: { pooled, activityLog: parts.activityLog },
   } as Knex.Config)

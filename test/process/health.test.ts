@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer, type Server } from 'node:tls'
@@ -7,7 +8,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { listen } from '#shared/process/http-server.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createLease } from '#shared/revocation/lease.ts'
-import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
+import {
+  markSchema,
+  readDatabaseState,
+  SCHEMA_NEEDED,
+  SCHEMA_SERVES_FROM,
+} from '#shared/stores/database-checks.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -22,8 +28,16 @@ import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { serviceRedis } from '../support/redis.ts'
 import { asAdmin, FAST } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
+import { connectedDatabase, fromBeside } from '../support/stores.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
+const FAILURES = join(import.meta.dirname, '../../infra/runbook/failures.md')
+
+/** Returns the statements that the runbook gives `psql -c` against a failure. */
+async function printedCure(failure: string): Promise<string[]> {
+  const [row = ''] = new RegExp(`^\\| ${failure} .*$`, 'm').exec(await readFile(FAILURES, 'utf8')) ?? []
+  return [...row.matchAll(/ -c '([^']+)'/g)].map(([, sql = '']) => sql)
+}
 
 describe('GET /readyz of the resource API', () => {
   const api = sharedApi()
@@ -57,22 +71,28 @@ describe('GET /readyz of the resource API', () => {
     await api.db.raw('alter table companies_away rename to companies')
   })
 
-  it('answers 200 on a database that takes no writes, and names that', async () => {
-    const all = async (sql: string) => {
-      await api.db.raw(`alter role integration_api in database ?? ${sql}`, [name])
-      // Its connections begin anew.
-      await api.db.raw(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where usename = 'integration_api' and datname = current_database()`,
-      )
-    }
-    const name = new URL(api.database.ownerUrl).pathname.slice(1)
-    await all('set default_transaction_read_only = on')
-    await eventually(async () =>
-      isDeepStrictEqual(await readiness(), [200, { status: 'ready', degraded: ['read-only'] }]),
+  it('reports a database that takes no writes, until the cure of the runbook has been run', async () => {
+    const { ownerUrl } = api.database
+    const name = new URL(ownerUrl).pathname.slice(1)
+    await fromBeside(
+      ownerUrl,
+      `alter database ${name} set default_transaction_read_only = on`,
+      // Only new connections begin with the default.
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where usename = 'integration_api' and datname = '${name}'`,
     )
-    await all('reset default_transaction_read_only')
-    await eventually(async () => isDeepStrictEqual(await readiness(), [200, { status: 'ready' }]))
+    // It has one connection, and asks as /readyz does. A pool of the API may open a second one, which hides the first.
+    const db = api.database.connect('api')
+    const isReadOnly = async () => (await readDatabaseState(db)).isReadOnly
+    const answers = (degraded: object) => async () =>
+      isDeepStrictEqual(await readiness(), [200, { status: 'ready', ...degraded }])
+    await eventually(answers({ degraded: ['read-only'] }))
+    assert.equal(await isReadOnly(), true)
+    await using owner = connectedDatabase(ownerUrl)
+    for (const sql of await printedCure('Postgres takes no writes'))
+      await owner.raw(sql.replace('integration', name))
+    await eventually(async () => !(await isReadOnly()), { limit_ms: 10_000 })
+    await eventually(answers({}))
   })
 
   it('answers 503 on a database that is too new', async () => {

@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
 import { checkDatabaseUrl, type Database } from '#shared/stores/postgres.ts'
-import { isUnavailable } from '#shared/stores/postgres-errors.ts'
+import { isUnavailable, READ_ONLY, sqlState } from '#shared/stores/postgres-errors.ts'
 import { queryPrepared } from '#shared/stores/prepared-query.ts'
 import { migrate } from '../../infra/database/migrate.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { sharedDatabase } from '../support/database.ts'
+import { eventually } from '../support/eventually.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
-import { connectedDatabase } from '../support/stores.ts'
+import { connectedDatabase, fromBeside } from '../support/stores.ts'
 
 /** A server that accepts connections and then does `then`. */
 async function listener(then: (socket: Socket) => void): Promise<{ url: string; server: Server }> {
@@ -185,6 +186,51 @@ describe('a connection to Postgres', () => {
       await sleep(1_700)
       assert.equal(await pid(), before)
     }))
+})
+
+describe('a connection that takes no writes', () => {
+  const database = sharedDatabase()
+  const pid = async (db: Database): Promise<number> =>
+    (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
+  const DELETE = 'delete from restore_fences where false'
+  const refused = (error: unknown) => sqlState(error) === READ_ONLY
+  const letWrite = (isAllowed: boolean) =>
+    fromBeside(
+      database.ownerUrl,
+      `alter database ${new URL(database.ownerUrl).pathname.slice(1)}
+       set default_transaction_read_only = ${isAllowed ? 'off' : 'on'}`,
+    )
+
+  it('is replaced after it has refused a statement, a prepared one or a transaction', async () => {
+    const ways = [
+      (db: Database) => db.raw(DELETE),
+      (db: Database) => queryPrepared(db, { name: 'delete', text: DELETE, values: [] }),
+      (db: Database) => db.transaction((transaction) => transaction.raw(DELETE)),
+    ]
+    const isReplaced = async (write: (typeof ways)[number]) => {
+      await using db = connectedDatabase(database.ownerUrl)
+      const before = await pid(db)
+      await db.raw('set default_transaction_read_only = on')
+      await assert.rejects(write(db), refused)
+      await eventually(async () => (await pid(db)) !== before, { limit_ms: 5_000 })
+      await write(db)
+    }
+    await Promise.all(ways.map(isReplaced))
+  })
+
+  it('is replaced though it only reads, and no more often than every two seconds', async () => {
+    await letWrite(false)
+    await using _ = afterwards(() => letWrite(true))
+    await using db = connectedDatabase(database.ownerUrl)
+    const from_ms = performance.now()
+    const pids = new Set<number>()
+    await eventually(async () => pids.add(await pid(db)).size === 2, { limit_ms: 5_000 })
+    while (performance.now() < from_ms + 3_000) {
+      await assert.rejects(db.raw(DELETE), refused)
+      pids.add(await pid(db))
+    }
+    assert.ok(pids.size <= 1 + (performance.now() - from_ms) / 2_000, `${pids.size} connections`)
+  })
 })
 
 describe('the failure of a query', () => {
