@@ -77,6 +77,10 @@ export async function createTcpProxy(...targets: number[]) {
       ports = to
       for (const socket of sockets) socket.destroy()
     },
+    /** Leads new connections to another port and keeps the others, as a name that moves does. */
+    move(to: number) {
+      ports = [to]
+    },
     close,
     [Symbol.asyncDispose]: close,
   }

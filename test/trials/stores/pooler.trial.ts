@@ -3,12 +3,15 @@ import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readDatabaseState } from '#shared/stores/database-checks.ts'
 import { giveAway, unprivileged } from '../../../infra/local/child.ts'
 import { type ApiResponse, startApi } from '../../support/api.ts'
 import { startAuth } from '../../support/auth.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
 import { through } from '../../support/revocation.ts'
+import { createTestDatabase } from '../../support/servers.ts'
+import { connectedDatabase, fromBeside } from '../../support/stores.ts'
 import { createTcpProxy } from '../../support/tcp-proxy.ts'
 import { type Count, underLoad } from '../load.ts'
 import { startProgram } from '../program.ts'
@@ -85,4 +88,22 @@ it('serves behind PgBouncer in transaction mode, when it is announced, and again
   console.log(
     `none of ${requests} requests lost; again after ${Math.round(performance.now() - healed_ms)} ms`,
   )
+})
+
+it('takes writes again soon after default_transaction_read_only has gone, through PgBouncer', async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-pooler-'))
+  await using database = await createTestDatabase()
+  const { apiUrl, ownerUrl } = database
+  const target = Number(new URL(apiUrl).port)
+  await using bouncer = await startPgBouncer(folder.path, { target, urls: [apiUrl] })
+  const letWrite = (sql: string) =>
+    fromBeside(ownerUrl, `alter database ${new URL(ownerUrl).pathname.slice(1)} ${sql}`)
+  await letWrite('set default_transaction_read_only = on')
+  await using db = connectedDatabase(through(apiUrl, bouncer), { pooled: true })
+  const isReadOnly = async () => (await readDatabaseState(db)).isReadOnly
+  assert.equal(await isReadOnly(), true)
+  await letWrite('reset default_transaction_read_only')
+  const cured_ms = performance.now()
+  await eventually(async () => !(await isReadOnly()), { limit_ms: 90_000 })
+  console.log(`took writes again after ${Math.round(performance.now() - cured_ms)} ms`)
 })
