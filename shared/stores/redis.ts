@@ -8,6 +8,8 @@ const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
 /** A connection that owes answers and brings none for this long is given up: its host may have vanished. */
 const SILENCE_MAX_MS = 2_000
+/** Until its address leads to the primary, a new connection reaches the replica again: no more often than this. */
+const REPLICA_MAX_MS = 1_000
 const SENTINEL_PORT = 26_379
 
 /**
@@ -18,6 +20,7 @@ const SENTINEL_PORT = 26_379
  * the sentinels as well.
  */
 export function createRedis({ url, connectionName }: { url: string; connectionName: string }): Redis {
+  let readyAt_ms = 0
   const options = {
     connectionName,
     enableOfflineQueue: false,
@@ -28,6 +31,10 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_MAX_MS,
     disableClientInfo: true,
+    maxLoadingRetryTime: RECONNECT_MAX_MS,
+    // A primary may become a replica without closing its connections, and another server take its address.
+    reconnectOnError: ({ message }: Error) =>
+      message.startsWith('READONLY') && performance.now() > readyAt_ms + REPLICA_MAX_MS,
     retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
   }
   const redis = /^rediss?\+sentinel:/.test(url)
@@ -35,6 +42,9 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
     : new Redis(url, options)
   // Every command's own promise reports a failure; without a listener ioredis prints each lost connection.
   redis.on('error', () => {})
+  redis.on('ready', () => {
+    readyAt_ms = performance.now()
+  })
   return redis
 }
 

@@ -15,6 +15,7 @@ import {
   SCHEMA_SERVES_FROM,
 } from '#shared/stores/database-checks.ts'
 import type { Redis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { sharedApi } from '../support/api.ts'
@@ -26,9 +27,10 @@ import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { serviceRedis } from '../support/redis.ts'
-import { asAdmin, FAST } from '../support/revocation.ts'
+import { asAdmin, FAST, replicate, through } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
 import { connectedDatabase, fromBeside } from '../support/stores.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 const FAILURES = join(import.meta.dirname, '../../infra/runbook/failures.md')
@@ -184,6 +186,22 @@ describe('a Redis that refuses', () => {
         [refusing],
       )
     })
+
+  it('is degraded by a former primary for seconds, not until that closes the connection', async () => {
+    await using primary = await createTestRedis()
+    await using former = await createTestRedis()
+    await using network = await createTcpProxy(former.port)
+    using connection = serviceRedis(through(former.url('api'), network))
+    const watch = ticking(connection, silentLog(), 25)
+    await redisReady(connection)
+    await eventually(() => watch.trouble() === undefined)
+    await replicate(primary, former)
+    network.move(primary.port)
+    await eventually(() => watch.trouble()?.startsWith('READONLY '))
+    await eventually(() => watch.trouble() === undefined && connection.status === 'ready', {
+      limit_ms: 5_000,
+    })
+  })
 
   const narrow = '+auth +hello +ping +info +client|setname'.split(' ')
   const mayDo = (...rules: string[]) =>

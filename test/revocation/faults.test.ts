@@ -135,6 +135,25 @@ describe('a revoked client stays refused', () => {
       await refusedBy(revoked, here, there)
     })
 
+  it('refuses a revoked client when a replica takes over and the former primary closes no connection, and trusts the new one soon', async () => {
+    const [before, after] = [await subjects.newClient(), await subjects.newClient()]
+    await replicate(servers[0], servers[1])
+    await revoke(here, before)
+    // As a managed service does: the address leads to the new primary, and what was connected stays where it was.
+    await promote(servers[1])
+    await replicate(servers[1], servers[0])
+    cleanups.defer(() => promote(servers[0]))
+    for (const { networks } of [here, there]) networks.redis.move(servers[1].port)
+    await revoke(here, after)
+    await refusedBy(before, here, there)
+    await refusedBy(after, here, there)
+    await Promise.all([here.untilTrusted(), there.untilTrusted()])
+    for (const process of [here, there]) {
+      await saidByRedis(process, before, 'client revoked')
+      await saidByRedis(process, after, 'client revoked')
+    }
+  })
+
   it('refuses a revoked client when the network splits, each half with a primary', async () => {
     const [first, second, live] = [
       await subjects.newClient(),

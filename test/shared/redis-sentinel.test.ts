@@ -4,11 +4,14 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { TICK } from '#shared/revocation/scripts.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { readAuthConfig } from '../../apps/auth/config.ts'
 import { SENTINEL_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
@@ -168,6 +171,32 @@ describe('a Redis that is named by Sentinel', () => {
       }
       assert.equal(readAuthConfig({ ...needed, REDIS_URL: url }).REDIS_URL, url)
     })
+  })
+
+  it('reaches the new primary when the former one becomes a replica and closes no connection', async () => {
+    await using former = await createTestRedis()
+    await using primary = await createTestRedis()
+    const port = await freePort()
+    const sentinel = await startSentinel(directory, 'planned', [
+      `port ${port}`,
+      `sentinel monitor ${GROUP} 127.0.0.1 ${former.port} 1`,
+    ])
+    await using _ = afterwards(() => end(sentinel))
+    using redis = serviceRedis(`redis+sentinel://api:${passwordOf(former, 'api')}@127.0.0.1:${port}/${GROUP}`)
+    await redisReady(redis)
+    await replicate(primary, former)
+    using watcher = serviceRedis(`redis://127.0.0.1:${port}`)
+    await redisReady(watcher)
+    await watcher.call('SENTINEL', 'REMOVE', GROUP)
+    await watcher.call('SENTINEL', 'MONITOR', GROUP, '127.0.0.1', primary.port, 1)
+    assert.ok(await leadsTo(redis, former))
+    await eventually(
+      async () => {
+        await redis.eval(TICK, 0, redisKeys.revocationTick, redisKeys.revocationMarker).catch(() => {})
+        return leadsTo(redis, primary)
+      },
+      { limit_ms: 10_000 },
+    )
   })
 
   it('takes the default user, an encoded password and an IPv6 address from its URL', () => {

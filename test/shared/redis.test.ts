@@ -1,21 +1,28 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '#shared/process/config.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
+import { TICK } from '#shared/revocation/scripts.ts'
 import { addressSubject, rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
+import { CONFIGURATION_FILE } from '../../infra/local/redis.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { forBlock } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { serviceRedis } from '../support/redis.ts'
+import { asAdmin, through } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 describe('a connection to Redis', () => {
   const server = forBlock(createTestRedis)
@@ -110,6 +117,34 @@ describe('a connection to Redis', () => {
     await assert.rejects(asking.ping(), /^Error: Command timed out$/)
   })
 
+  it('is ready within a second after Redis has loaded its data, however long it thought that would take', async () => {
+    await using slow = await createTestRedis()
+    await asAdmin(slow, (redis) =>
+      redis.eval(
+        `for i = 1, 1500 do redis.call('set', 'key' .. i, 'x') end
+         redis.call('select', 1)
+         redis.call('set', 'long', string.rep('x', 1e7))`,
+        0,
+      ),
+    )
+    await slow.stop('SIGTERM')
+    const { command, env } = await redisServer()
+    // A millisecond for each key. By its bytes, hardly anything is loaded until the last one.
+    const options = ['--key-load-delay', '1000', '--loading-process-events-interval-bytes', '1024']
+    const loading = spawn(command, [join(slow.directory, CONFIGURATION_FILE), ...options], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    await using _ = afterwards(async () => {
+      loading.kill('SIGKILL')
+      await once(loading, 'exit')
+    })
+    using early = serviceRedis(slow.url('admin'))
+    for await (const line of createInterface(loading.stdout)) if (line.includes('DB loaded from disk')) break
+    assert.equal(early.status, 'connect')
+    await redisReady(early, 1_000)
+  })
+
   it('connects again twice a second at least, however long Redis has been away', () => {
     assert.equal(redis.options.retryStrategy?.(1), 50)
     assert.equal(redis.options.retryStrategy?.(10_000), 500)
@@ -119,6 +154,73 @@ describe('a connection to Redis', () => {
     const watch = watchRedis({ redis, log: silentLog(), name: 'redis' })
     await redis.eval(`return redis.error_reply(string.rep('x', 300))`, 0).catch(watch.report)
     assert.equal(watch.trouble()?.length, 200)
+  })
+})
+
+describe('a connection to a former primary that became a replica and closed nothing', () => {
+  const [former, primary] = [forBlock(createTestRedis), forBlock(createTestRedis)]
+  const network = forEachTest(() => createTcpProxy(former.port))
+  const connection = forEachTest(async () => {
+    const redis = serviceRedis(through(former.url('admin'), network))
+    await redisReady(redis)
+    return Object.assign(redis, { [Symbol.asyncDispose]: async () => redis.disconnect() })
+  })
+  afterEach(() =>
+    asAdmin(former, async (redis) => {
+      await redis.config('SET', 'replica-read-only', 'yes', 'replica-serve-stale-data', 'yes')
+      await redis.replicaof('NO', 'ONE')
+    }),
+  )
+
+  const runId = async (redis: Redis) => /run_id:(\w+)/.exec(await redis.info('server'))?.[1]
+  const demote = (settings: string[], port: number) =>
+    asAdmin(former, async (redis) => {
+      if (settings.length > 0) await redis.config('SET', ...(settings as [string, string]))
+      await redis.replicaof('127.0.0.1', port)
+    })
+
+  for (const [how, settings, port] of [
+    ['refuses writes', [], () => primary.port],
+    ['accepts writes', ['replica-read-only', 'no'], () => primary.port],
+    ['has lost its primary and serves no stale data', ['replica-serve-stale-data', 'no'], () => 1],
+  ] as const)
+    it(`leads to the primary soon after its name has moved there, from one that ${how}`, async () => {
+      await demote([...settings], port())
+      network.move(primary.port)
+      const primaryId = await asAdmin(primary, runId)
+      // What a service sends all the time.
+      const leadsToPrimary = async () => {
+        await connection.eval(TICK, 0, redisKeys.revocationTick, redisKeys.revocationMarker).catch(() => {})
+        return (await runId(connection).catch(() => '')) === primaryId
+      }
+      await eventually(leadsToPrimary, { limit_ms: 10_000 })
+    })
+
+  it('connects no more than once a second while its name has not moved', async () => {
+    await demote([], primary.port)
+    let connections = 0
+    connection.on('connect', () => {
+      connections += 1
+    })
+    const from_ms = performance.now()
+    while (performance.now() < from_ms + 3_000) {
+      await connection.set('key', 'value').catch(() => {})
+      await sleep(10)
+    }
+    const max = Math.ceil((performance.now() - from_ms) / 1_000)
+    assert.ok(connections >= 1 && connections <= max, `${connections} connections`)
+  })
+
+  it('sends nothing again', async () => {
+    await asAdmin(former, (redis) => redis.set('sent', '0'))
+    // A younger connection is kept.
+    await sleep(1_000)
+    await demote([], primary.port)
+    network.move(primary.port)
+    await assert.rejects(connection.incr('sent'), /^ReplyError: READONLY /)
+    await eventually(() => connection.status !== 'ready')
+    await redisReady(connection)
+    assert.equal(await connection.get('sent'), null)
   })
 })
 
