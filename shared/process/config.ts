@@ -105,13 +105,30 @@ export const issuerUrl = publicUrl.refine(
 /** A Sentinel URL lists hosts, which is more than URL can parse. */
 const withoutFurtherHosts = (text: string): string => text.replace(/^(rediss?\+sentinel:[^,]*),[^/]*/, '$1')
 
+const STORE_URL = /^(?<protocol>[a-z+]+:)\/\/(?<authority>[^/?#]*)(?<path>[^?#]*)(?<query>[^#]*)(?<hash>.*)$/s
+
+/** Returns what is wrong with the URL of a store, and what to write instead. */
+function storeUrlProblem(text: string, protocols: string[]): string | undefined {
+  const { protocol = '', authority = '', path = '', query = '', hash } = STORE_URL.exec(text)?.groups ?? {}
+  const hosts = authority.replace(/^.*@/, '')
+  if (!protocols.includes(protocol))
+    return `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
+  // A password with such a character ends the authority, so that its @ comes later.
+  if (hash || path.includes('@') || (hosts === authority && query.includes('@'))) return INVALID_STORE_URL
+  if (hosts === '') return 'names no host: write localhost before the path, also if ?host= names a socket'
+  if (hosts.includes(',') && !protocol.includes('+sentinel'))
+    return 'names several hosts: name one that always leads to the primary'
+  return URL.canParse(withoutFurtherHosts(text)) ? undefined : INVALID_STORE_URL
+}
+
+const INVALID_STORE_URL =
+  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F), and check its port'
+
 export const storeUrl = (protocols: string[]) =>
-  z
-    .string()
-    .refine(
-      (text) => protocols.includes(URL.parse(withoutFurtherHosts(text))?.protocol ?? ''),
-      `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
-    )
+  z.string().superRefine((text, context) => {
+    const message = storeUrlProblem(text, protocols)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
 
 /** `600/60`: at most 600 in any window of 60 seconds. */
 export const rate = (fallback: string) =>
@@ -213,12 +230,35 @@ export const commonShape = {
     .meta({ description: 'trace, debug, info, warn, error or silent' }),
 }
 
-/** The settings by which a service reaches a store on another machine without TLS. */
-export const storesWithoutTls = (settings: Readonly<Record<string, unknown>>): string[] =>
+type StoreUrlQuery = Partial<Record<'host' | 'ssl' | 'sslmode' | 'sslrootcert' | 'uselibpqcompat', string>>
+
+/** Returns the settings by which a service reaches a store on another machine in a way that `isWeak`. */
+const remoteStores = (
+  settings: Readonly<Record<string, unknown>>,
+  isWeak: (protocol: string, query: StoreUrlQuery) => boolean,
+): string[] =>
   ['DATABASE_URL', 'REDIS_URL', 'REVOCATION_REDIS_URL'].filter((name) => {
     const url = URL.parse(withoutFurtherHosts(String(settings[name] ?? '')))
-    const isLocal = !url?.hostname || LOOPBACK_HOST.test(url.hostname)
-    return !isLocal && !/^rediss|[?&](?:sslmode=(?!disable)|ssl=(?:true|1))/.test(url.href)
+    if (!url) return false
+    // As in pg, the last of several values counts, and a host in the query.
+    const query: StoreUrlQuery = Object.fromEntries(url.searchParams)
+    const host = query.host || url.hostname
+    return !/^(?:\/|%2f)/i.test(host) && !LOOPBACK_HOST.test(host) && isWeak(url.protocol, query)
+  })
+
+/** The settings by which a service reaches a store on another machine without TLS. */
+export const storesWithoutTls = (settings: Readonly<Record<string, unknown>>): string[] =>
+  remoteStores(settings, (protocol, { ssl = '', sslmode, sslrootcert }) =>
+    protocol.startsWith('redis')
+      ? !protocol.startsWith('rediss')
+      : sslmode === 'disable' || !(sslmode || sslrootcert || !['', '0'].includes(ssl)),
+  )
+
+/** The settings by which a service reaches a store on another machine by TLS, whoever answers there. */
+export const storesWithAnyCertificate = (settings: Readonly<Record<string, unknown>>): string[] =>
+  remoteStores(settings, (_protocol, { ssl, sslmode, sslrootcert, uselibpqcompat }) => {
+    const isLax = sslmode === 'prefer' || (sslmode === 'require' && !sslrootcert)
+    return [ssl, sslmode].includes('no-verify') || (uselibpqcompat === 'true' && isLax)
   })
 
 export type CommonConfig = Readonly<z.infer<z.ZodObject<typeof commonShape>>> & { readonly PORT: number }

@@ -16,6 +16,6 @@ export const NOT_AUDITED = [
   'housekeeping.failed', 'process.replaced', 'proxy.untrusted', 'redis.new', 'redis.not_trusted',
   'redis.trusted', 'redis.unusable', 'redis.usable', 'request.answered',
   'request.failed', 'revocations.not_fetched', 'service.listening', 'service.not_ready', 'service.ready',
-  'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted', 'usage.lost',
-  'workload_issuer.failed',
+  'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted',
+  'store.unverified', 'usage.lost', 'workload_issuer.failed',
 ] as const

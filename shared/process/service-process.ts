@@ -2,7 +2,13 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CommonConfig, ConfigError, type Env, storesWithoutTls } from './config.ts'
+import {
+  type CommonConfig,
+  ConfigError,
+  type Env,
+  storesWithAnyCertificate,
+  storesWithoutTls,
+} from './config.ts'
 import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
@@ -65,6 +71,11 @@ async function run<C extends CommonConfig>(config: C, program: ServiceProgram<C>
   const log = createLog({ service: name, level: config.LOG_LEVEL })
   for (const variable of cluster.isPrimary ? storesWithoutTls(config) : [])
     log.warn({ event: 'store.unencrypted', variable }, `${variable}: leads to another machine without TLS`)
+  for (const variable of cluster.isPrimary ? storesWithAnyCertificate(config) : [])
+    log.warn(
+      { event: 'store.unverified', variable },
+      `${variable}: accepts any certificate of another machine`,
+    )
   const metrics = createMetrics({ service: name, ofProcess: METRICS_PORT !== undefined })
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })

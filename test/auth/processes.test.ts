@@ -48,17 +48,20 @@ describe('processes of the authorization server', () => {
     assert.match(stderr(), /^\d+ loads$/m)
   })
 
-  it('name the stores on other machines that are reached without TLS, and no value', async () => {
-    const DATABASE_URL = 'postgres://integration_auth:hunter2@192.0.2.1/integration'
+  it('name the stores on other machines that are reached without TLS or by any certificate, and no value', async () => {
+    const DATABASE_URL = 'postgres://integration_auth:hunter2@192.0.2.1/integration?sslmode=no-verify'
     const REDIS_URL = 'redis+sentinel://auth:hunter3@192.0.2.1:26379,127.0.0.1/main'
     const REVOCATION_REDIS_URL = 'rediss://auth:hunter4@192.0.2.2'
     const env = { ...auth.env, PORT: '0', DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL }
     await using child = startServiceChild(MAIN, env)
-    await child.logged('REDIS_URL: leads to another machine without TLS')
-    const warned = child.lines.filter(({ event }) => event === 'store.unencrypted')
+    await child.logged('DATABASE_URL: accepts any certificate of another machine')
+    const warned = child.lines.filter(({ event }) => String(event).startsWith('store.'))
     assert.deepEqual(
-      warned.map(({ variable }) => variable),
-      ['DATABASE_URL', 'REDIS_URL'],
+      warned.map(({ event, variable }) => [event, variable]),
+      [
+        ['store.unencrypted', 'REDIS_URL'],
+        ['store.unverified', 'DATABASE_URL'],
+      ],
     )
     assert.doesNotMatch(JSON.stringify(child.lines), /hunter/)
     // It would wait for the machine that does not answer.

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ConnectionOptions } from 'node:tls'
+import pg from 'pg'
 import { z } from 'zod'
 import {
   ConfigError,
@@ -11,6 +13,7 @@ import {
   rate,
   readConfig,
   readServiceConfig,
+  storesWithAnyCertificate,
   storesWithoutTls,
 } from '#shared/process/config.ts'
 import { settingsOf } from '#shared/process/setting-reference.ts'
@@ -109,6 +112,46 @@ describe('the settings', () => {
       })
   })
 
+  describe('the URL of a store', () => {
+    const { DATABASE_URL, REDIS_URL } = authShape
+    const START =
+      'must be a URL that starts with redis:// or rediss:// or redis+sentinel:// or rediss+sentinel://'
+    const SEVERAL = 'names several hosts: name one that always leads to the primary'
+    const NONE = 'names no host: write localhost before the path, also if ?host= names a socket'
+    const INVALID =
+      'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F), and check its port'
+    for (const [name, url, problem] of [
+      ['DATABASE_URL', 'postgres://u:p@h/db', undefined],
+      ['DATABASE_URL', 'postgresql://u@[::1]:5432/db?sslmode=verify-full', undefined],
+      ['DATABASE_URL', 'postgres://u:%23%2F%3F@h/db', undefined],
+      ['DATABASE_URL', 'postgres://u:a@b@h/db?application_name=a@b', undefined],
+      ['DATABASE_URL', 'postgres://u:p@localhost/db?host=/cloudsql/p:r:i', undefined],
+      ['DATABASE_URL', 'mysql://h/db', 'must be a URL that starts with postgres:// or postgresql://'],
+      ['DATABASE_URL', 'postgres://u:p@/db?host=/cloudsql/p:r:i', NONE],
+      ['DATABASE_URL', 'postgres:///db', NONE],
+      ['DATABASE_URL', 'postgres://u:p@h1,h2/db', SEVERAL],
+      ['DATABASE_URL', 'postgres://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write', SEVERAL],
+      ['DATABASE_URL', 'postgres://u:a#b@h/db', INVALID],
+      ['DATABASE_URL', 'postgres://u:a/b@h/db', INVALID],
+      ['DATABASE_URL', 'postgres://u:a?b@h/db', INVALID],
+      // Without a look at what follows the port, these would lead to port 1 of a host "u".
+      ['DATABASE_URL', 'postgres://u:1#b@h/db', INVALID],
+      ['DATABASE_URL', 'postgres://u:1/b@h/db', INVALID],
+      ['DATABASE_URL', 'postgres://u:1?b@h/db', INVALID],
+      ['DATABASE_URL', 'postgres://u:a@b#c@h/db', INVALID],
+      ['DATABASE_URL', 'postgres://u:p@h:x/db', INVALID],
+      ['REDIS_URL', 'redis://u:p@h1,h2', SEVERAL],
+      ['REDIS_URL', 'redis+sentinel://u:p@h1:26379,h2/main', undefined],
+      ['REDIS_URL', 'redis+sentinel://u:a/b@h1,h2/main', INVALID],
+      // ioredis would connect without TLS.
+      ['REDIS_URL', 'REDISS://u:p@h', START],
+    ] as const)
+      it(`${problem ? 'refuses' : 'takes'} ${url}`, () => {
+        const problems = problemsOf({ [name]: url }, { [name]: { DATABASE_URL, REDIS_URL }[name] })
+        assert.deepEqual(problems, problem ? [`${name}: ${problem}`] : [])
+      })
+  })
+
   describe('a store without TLS', () => {
     for (const [url, isPlain] of [
       ['postgres://u:p@db.internal/integration', true],
@@ -116,11 +159,17 @@ describe('the settings', () => {
       ['postgres://u:p@10.0.0.1/integration?sslmode=disable', true],
       ['postgres://u:p@10.0.0.1/integration?sslmode=verify-full', false],
       ['postgres://u:p@10.0.0.1/integration?x=1&ssl=true', false],
+      ['postgres://u:p@10.0.0.1/integration?sslmode=', true],
+      ['postgres://u:p@10.0.0.1/integration?ssl=true&sslmode=disable', true],
+      ['postgres://u:p@10.0.0.1/integration?ssl=0', true],
+      ['postgres://u:p@10.0.0.1/integration?sslmode=no-verify', false],
+      ['postgres://u:p@10.0.0.1/integration?sslrootcert=/ca.pem', false],
+      ['postgres://u:p@localhost/integration?host=10.0.0.1', true],
+      ['postgres://u:p@localhost/integration?host=/var/run/postgresql', false],
       ['postgres://u:p@127.0.0.1/integration', false],
       ['postgres://u:p@localhost/integration', false],
       ['postgres://u:p@[::1]/integration', false],
       ['postgres://u:p@localhost.example.com/integration', true],
-      ['postgres://u:p@/integration?host=/var/run/postgresql', false],
       ['redis://u:p@redis', true],
       ['rediss://u:p@redis', false],
       ['redis://u:p@127.0.0.1', false],
@@ -130,6 +179,35 @@ describe('the settings', () => {
       it(`is ${isPlain ? '' : 'not '}${url}`, () => {
         assert.deepEqual(storesWithoutTls({ DATABASE_URL: url }), isPlain ? ['DATABASE_URL'] : [])
       })
+  })
+
+  describe('a store whose TLS accepts any certificate', () => {
+    for (const [query, isUnverified] of [
+      ['sslmode=no-verify', true],
+      ['sslmode=no-verify&sslrootcert=/dev/null', true],
+      ['ssl=no-verify', true],
+      ['uselibpqcompat=true&sslmode=require', true],
+      ['uselibpqcompat=true&sslmode=prefer', true],
+      ['uselibpqcompat=true&sslmode=verify-full', false],
+      ['sslmode=verify-full', false],
+      // Without uselibpqcompat, pg verifies by each of these.
+      ['sslmode=require', false],
+      ['sslmode=prefer', false],
+      ['sslmode=allow', false],
+      ['ssl=true', false],
+    ] as const)
+      it(`is ${isUnverified ? '' : 'not '}one with ${query}`, () => {
+        const settings = { DATABASE_URL: `postgres://u:p@10.0.0.1/integration?${query}` }
+        assert.deepEqual(storesWithAnyCertificate(settings), isUnverified ? ['DATABASE_URL'] : [])
+        // What pg makes of it.
+        const { ssl } = new pg.Client(settings.DATABASE_URL) as { ssl: boolean | ConnectionOptions }
+        assert.equal(typeof ssl === 'object' && ssl.rejectUnauthorized === false, isUnverified)
+      })
+
+    it('is none on this machine', () => {
+      const DATABASE_URL = 'postgres://u:p@localhost/integration?sslmode=no-verify'
+      assert.deepEqual(storesWithAnyCertificate({ DATABASE_URL }), [])
+    })
   })
 
   it('names missing settings as required, and says why others are wrong', () => {
