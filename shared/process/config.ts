@@ -105,30 +105,26 @@ export const issuerUrl = publicUrl.refine(
 /** A Sentinel URL lists hosts, which is more than URL can parse. */
 const withoutFurtherHosts = (text: string): string => text.replace(/^(rediss?\+sentinel:[^,]*),[^/]*/, '$1')
 
-const STORE_URL = /^(?<protocol>[a-z+]+:)\/\/(?<authority>[^/?#]*)(?<path>[^?#]*)(?<query>[^#]*)(?<hash>.*)$/s
-
-/** Returns what is wrong with the URL of a store, and what to write instead. */
-function storeUrlProblem(text: string, protocols: string[]): string | undefined {
-  const { protocol = '', authority = '', path = '', query = '', hash } = STORE_URL.exec(text)?.groups ?? {}
-  const hosts = authority.replace(/^.*@/, '')
-  if (!protocols.includes(protocol))
-    return `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`
-  // A password with such a character ends the authority, so that its @ comes later.
-  if (hash || path.includes('@') || (hosts === authority && query.includes('@'))) return INVALID_STORE_URL
-  if (hosts === '') return 'names no host: write localhost before the path, also if ?host= names a socket'
-  if (hosts.includes(',') && !protocol.includes('+sentinel'))
-    return 'names several hosts: name one that always leads to the primary'
-  return URL.canParse(withoutFurtherHosts(text)) ? undefined : INVALID_STORE_URL
-}
-
-const INVALID_STORE_URL =
-  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F), and check its port'
+const STORE_URL = /^(?<protocol>[a-z+]+:)\/\/(?<authority>[^/?#]*)(?<rest>.*)$/s
 
 export const storeUrl = (protocols: string[]) =>
   z.string().superRefine((text, context) => {
-    const message = storeUrlProblem(text, protocols)
-    if (message) context.addIssue({ code: 'custom', message })
+    const { protocol = '', authority = '', rest = '' } = STORE_URL.exec(text)?.groups ?? {}
+    const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+    const hosts = authority.replace(/^.*@/, '')
+    if (!protocols.includes(protocol))
+      refuse(`must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+    // A password with such a character ends the authority, so that its @ comes later.
+    else if (/^[^?]*@|#/.test(rest) || (hosts === authority && rest.includes('@'))) refuse(INVALID_STORE_URL)
+    else if (hosts === '')
+      refuse('names no host: write localhost before the path, also if ?host= names a socket')
+    else if (hosts.includes(',') && !protocol.includes('+sentinel'))
+      refuse('names several hosts: name one that always leads to the primary')
+    else if (!URL.canParse(withoutFurtherHosts(text))) refuse(INVALID_STORE_URL)
   })
+
+const INVALID_STORE_URL =
+  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F), and check its port'
 
 /** `600/60`: at most 600 in any window of 60 seconds. */
 export const rate = (fallback: string) =>
@@ -230,35 +226,24 @@ export const commonShape = {
     .meta({ description: 'trace, debug, info, warn, error or silent' }),
 }
 
-type StoreUrlQuery = Partial<Record<'host' | 'ssl' | 'sslmode' | 'sslrootcert' | 'uselibpqcompat', string>>
+const UNENCRYPTED = { event: 'store.unencrypted', problem: 'leads to another machine without TLS' } as const
+const UNVERIFIED = {
+  event: 'store.unverified',
+  problem: 'accepts any certificate of another machine',
+} as const
 
-/** Returns the settings by which a service reaches a store on another machine in a way that `isWeak`. */
-const remoteStores = (
-  settings: Readonly<Record<string, unknown>>,
-  isWeak: (protocol: string, query: StoreUrlQuery) => boolean,
-): string[] =>
-  ['DATABASE_URL', 'REDIS_URL', 'REVOCATION_REDIS_URL'].filter((name) => {
-    const url = URL.parse(withoutFurtherHosts(String(settings[name] ?? '')))
-    if (!url) return false
-    // As in pg, the last of several values counts, and a host in the query.
-    const query: StoreUrlQuery = Object.fromEntries(url.searchParams)
-    const host = query.host || url.hostname
-    return !/^(?:\/|%2f)/i.test(host) && !LOOPBACK_HOST.test(host) && isWeak(url.protocol, query)
-  })
-
-/** The settings by which a service reaches a store on another machine without TLS. */
-export const storesWithoutTls = (settings: Readonly<Record<string, unknown>>): string[] =>
-  remoteStores(settings, (protocol, { ssl = '', sslmode, sslrootcert }) =>
-    protocol.startsWith('redis')
-      ? !protocol.startsWith('rediss')
-      : sslmode === 'disable' || !(sslmode || sslrootcert || !['', '0'].includes(ssl)),
-  )
-
-/** The settings by which a service reaches a store on another machine by TLS, whoever answers there. */
-export const storesWithAnyCertificate = (settings: Readonly<Record<string, unknown>>): string[] =>
-  remoteStores(settings, (_protocol, { ssl, sslmode, sslrootcert, uselibpqcompat }) => {
-    const isLax = sslmode === 'prefer' || (sslmode === 'require' && !sslrootcert)
-    return [ssl, sslmode].includes('no-verify') || (uselibpqcompat === 'true' && isLax)
-  })
+/** Returns how the way to a store on another machine is unprotected, if it is. */
+export function storeWeakness(text: string): typeof UNENCRYPTED | typeof UNVERIFIED | undefined {
+  const url = URL.parse(withoutFurtherHosts(text))
+  // As in pg, the last of several values counts, and a host in the query.
+  const query: Record<string, string> = Object.fromEntries(url?.searchParams ?? [])
+  const host = query.host || url?.hostname || ''
+  if (!url || /^(?:\/|%2f)/i.test(host) || LOOPBACK_HOST.test(host)) return undefined
+  if (url.protocol.startsWith('redis')) return url.protocol.startsWith('rediss') ? undefined : UNENCRYPTED
+  const { ssl = '', sslmode, sslrootcert, uselibpqcompat } = query
+  if (sslmode === 'disable' || !(sslmode || sslrootcert || !['', '0'].includes(ssl))) return UNENCRYPTED
+  const isLax = uselibpqcompat === 'true' && (sslmode === 'prefer' || (sslmode === 'require' && !sslrootcert))
+  return isLax || [ssl, sslmode].includes('no-verify') ? UNVERIFIED : undefined
+}
 
 export type CommonConfig = Readonly<z.infer<z.ZodObject<typeof commonShape>>> & { readonly PORT: number }

@@ -2,13 +2,7 @@ import cluster from 'node:cluster'
 import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type CommonConfig,
-  ConfigError,
-  type Env,
-  storesWithAnyCertificate,
-  storesWithoutTls,
-} from './config.ts'
+import { type CommonConfig, ConfigError, type Env, storeWeakness } from './config.ts'
 import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
@@ -69,13 +63,10 @@ async function run<C extends CommonConfig>(config: C, program: ServiceProgram<C>
   const { name, createHttpServer, load } = program
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
-  for (const variable of cluster.isPrimary ? storesWithoutTls(config) : [])
-    log.warn({ event: 'store.unencrypted', variable }, `${variable}: leads to another machine without TLS`)
-  for (const variable of cluster.isPrimary ? storesWithAnyCertificate(config) : [])
-    log.warn(
-      { event: 'store.unverified', variable },
-      `${variable}: accepts any certificate of another machine`,
-    )
+  for (const variable of ['DATABASE_URL', 'REDIS_URL', 'REVOCATION_REDIS_URL'] as const) {
+    const weakness = cluster.isPrimary && storeWeakness(config[variable] ?? '')
+    if (weakness) log.warn({ event: weakness.event, variable }, `${variable}: ${weakness.problem}`)
+  }
   const metrics = createMetrics({ service: name, ofProcess: METRICS_PORT !== undefined })
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { READ_ONLY } from './postgres.ts'
 
 /** The SQLSTATE of a Postgres error, such as `23505`; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
@@ -6,8 +7,6 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 export const UNIQUE_VIOLATION = '23505'
-/** The database or the session takes no writes, or a standby answered. */
-export const READ_ONLY = '25006'
 export const LOCK_NOT_AVAILABLE = '55P03'
 
 /**

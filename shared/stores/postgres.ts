@@ -2,7 +2,6 @@ import type { Socket } from 'node:net'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
-import { READ_ONLY } from './postgres-errors.ts'
 
 export type Database = Knex
 /** A database or a transaction of it: what a query needs. */
@@ -42,6 +41,8 @@ const types = {
   },
 }
 
+/** The SQLSTATE of a write that a read-only session or a standby refuses. */
+export const READ_ONLY = '25006'
 /**
  * A connection that takes no writes is used this long, then replaced: a session keeps the default_transaction_read_only
  * that it began with, and one to a standby stays there when the name of the primary moves. Not at once, since while the

@@ -54,13 +54,13 @@ describe('processes of the authorization server', () => {
     const REVOCATION_REDIS_URL = 'rediss://auth:hunter4@192.0.2.2'
     const env = { ...auth.env, PORT: '0', DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL }
     await using child = startServiceChild(MAIN, env)
-    await child.logged('DATABASE_URL: accepts any certificate of another machine')
+    await child.logged('REDIS_URL: leads to another machine without TLS')
     const warned = child.lines.filter(({ event }) => String(event).startsWith('store.'))
     assert.deepEqual(
       warned.map(({ event, variable }) => [event, variable]),
       [
-        ['store.unencrypted', 'REDIS_URL'],
         ['store.unverified', 'DATABASE_URL'],
+        ['store.unencrypted', 'REDIS_URL'],
       ],
     )
     assert.doesNotMatch(JSON.stringify(child.lines), /hunter/)

@@ -13,8 +13,7 @@ import {
   rate,
   readConfig,
   readServiceConfig,
-  storesWithAnyCertificate,
-  storesWithoutTls,
+  storeWeakness,
 } from '#shared/process/config.ts'
 import { settingsOf } from '#shared/process/setting-reference.ts'
 import { apiShape } from '../../apps/api/config.ts'
@@ -177,7 +176,7 @@ describe('the settings', () => {
       ['rediss+sentinel://u:p@redis-1:26379,redis-2/main', false],
     ] as const)
       it(`is ${isPlain ? '' : 'not '}${url}`, () => {
-        assert.deepEqual(storesWithoutTls({ DATABASE_URL: url }), isPlain ? ['DATABASE_URL'] : [])
+        assert.equal(storeWeakness(url)?.event === 'store.unencrypted', isPlain)
       })
   })
 
@@ -197,16 +196,15 @@ describe('the settings', () => {
       ['ssl=true', false],
     ] as const)
       it(`is ${isUnverified ? '' : 'not '}one with ${query}`, () => {
-        const settings = { DATABASE_URL: `postgres://u:p@10.0.0.1/integration?${query}` }
-        assert.deepEqual(storesWithAnyCertificate(settings), isUnverified ? ['DATABASE_URL'] : [])
+        const url = `postgres://u:p@10.0.0.1/integration?${query}`
+        assert.equal(storeWeakness(url)?.event, isUnverified ? 'store.unverified' : undefined)
         // What pg makes of it.
-        const { ssl } = new pg.Client(settings.DATABASE_URL) as { ssl: boolean | ConnectionOptions }
+        const { ssl } = new pg.Client(url) as { ssl: boolean | ConnectionOptions }
         assert.equal(typeof ssl === 'object' && ssl.rejectUnauthorized === false, isUnverified)
       })
 
     it('is none on this machine', () => {
-      const DATABASE_URL = 'postgres://u:p@localhost/integration?sslmode=no-verify'
-      assert.deepEqual(storesWithAnyCertificate({ DATABASE_URL }), [])
+      assert.equal(storeWeakness('postgres://u:p@localhost/integration?sslmode=no-verify'), undefined)
     })
   })
 
