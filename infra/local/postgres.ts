@@ -58,7 +58,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   const [command, ...args] = await unprivileged(await endsWithParent('INT', server), postgres, directory)
   const child = startChild(command as string, args, { env: storeEnvironment() })
   const url = (database: string) =>
-    `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
+    `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}?sslmode=disable`
   try {
     await answers(url('postgres'), child)
   } catch (error) {

@@ -34,6 +34,10 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown:
       problems.push(`${name}_FILE: ${errno === undefined ? message : getSystemErrorMessage(errno)}`)
     }
   }
+  if (losesTls(env.PGSSLMODE, given.DATABASE_URL))
+    problems.push(
+      'PGSSLMODE: is not read, and DATABASE_URL does not say whether to use TLS: add sslmode to it',
+    )
   const result = z.object(shape).safeParse(given)
   for (const { path, message } of result.error?.issues ?? []) {
     const name = path.join('.')
@@ -49,6 +53,10 @@ export function readServiceConfig<T extends z.ZodRawShape>(env: Env, shape: T) {
   const isUnknown = (name: string) => SERVICE_PREFIX.test(name) && !(name.replace(/_FILE$/, '') in shape)
   return readConfig(env, shape, Object.keys(env).filter(isUnknown))
 }
+
+/** Whether DATABASE_URL leaves TLS to a PGSSLMODE that asks for it, and the connection would do without. */
+const losesTls = (mode = '', databaseUrl = ''): boolean =>
+  databaseUrl !== '' && !/^(?:|disable|allow)$/.test(mode) && !/[?&]ssl(?:mode)?=/.test(databaseUrl)
 
 /** @throws the system's error, or Error when the file is empty or too large to be a secret. */
 function readSecretFile(path: string): string {

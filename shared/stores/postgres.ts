@@ -1,3 +1,4 @@
+import './postgres-environment.ts'
 import type { Socket } from 'node:net'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'

@@ -35,6 +35,26 @@ function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[]
 }
 
 describe('the settings', () => {
+  describe('a PGSSLMODE', () => {
+    const shape = { DATABASE_URL: z.string().optional() }
+    const REFUSED = [
+      'PGSSLMODE: is not read, and DATABASE_URL does not say whether to use TLS: add sslmode to it',
+    ]
+    for (const [mode, url, problems] of [
+      ['require', 'postgres://db.example/d', REFUSED],
+      ['verify-full', 'postgres://localhost/d?application_name=sslmode', REFUSED],
+      ['prefer', 'postgres://db.example/d', REFUSED],
+      ['require', 'postgres://db.example/d?sslmode=disable', []],
+      ['require', 'postgres://db.example/d?keepalives=1&ssl=true', []],
+      ['disable', 'postgres://db.example/d', []],
+      ['', 'postgres://db.example/d', []],
+      ['require', '', []],
+    ] as const)
+      it(`is ${problems.length > 0 ? 'refused' : 'ignored'}: ${mode || 'none'} with ${url || 'no DATABASE_URL'}`, () => {
+        assert.deepEqual(problemsOf({ PGSSLMODE: mode, DATABASE_URL: url }, shape), problems)
+      })
+  })
+
   describe('an address that others rely on', () => {
     const both = { ISSUER: issuerUrl, API_RESOURCE: publicUrl }
     for (const [url, why] of [

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { forBlock } from '../support/block.ts'
+import { createTestDatabase } from '../support/servers.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** What the shell of someone who works with another database may export. */
+const OTHER_DATABASE = {
+  PGOPTIONS: '-c search_path=other -c default_transaction_read_only=on',
+  PGREPLICATION: 'database',
+  PGSSLNEGOTIATION: 'direct',
+  NODE_PG_FORCE_NATIVE: '1',
+}
+
+describe('a shell that is set up for another database', () => {
+  const database = forBlock(createTestDatabase)
+
+  const run = (args: string[], env: Record<string, string>) =>
+    spawnSync(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, encoding: 'utf8' })
+
+  for (const [variable, value] of Object.entries(OTHER_DATABASE))
+    it(`does not reach the admin command by ${variable}`, () => {
+      const env = { DATABASE_URL: database.operatorUrl, [variable]: value }
+      const { stdout, stderr, status } = run(['infra/admin/main.ts', 'service', 'list', '--json'], env)
+      assert.deepEqual([stderr, status, stdout], ['', 0, '[]\n'])
+    })
+
+  it('does not reach a migration', () => {
+    const env = { ...OTHER_DATABASE, PGSSLMODE: 'require', DATABASE_URL: database.ownerUrl }
+    const { stdout, stderr, status } = run(['infra/admin/migrate-command.ts'], env)
+    assert.deepEqual([stderr, status, stdout], ['', 0, 'The database is up to date.\n'])
+  })
+})
