@@ -55,6 +55,10 @@ export function startChild(command: string, args: string[], options: SpawnOption
   }
 }
 
+/** The end of its output. The first of Postgres' last five lines, or Redis' three, says why it cannot listen. */
+export const lastLines = (child: Child, count: number): string =>
+  child.output().split('\n').slice(-count).join(' / ')
+
 /** The part of this process's environment that a store gets. It contains no secrets. */
 export const storeEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH })
 

@@ -3,13 +3,23 @@ import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { type Child, endsWithParent, giveAway, startChild, storeEnvironment, unprivileged } from './child.ts'
+import {
+  type Child,
+  endsWithParent,
+  giveAway,
+  lastLines,
+  startChild,
+  storeEnvironment,
+  unprivileged,
+} from './child.ts'
 import { errorCode, Failure } from './failure.ts'
 
 const run = promisify(execFile)
 const START_DEADLINE_MS = 60_000
 const STOP_DEADLINE_MS = 30_000
 const ANSWER_POLL_MS = 50
+/** While it starts, and in an answer that was under way when it was ready. */
+const CANNOT_CONNECT_NOW = '57P03'
 
 export interface LocalPostgres {
   port: number
@@ -31,6 +41,8 @@ export interface LocalPostgresOptions {
   settings?: Record<string, string>
   /** Default: those of the npm package. */
   programs?: PostgresPrograms | undefined
+  /** How long it may take to answer. */
+  deadline_ms?: number
 }
 
 export interface PostgresPrograms {
@@ -43,7 +55,7 @@ export interface PostgresPrograms {
  * @throws Failure with the server's last output if it does not start.
  */
 export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
-  const { directory, port, password, settings = {}, programs } = options
+  const { directory, port, password, settings = {}, programs, deadline_ms } = options
   const { initdb, postgres } = programs ?? (await binaries())
   if (!(await initialisedBy(directory, postgres))) await initialise(initdb, directory, password)
   const flags = Object.entries({
@@ -60,7 +72,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   const url = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}?sslmode=disable`
   try {
-    await answers(url('postgres'), child)
+    await answers(url('postgres'), child, deadline_ms)
   } catch (error) {
     await child.stop('SIGQUIT')
     throw error
@@ -68,7 +80,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
   return {
     port,
     url,
-    ended: child.ended.then((how) => `${how}: ${lastLines(child)}`),
+    ended: child.ended.then((how) => `${how}: ${lastLines(child, 5)}`),
     stop: () => child.stop('SIGINT', STOP_DEADLINE_MS),
     kill: () => child.stop('SIGKILL'),
   }
@@ -139,18 +151,19 @@ async function initialise(initdb: string, directory: string, password: string): 
   }
 }
 
-async function answers(url: string, child: Child): Promise<void> {
-  const deadline = Date.now() + START_DEADLINE_MS
+async function answers(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
+  const deadline = Date.now() + deadline_ms
   for (;;) {
-    if (child.end() !== undefined) throw new Failure(`Postgres did not start: ${lastLines(child)}`)
+    if (child.end() !== undefined) throw new Failure(`Postgres did not start: ${lastLines(child, 5)}`)
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
     client.on('error', () => {})
     try {
       await client.connect()
       return
     } catch (error) {
-      if (Date.now() > deadline)
-        throw new Failure(`Postgres did not answer: ${lastLines(child)}`, { cause: error })
+      const { message } = error as Error
+      if (Date.now() > deadline || (error instanceof pg.DatabaseError && isFinal(error, child)))
+        throw new Failure(`Postgres did not answer: ${message}; its last words: ${lastLines(child, 5)}`)
       await new Promise((resolve) => setTimeout(resolve, ANSWER_POLL_MS))
     } finally {
       await client.end().catch(() => {})
@@ -158,5 +171,6 @@ async function answers(url: string, child: Child): Promise<void> {
   }
 }
 
-/** The first of its last five lines says why it cannot listen. */
-const lastLines = (child: Child): string => child.output().split('\n').slice(-5).join(' / ')
+/** Whether our server refuses for good. Until it has printed that it is ready, another may hold its port. */
+const isFinal = ({ code }: pg.DatabaseError, child: Child): boolean =>
+  code !== CANNOT_CONNECT_NOW && child.output().includes('ready to accept connections')

@@ -2,8 +2,18 @@ import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { within } from '#shared/process/within.ts'
 import { REDIS_USER_RULES } from '../database/redis-users.ts'
-import { type Child, endsWithParent, giveAway, startChild, storeEnvironment, unprivileged } from './child.ts'
+import {
+  type Child,
+  endsWithParent,
+  giveAway,
+  lastLines,
+  startChild,
+  storeEnvironment,
+  unprivileged,
+} from './child.ts'
+import type { Executable } from './debian-program.ts'
 import { Failure } from './failure.ts'
 import { redisServer } from './redis-binary.ts'
 
@@ -27,24 +37,28 @@ export interface LocalRedisOptions {
   directory: string
   port: number
   passwords: Record<RedisUser, string>
+  /** Default: the one that redisServer finds. */
+  server?: Executable
+  /** How long it may take to answer. */
+  deadline_ms?: number
 }
 
 /**
  * Starts a Redis server on loopback with a password for every user.
  * @throws Failure with the server's last output if it does not start.
  */
-export async function startRedis({ directory, port, passwords }: LocalRedisOptions): Promise<LocalRedis> {
-  const server = await redisServer()
+export async function startRedis(options: LocalRedisOptions): Promise<LocalRedis> {
+  const { directory, port, passwords, server = await redisServer(), deadline_ms } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const file = join(directory, CONFIGURATION_FILE)
-  await writeFile(file, configuration({ directory, port, passwords }), { mode: 0o600 })
+  await writeFile(file, configuration(options), { mode: 0o600 })
   await giveAway(directory, file)
   const ending = await endsWithParent('TERM', [server.command, file])
   const [command, ...args] = await unprivileged(ending, server.command, directory)
   const child = startChild(command as string, args, { env: { ...storeEnvironment(), ...server.env } })
   const url = (user: RedisUser) => redisUrl({ user, password: passwords[user], port })
   try {
-    await answers(url('admin'), child)
+    await answers(url('admin'), child, deadline_ms)
   } catch (error) {
     await child.stop('SIGKILL')
     throw error
@@ -52,7 +66,7 @@ export async function startRedis({ directory, port, passwords }: LocalRedisOptio
   return {
     port,
     url,
-    ended: child.ended.then((how) => `${how}: ${lastLines(child)}`),
+    ended: child.ended.then((how) => `${how}: ${lastLines(child, 3)}`),
     stop: (signal) => child.stop(signal, STOP_DEADLINE_MS),
   }
 }
@@ -81,24 +95,22 @@ function configuration({ directory, port, passwords }: LocalRedisOptions): strin
   return `${lines.join('\n')}\n`
 }
 
-async function answers(url: string, child: Child): Promise<void> {
+async function answers(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
   const redis = new Redis(url, {
     retryStrategy: () => ANSWER_POLL_MS,
     maxRetriesPerRequest: null,
     connectTimeout: 1_000,
   })
-  redis.on('error', () => {})
-  const deadline = setTimeout(() => redis.disconnect(), START_DEADLINE_MS)
-  child.ended.then(() => redis.disconnect())
-  try {
-    await redis.ping()
-  } catch (error) {
-    const what = child.end() === undefined ? 'did not answer' : 'did not start'
-    throw new Failure(`Redis ${what}: ${lastLines(child)}`, { cause: error })
-  } finally {
-    clearTimeout(deadline)
-    redis.disconnect()
+  let reason = 'no connection'
+  const fail = (error: Error): boolean => {
+    reason = error.message
+    return false
   }
+  redis.on('error', fail)
+  // ioredis leaves a command unsettled if it is disconnected between two attempts, so none of this awaits one alone.
+  const ping = redis.ping().then(() => true, fail)
+  const answered = await within(deadline_ms, Promise.race([ping, child.ended.then(() => false)]))
+  redis.disconnect()
+  if (child.end() !== undefined) throw new Failure(`Redis did not start: ${lastLines(child, 3)}`)
+  if (!answered) throw new Failure(`Redis did not answer: ${reason}; its last words: ${lastLines(child, 3)}`)
 }
-
-const lastLines = (child: Child): string => child.output().split('\n').slice(-3).join(' / ')

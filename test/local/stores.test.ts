@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, readFile } from 'node:fs/promises'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onFreePort } from '../../infra/local/ports.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
@@ -46,4 +46,62 @@ describe('a store whose port is taken just before it listens', () => {
         await store.stop()
         assert.deepEqual(ports, [])
       }))
+})
+
+describe('a store that runs and does not answer', () => {
+  const folder = sharedFolder()
+  before(() => chmod(folder, 0o711))
+  const passwords = { admin: 'hunter2', auth: 'hunter2', api: 'hunter2' }
+
+  async function program(name: string, script: string): Promise<string> {
+    const path = join(folder, name)
+    await writeFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return path
+  }
+
+  async function expectFailure(start: Promise<unknown>, expected: RegExp): Promise<void> {
+    const { message } = await start.then(
+      () => assert.fail('it answered'),
+      (error: Error) => error,
+    )
+    assert.match(message, expected)
+    assert.doesNotMatch(message, /hunter2/)
+  }
+
+  it('is reported at once if Postgres refuses the password', async () => {
+    const directory = join(folder, 'postgres')
+    const first = await startPostgres({ directory, port: await freePort(), password: 'p' })
+    await first.stop()
+    await expectFailure(
+      startPostgres({ directory, port: await freePort(), password: 'hunter2' }),
+      /^Postgres did not answer: password authentication failed for user "postgres"; its last words: .*authentication/,
+    )
+  })
+
+  it('is reported with the last connect error and the last words: Postgres', async () => {
+    const directory = join(folder, 'postgres')
+    const postgres = await program(
+      'postgres.sh',
+      '[ "$1" = --version ] && echo 18.4 && exit; echo up; exec sleep 60',
+    )
+    const programs = { initdb: 'never', postgres }
+    await expectFailure(
+      startPostgres({ directory, port: await freePort(), password: 'hunter2', programs, deadline_ms: 500 }),
+      /^Postgres did not answer: connect ECONNREFUSED 127\.0\.0\.1:\d+; its last words: up$/,
+    )
+  })
+
+  it('is reported with the last connect error and the last words: Redis', async () => {
+    const server = { command: await program('redis.sh', 'echo up; exec sleep 60'), env: {} }
+    await expectFailure(
+      startRedis({
+        directory: join(folder, 'redis'),
+        port: await freePort(),
+        passwords,
+        server,
+        deadline_ms: 500,
+      }),
+      /^Redis did not answer: connect ECONNREFUSED 127\.0\.0\.1:\d+; its last words: up$/,
+    )
+  })
 })
