@@ -44,14 +44,15 @@ export interface StoreOptions {
  * @throws Failure if it does not answer.
  */
 export async function givenPostgres(url: string, secrets: LocalSecrets): Promise<PostgresStore> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_DEADLINE_MS })
-  client.on('error', () => {})
+  let client: pg.Client | undefined
   try {
+    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_DEADLINE_MS })
+    client.on('error', () => {})
     await client.connect()
   } catch (error) {
     throw new Failure(`The Postgres of DATABASE_URL cannot be used: ${why(error)}.`)
   } finally {
-    await client.end().catch(() => {})
+    await client?.end().catch(() => {})
   }
   return { ...postgresAt(url, secrets), ...nothingToStop }
 }

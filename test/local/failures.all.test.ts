@@ -48,9 +48,12 @@ describe('the process of npm start that cannot', () => {
   })
 
   it('says that REDIS_URL leads nowhere, and stops its Postgres', async () => {
-    await expectProcessToFail(/^The Redis of REDIS_URL cannot be used: Redis did not become ready\.$/, {
-      env: { REDIS_URL: 'redis://127.0.0.1:1' },
-    })
+    await expectProcessToFail(
+      /^The Redis of REDIS_URL cannot be used: Redis did not become ready: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
+      {
+        env: { REDIS_URL: 'redis://127.0.0.1:1' },
+      },
+    )
   })
 
   it('says what to do when there is no Redis and no way to get one', async () => {

@@ -119,6 +119,13 @@ describe('npm start that cannot', () => {
     )
   })
 
+  it('says that DATABASE_URL names a certificate that cannot be read', async () => {
+    await expectStartToFail(
+      /^The Postgres of DATABASE_URL cannot be used: ENOENT: no such file or directory, open '\/nonexistent\.crt'\.$/,
+      { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d?sslmode=verify-full&sslrootcert=/nonexistent.crt' },
+    )
+  })
+
   it('names a full disk wherever it shows', async () => {
     const full = await writeFile('/dev/full', 'x').catch((error: unknown) => error)
     const expected =

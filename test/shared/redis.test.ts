@@ -40,6 +40,19 @@ describe('a connection to Redis', () => {
     assert.equal(await early.get('early'), null)
   })
 
+  for (const [what, url, reason] of [
+    ['leads nowhere', () => 'redis://u:hunter2@127.0.0.1:1', /^connect ECONNREFUSED 127\.0\.0\.1:1$/],
+    ['has a wrong password', () => server.url('admin').replace(':a@', ':hunter2@'), /^WRONGPASS /],
+  ] as const)
+    it(`says why Redis did not become ready, without the password: its URL ${what}`, async () => {
+      using early = serviceRedis(url())
+      const { message } = (await redisReady(early, 500).catch((error) => error)) as Error
+      const [sentence, why = ''] = message.split(': ')
+      assert.equal(sentence, 'Redis did not become ready')
+      assert.match(why, reason)
+      assert.doesNotMatch(message, /hunter2/)
+    })
+
   it('logs once that Redis cannot be used, however often it is tried again', async () => {
     const { log, lines } = keptLog()
     const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
