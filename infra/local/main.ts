@@ -92,6 +92,10 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true })
   })
 
+// With NODE_USE_ENV_PROXY, a proxy would be asked for what this starts on loopback. The services get it too.
+const { no_proxy, NO_PROXY = '' } = process.env
+process.env.no_proxy = `127.0.0.1,localhost,${no_proxy ?? NO_PROXY}`
+
 // The terminal (SIGHUP) or the reader of a pipe may be gone; still leave no processes behind.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
