@@ -6,7 +6,8 @@ import { Parts } from './parts.ts'
 import { sentence } from './sentence.ts'
 import { EXIT_CONFIG } from './service.ts'
 import { localSettings } from './settings.ts'
-import { type LocalStackOptions, startLocalStack } from './stack.ts'
+import type { LocalStackOptions } from './stack.ts'
+import { startLocalStack } from './start.ts'
 
 /**
  * npm forwards a Ctrl-C a moment after the terminal has sent it here, so each one arrives twice. (If you signal npm

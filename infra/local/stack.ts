@@ -3,13 +3,12 @@ import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
 import { heartbeat } from '../progress.ts'
-import { AUDIT_FILE, type DataDir, openDataDir } from './data-dir.ts'
+import { AUDIT_FILE, type DataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { loadPages, type Pages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
-import { requireFreePort } from './ports.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
@@ -56,16 +55,13 @@ export interface LocalStack {
   failed: Promise<string>
 }
 
-/**
- * Starts the whole product on this machine. Everything it starts is in `parts` as soon as it runs, even if this rejects,
- * and the caller stops it.
- * @throws Failure with a sentence for the person who started it.
- */
-export async function startLocalStack(parts: Parts, options: LocalStackOptions): Promise<LocalStack> {
-  const { settings, say, signal } = options
-  for (const [name, port] of Object.entries(settings.ports)) await requireFreePort(port, name)
-  const dataDir = await openDataDir(settings.dataDir)
-  parts.add({ stop: async () => dataDir.release() })
+/** Starts the product on this data folder. @throws Failure with a sentence for the person who started it. */
+export async function startStackOn(
+  dataDir: DataDir,
+  parts: Parts,
+  options: LocalStackOptions,
+): Promise<LocalStack> {
+  const { say, signal } = options
   const secrets = await localSecrets(dataDir)
   say(`Data: in ${dataDir.path}`)
 

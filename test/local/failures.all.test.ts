@@ -4,6 +4,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { sharedFolder } from '../support/folder.ts'
+import { stackPorts } from '../support/ports.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { startProcess } from '../support/start.ts'
 
@@ -54,6 +55,22 @@ describe('the process of npm start that cannot', () => {
         env: { REDIS_URL: 'redis://127.0.0.1:1' },
       },
     )
+  })
+
+  it('lets one of two starts at once win, whichever, and tells the other', async () => {
+    await using database = await createEmptyDatabase()
+    const env = { ...(await stackPorts()), DATABASE_URL: database.ownerUrl }
+    const both = await Promise.all([1, 2].map(() => startProcess({ dataDir, env })))
+    try {
+      const first = await Promise.race(both.map(async (start) => [await start.ended(), start.stderr()]))
+      assert.deepEqual(first, [
+        1,
+        `\nAnother local stack is running on DATA_DIR ${dataDir}: stop it first, or choose another DATA_DIR and PORT.\n`,
+      ])
+      await Promise.any(both.map((start) => start.ready()))
+    } finally {
+      await Promise.all(both.map((start) => start.stop()))
+    }
   })
 
   it('says what to do when there is no Redis and no way to get one', async () => {

@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { insertCompany } from '#shared/accounts/people.ts'
+import { openDataDir } from '../../infra/local/data-dir.ts'
 import { Parts } from '../../infra/local/parts.ts'
 import { sentence } from '../../infra/local/sentence.ts'
 import { localSettings } from '../../infra/local/settings.ts'
-import { startLocalStack } from '../../infra/local/stack.ts'
+import { startLocalStack } from '../../infra/local/start.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts, withTakenPort } from '../support/ports.ts'
 import { createTestDatabase } from '../support/servers.ts'
@@ -47,6 +48,14 @@ describe('npm start that cannot', () => {
         ),
       ))
   }
+
+  it('names the folder, rather than the port, that another stack holds', () =>
+    withTakenPort(async (port) => {
+      const held = await openDataDir(dataDir)
+      await expectStartToFail(/^Another local stack is running on DATA_DIR .*: stop it first, or choose/, {
+        PORT: String(port),
+      }).finally(held.release)
+    }))
 
   it('puts no demo users into a database that others use, and leaves its roles alone', async () => {
     await using database = await createTestDatabase()
