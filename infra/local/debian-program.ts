@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { type ExecFileException, execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,6 +8,9 @@ import { errorCode, Failure } from './failure.ts'
 
 const run = promisify(execFile)
 const APT_DEADLINE_MS = 180_000
+/** For the mirrors' lists and the packages. On a disk without it, apt may wait until its deadline. */
+const ROOM_BYTES = 100 * 1_024 ** 2
+const UNUSABLE = 'what apt has is too old, or does not run here'
 
 /** A program that Debian packages. */
 export interface DebianProgram {
@@ -40,6 +43,7 @@ export interface Executable {
 export async function debianProgram(
   program: DebianProgram,
   say: (line: string) => void = () => {},
+  room_bytes = ROOM_BYTES,
 ): Promise<Executable> {
   const installed = await onPath(...program.names)
   if (installed && (await isUsable(program, { command: installed, env: {} })))
@@ -49,9 +53,9 @@ export async function debianProgram(
   const cached = await unpackedIn(folder, program)
   if (cached) return cached
   say(`${program.title}: none on the PATH, unpacking Debian's ${program.package} into ${folder}`)
-  await unpack(program, cache, folder)
+  await unpack(program, { cache, folder, room_bytes })
   const executable = await unpackedIn(folder, program)
-  if (!executable) throw new Failure(program.missing('what apt has is too old, or does not run here'))
+  if (!executable) throw new Failure(program.missing(UNUSABLE))
   return executable
 }
 
@@ -79,19 +83,29 @@ async function isUsable(program: DebianProgram, { command, env }: Executable): P
 }
 
 /** Several starts may do this at once. Each unpacks its own copy, and the first to finish moves it into place. */
-async function unpack(program: DebianProgram, cache: string, folder: string): Promise<void> {
+async function unpack(
+  program: DebianProgram,
+  { cache, folder, room_bytes }: { cache: string; folder: string; room_bytes: number },
+): Promise<void> {
   let work: string | undefined
   try {
     await mkdir(cache, { recursive: true })
+    const { bavail, bsize } = await statfs(cache)
+    if (bavail * bsize < room_bytes) throw new Error('no space left on device')
     work = await mkdtemp(join(cache, 'unpacking-'))
     await download([program.package, ...(program.linksTo ?? [])], work)
     const archives = join(work, 'archives')
     const packages = (await readdir(archives)).filter((name) => name.endsWith('.deb'))
-    for (const name of packages) await run('dpkg-deb', ['-x', join(archives, name), join(work, 'root')])
-    await moveIntoPlace(program, join(work, 'root'), folder)
+    const root = join(work, 'root')
+    for (const name of packages) await run('dpkg-deb', ['-x', join(archives, name), root])
+    if (!(await unpackedIn(root, program))) throw new Error(UNUSABLE)
+    await moveIntoPlace(program, root, folder)
   } catch (error) {
-    if (errorCode(error) === 'ENOSPC') throw error
-    throw new Failure(program.missing(whyNot(error)), { cause: error })
+    if (/no space left on device/i.test(String((error as { stderr?: string }).stderr || error)))
+      throw new Failure(
+        `The disk that holds ${cache} is full: make room, or set XDG_CACHE_HOME to a folder on another disk.`,
+      )
+    throw new Failure(program.missing(whyNot(error, cache)), { cause: error })
   } finally {
     if (work) await rm(work, { recursive: true, force: true })
   }
@@ -115,11 +129,17 @@ async function download(names: string[], work: string): Promise<void> {
     'Acquire::https::Timeout': '20',
   }
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])
-  const limits = { timeout: APT_DEADLINE_MS }
-  await run('apt-get', [...options, '-q', 'update'], limits)
+  const limits = { timeout: APT_DEADLINE_MS, env: { ...process.env, LC_ALL: 'C' } }
+  const { stderr } = await run('apt-get', [...options, '-q', 'update'], limits)
+  // Where no mirror answers, apt only warns.
+  const isPartial = stderr.includes('W: Failed to fetch')
+  if (!(await readdir(join(work, 'lists'))).some((name) => name.includes('_Packages')))
+    throw new Error(isPartial ? 'no Debian mirror answered' : 'apt knows no mirror')
   // `--reinstall`: it may be installed but not on the PATH.
   const install = ['-q', '-y', '--no-install-recommends', '--download-only', '--reinstall', 'install']
-  await run('apt-get', [...options, ...install, ...names], limits)
+  await run('apt-get', [...options, ...install, ...names], limits).catch((error) => {
+    throw isPartial ? new Error(`${whyNot(error, work)}; not every mirror answered`) : error
+  })
 }
 
 async function moveIntoPlace(program: DebianProgram, from: string, folder: string): Promise<void> {
@@ -133,10 +153,12 @@ async function moveIntoPlace(program: DebianProgram, from: string, folder: strin
   }
 }
 
-function whyNot(error: unknown): string {
-  if (errorCode(error) === 'ENOENT') return 'this machine has no apt'
-  const { killed, stderr, message } = error as Error & { killed?: boolean; stderr?: string }
+/** The programs' own errors begin with `E:` for apt and with its name for dpkg-deb. */
+function whyNot(error: unknown, cache: string): string {
+  const { killed, stderr = '', message, syscall = '' } = error as ExecFileException & { stderr?: string }
+  if (syscall.startsWith('spawn')) return 'this machine has no apt'
+  if (syscall) return `${cache} cannot be written: ${errorCode(error)}`
   if (killed) return 'apt took too long'
-  const line = stderr?.split('\n').find((text) => text.startsWith('E:'))
-  return line?.slice(2).trim() ?? message.split('\n')[0] ?? 'apt failed'
+  const line = stderr.split('\n').find((text) => /^(?:E:|dpkg-deb: error)/.test(text))
+  return line?.replace(/^E:/, '').trim() ?? message.split('\n')[0] ?? 'apt failed'
 }

@@ -1,23 +1,40 @@
 import assert from 'node:assert/strict'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { debianProgram } from '../../infra/local/debian-program.ts'
 import { REDIS } from '../../infra/local/redis-binary.ts'
+import { sentence } from '../../infra/local/sentence.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 /** Like apt on a machine that has redis-tools: it downloads what is missing and what is named, and no more. */
-const APT_GET = `#!/bin/sh
+const APT_GET = `
 for arg; do
-  case $arg in Dir::Cache=*) cache=\${arg#Dir::Cache=} ;; install) install=1 ;; esac
+  case $arg in
+    Dir::Cache=*) cache=\${arg#Dir::Cache=} ;;
+    Dir::State::lists=*) lists=\${arg#Dir::State::lists=} ;;
+    install) install=1 ;;
+  esac
 done
-[ -n "$install" ] || exit 0
+[ -n "$install" ] || { : > "$lists/deb.example_dists_stable_main_Packages"; exit 0; }
 for arg; do
   case $arg in redis-*) : > "$cache/archives/$arg.deb" ;; esac
 done`
 
+/** Warns about this mirror when it updates, and finds no package. */
+const aptWithout = (mirrors: string) => `
+for arg; do
+  case $arg in
+    Dir::State::lists=*) lists=\${arg#Dir::State::lists=} ;;
+    install) echo 'E: Unable to locate package redis-server' >&2; exit 100 ;;
+  esac
+done
+${mirrors}`
+const NO_ANSWER = `echo "W: Failed to fetch http://deb.example/InRelease  Temporary failure resolving" >&2`
+const AN_ANSWER = ': > "$lists/other.example_dists_stable_main_Packages"'
+
 /** As Debian packs it: the server is a link to a program of redis-tools. */
-const DPKG_DEB = `#!/bin/sh
+const DPKG_DEB = `
 mkdir -p "$3/usr/bin"
 case $2 in
   */redis-server.deb) ln -s redis-check-rdb "$3/usr/bin/redis-server" ;;
@@ -29,16 +46,22 @@ esac`
 describe('a program that Debian has', () => {
   const { PATH, XDG_CACHE_HOME } = process.env
   const folder = sharedFolder()
+  const bin = join(folder, 'bin')
+  const cache = join(folder, 'cache/integration-access-service')
+
+  const script = (name: string, text: string) =>
+    writeFile(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
 
   before(async () => {
-    const bin = join(folder, 'bin')
     await mkdir(bin)
     for (const name of ['sh', 'mkdir', 'ln', 'chmod'])
       await symlink((await onPath(name)) as string, join(bin, name))
-    await writeFile(join(bin, 'apt-get'), APT_GET, { mode: 0o755 })
-    await writeFile(join(bin, 'dpkg-deb'), DPKG_DEB, { mode: 0o755 })
     process.env.PATH = bin
+  })
+  beforeEach(async () => {
     process.env.XDG_CACHE_HOME = join(folder, 'cache')
+    await script('apt-get', APT_GET)
+    await script('dpkg-deb', DPKG_DEB)
   })
   after(() => {
     process.env.PATH = PATH
@@ -46,8 +69,73 @@ describe('a program that Debian has', () => {
     else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME
   })
 
+  const failure = (room_bytes?: number): Promise<string> =>
+    debianProgram(REDIS, () => {}, room_bytes).then(
+      () => 'it was found',
+      (error: unknown) => sentence(error, '/data'),
+    )
+
+  for (const [reason, name, text] of [
+    ['no Debian mirror answered', 'apt-get', aptWithout(NO_ANSWER)],
+    ['apt knows no mirror', 'apt-get', aptWithout('')],
+    ['Unable to locate package redis-server', 'apt-get', aptWithout(AN_ANSWER)],
+    [
+      'Unable to locate package redis-server; not every mirror answered',
+      'apt-get',
+      aptWithout(`${AN_ANSWER}; ${NO_ANSWER}`),
+    ],
+    [
+      'dpkg-deb: error: unexpected end of file in archive',
+      'dpkg-deb',
+      'echo "dpkg-deb: error: unexpected end of file in archive" >&2; exit 2',
+    ],
+    ['what apt has is too old, or does not run here', 'dpkg-deb', 'mkdir -p "$3"'],
+  ] as const)
+    it(`says why it could not be fetched, and leaves nothing: ${reason}`, async () => {
+      await script(name, text)
+      assert.equal(
+        await failure(),
+        `No Redis server of version 7 or newer was found on the PATH, and none could be fetched (${reason}): install redis-server or valkey-server, or set REDIS_URL to a server that runs.`,
+      )
+      assert.deepEqual(await readdir(cache), [])
+    })
+
+  for (const name of ['apt-get', 'dpkg-deb'])
+    it(`names the disk of the cache when it is full: ${name}`, async () => {
+      await script(name, 'echo "E: Write error - write (28: No space left on device)" >&2; exit 100')
+      assert.equal(
+        await failure(),
+        `The disk that holds ${cache} is full: make room, or set XDG_CACHE_HOME to a folder on another disk.`,
+      )
+      assert.deepEqual(await readdir(cache), [])
+    })
+
+  it('asks no mirror when the disk of the cache has too little room', async () => {
+    await script('apt-get', 'echo "it was asked"; exit 100')
+    assert.equal(
+      await failure(2 ** 60),
+      `The disk that holds ${cache} is full: make room, or set XDG_CACHE_HOME to a folder on another disk.`,
+    )
+  })
+
+  it('says that the cache cannot be written', async () => {
+    // Not even root makes a folder there.
+    process.env.XDG_CACHE_HOME = '/sys/cache'
+    assert.match(
+      await failure(),
+      /fetched \(\/sys\/cache\/integration-access-service cannot be written: (?:EACCES|EPERM|ENOENT)\): install/,
+    )
+  })
+
   it('unpacks a Debian program whole beside an installed part: redis-tools without redis-server', async () => {
     const { command } = await debianProgram(REDIS)
     assert.match(command, /cache\/integration-access-service\/redis-server-.*\/usr\/bin\/redis-server$/)
+  })
+
+  it('replaces an unpacked program that is broken', async () => {
+    const { command } = await debianProgram(REDIS)
+    await writeFile(command, 'half a program')
+    assert.equal((await debianProgram(REDIS)).command, command)
+    assert.equal((await readdir(cache)).length, 1)
   })
 })
