@@ -9,6 +9,7 @@ import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { loadPages, type Pages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
+import { redisServer } from './redis-binary.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
@@ -84,8 +85,13 @@ async function bringUp(
   const { settings, say, signal } = options
   const { databaseUrl, redisUrl } = settings
   const own = { dataDir, secrets, say }
+  // A Postgres is made once there is a Redis, which may need a mirror: without one, nothing was made.
+  const redisFound = redisUrl ? Promise.resolve() : redisServer(say)
   const { postgres, redis, screens } = await together(say, {
-    postgres: started(parts, databaseUrl ? givenPostgres(databaseUrl, secrets) : ownPostgres(own)),
+    postgres: started(
+      parts,
+      databaseUrl ? givenPostgres(databaseUrl, secrets) : redisFound.then(() => ownPostgres(own)),
+    ),
     redis: started(parts, redisUrl ? givenRedis(redisUrl) : ownRedis(own)),
     screens: options.watch ? watchedPages(parts, own) : builtWorkspace(ROOT, say).then(loadPages),
   })

@@ -6,7 +6,6 @@ import { Failure } from './failure.ts'
 import { onFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { startRedis } from './redis.ts'
-import { redisServer } from './redis-binary.ts'
 import type { LocalSecrets } from './secrets.ts'
 
 const DATABASE = 'integration'
@@ -112,7 +111,6 @@ export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Prom
 
 export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
   const directory = dataDir.at('redis')
-  await redisServer(say)
   const server = await onFreePort((port) => startRedis({ directory, port, passwords: secrets.redis }))
   say(`Redis: on 127.0.0.1:${server.port}`)
   return {

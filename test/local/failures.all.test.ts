@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -85,10 +85,11 @@ describe('the process of npm start that cannot', () => {
     await writeFile(join(bin, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.0.16 sha=0 bits=64"\n', {
       mode: 0o755,
     })
-    await using database = await createEmptyDatabase()
     await expectProcessToFail(
       /^No Redis server of version 7 or newer was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
-      { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache'), DATABASE_URL: database.ownerUrl } },
+      { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache') } },
     )
+    // Before a Postgres was made.
+    assert.deepEqual(await readdir(dataDir), ['secrets.json'])
   })
 })
