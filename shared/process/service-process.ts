@@ -51,8 +51,9 @@ export async function runService<Config extends CommonConfig>(
   try {
     const config = program.readConfig(env)
     if (args.length > 0 && args.join() !== '--check') throw new ConfigError('The only argument is --check.')
-    if (args.length === 0) await run(config, program)
-    else await program.load()
+    if (args.length === 0) return await run(config, program)
+    await program.load()
+    process.stdout.write('The settings are valid.\n')
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(error instanceof ConfigError ? EXIT_CONFIG : 1)

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
@@ -9,6 +10,7 @@ import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { withTakenPort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { run } from '../support/program.ts'
 
 const MAIN = 'apps/auth/main.ts'
 
@@ -43,9 +45,10 @@ describe('processes of the authorization server', () => {
   }
 
   it('load the service to check the settings, so that a build fills the cache of compiled code', async () => {
-    const { stderr, exit } = startServiceChild(MAIN, { ...auth.env, NODE_OPTIONS: WATCHED }, ['--check'])
-    assert.deepEqual(await exit, { code: 0, signal: null })
-    assert.match(stderr(), /^\d+ loads$/m)
+    const options = { cwd: join(import.meta.dirname, '../..'), env: { ...auth.env, NODE_OPTIONS: WATCHED } }
+    const { stdout, stderr } = await run(process.execPath, [MAIN, '--check'], options)
+    assert.equal(stdout, 'The settings are valid.\n')
+    assert.match(stderr, /^\d+ loads$/m)
   })
 
   it('name the stores on other machines that are reached without TLS or by any certificate, and no value', async () => {
