@@ -15,6 +15,10 @@ const SANDBOX = [
   'ProtectHome=yes',
   'PrivateTmp=yes',
   'PrivateDevices=yes',
+  'ProtectProc=invisible',
+  'RestrictSUIDSGID=yes',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources',
   'CapabilityBoundingSet=',
   'UMask=0077',
 ]
