@@ -49,6 +49,18 @@ describe('the configurations of the proxies', () => {
       })
   }
 
+  it('sends each path to the same service by the example of an Ingress, and all others to the pages', () => {
+    const ingress = readFileSync(join(FOLDER, 'kubernetes/overlays/production/ingress.yaml'), 'utf8')
+    const rules = [...ingress.matchAll(/path: (\S+), pathType: (\w+), .* name: integration-(\w+),/g)]
+    assert.deepEqual(
+      rules.map(([, path, type, to]) => [path, type, to]),
+      [
+        ...ROUTES.map(({ path, match, to }) => [path, match === 'exact' ? 'Exact' : 'Prefix', to]),
+        ['/', 'Prefix', 'web'],
+      ],
+    )
+  })
+
   it('refuses a path that proxy and service may read differently, and no other', () => {
     // required-lines.test.ts holds haproxy.cfg to the same.
     const ambiguous = new RegExp(/"~\*(\S+)" 1;/.exec(FILES['nginx.conf'] ?? '')?.[1] ?? assert.fail(), 'i')
