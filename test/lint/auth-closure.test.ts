@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
 /** Bounds that only grow on purpose: what an audit reads closely, and all. */
 const DECIDES_LINES_MAX = 2_850
-const LINES_MAX = 4_370
+const LINES_MAX = 4_395
 const DECIDES = ['apps/auth', 'shared/oauth', 'shared/revocation']
 /** How far the guide's figures may be off, so that not every change touches it. */
 const TOLERANCE = 40
