@@ -59,6 +59,8 @@ function run([name, args, files]: (typeof parts)[number]): Promise<Result> {
     env: {
       ...process.env,
       ...serviceEnvironment(),
+      // With NODE_USE_ENV_PROXY, Node would ask the shell's proxy for what the tests start.
+      no_proxy: `127.0.0.1,localhost,${process.env.no_proxy ?? process.env.NO_PROXY ?? ''}`,
       ...(options.all && { TEST_ALL: '1' }),
       ...testRun.env,
     },

@@ -22,6 +22,8 @@ export const PASSWORDS = {
   integration_operator: 'operator-role',
 }
 const TEMPLATE = 'template_migrated'
+// That of the shell, which the processes of tests would refuse with a URL of theirs that has no sslmode.
+delete process.env.PGSSLMODE
 
 let postgres: LocalPostgres | undefined
 /** The superuser's one connection of a worker, from the first use in a file to the end of the file. */
