@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts } from '../support/ports.ts'
-import { createEmptyDatabase } from '../support/servers.ts'
 import { startProcess } from '../support/start.ts'
 
 describe('the process of npm start that cannot', () => {
@@ -58,8 +57,8 @@ describe('the process of npm start that cannot', () => {
   })
 
   it('lets one of two starts at once win, whichever, and tells the other', async () => {
-    await using database = await createEmptyDatabase()
-    const env = { ...(await stackPorts()), DATABASE_URL: database.ownerUrl }
+    await chmod(folder, 0o711)
+    const env = await stackPorts()
     const both = await Promise.all([1, 2].map(() => startProcess({ dataDir, env })))
     try {
       const first = await Promise.race(both.map(async (start) => [await start.ended(), start.stderr()]))
