@@ -113,11 +113,12 @@ export const issuerUrl = publicUrl.refine(
 /** A Sentinel URL lists hosts, which is more than URL can parse. */
 const withoutFurtherHosts = (text: string): string => text.replace(/^(rediss?\+sentinel:[^,]*),[^/]*/, '$1')
 
-const STORE_URL = /^(?<protocol>[a-z+]+:)\/\/(?<authority>[^/?#]*)(?<rest>.*)$/s
+const STORE_URL_START = /^([a-z+]+:)\/\/([^/?#]*)/
 
 export const storeUrl = (protocols: string[]) =>
   z.string().superRefine((text, context) => {
-    const { protocol = '', authority = '', rest = '' } = STORE_URL.exec(text)?.groups ?? {}
+    const [start = '', protocol = '', authority = ''] = STORE_URL_START.exec(text) ?? []
+    const rest = text.slice(start.length)
     const refuse = (message: string) => context.addIssue({ code: 'custom', message })
     const hosts = authority.replace(/^.*@/, '')
     if (!protocols.includes(protocol))

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -13,12 +12,10 @@ const CONFIGURATION = [
 ]
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
-const documents = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md', '.github/*.md'], {
+const documents = globSync(['*.md', '{.github,apps,shared,infra,test}/**/*.md'], {
   cwd: ROOT,
-  encoding: 'utf8',
+  exclude: ['**/dist/**'],
 })
-  .trim()
-  .split('\n')
 
 /** The anchors that GitHub gives to the headings of a page. */
 const anchorsOf = (page: string): string[] =>

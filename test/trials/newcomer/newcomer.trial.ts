@@ -177,10 +177,12 @@ describe('the README on a bare Debian 12', () => {
       assert.ok(start.silence_ms() <= SILENCE_MAX_MS, start.all())
     })
 
-  it('passes the tests, in the clone of the last machine', async () => {
-    const commands = await commandsOfReadme()
-    assert.ok(commands.includes('npm ci && npm test'))
-    await using tests = shell(system, 'npm test')
+  it('leads to tests that pass', async () => {
+    const [command = ''] = (await commandsOfReadme()).filter((commands) => commands.includes('npm test'))
+    const [[node, npm]] = MACHINES
+    await installNode(system, node, npm)
+    await clone(system)
+    await using tests = shell(system, command)
     assert.match(await tests.output(), /\n\d{4} passed, 0 failed /)
   })
 })
