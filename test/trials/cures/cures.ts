@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { forBlock } from '../../support/block.ts'
+import { markdownTable } from '../table.ts'
+import { RULES } from './documents.ts'
+import { type Site, startSite } from './site.ts'
+
+/*
+ * Follows the cures in infra/runbook/failures.md for real. Takes 13 minutes on two cores: for ten of them, rates of the
+ * last ten minutes run out. Commands and statements are those that the page prints. Needs root, for a small disk, and
+ * Prometheus (apt-get install prometheus). What has a stand-in is a wrong clock, a busy CPU, DNS and the internet.
+ */
+
+export interface Cure {
+  /** The alerts that it makes true. */
+  alerts?: string[]
+  /** How the rows of "When something fails" begin that it causes. */
+  rows?: string[]
+  /** Causes it. Resolves with what an operator then does about it, as failures.md says. */
+  cause(site: Site): Promise<() => Promise<unknown>>
+}
+
+/** A window of up to ten minutes is waited out. For a longer one, the samples since the cure say how it will end. */
+const WAITED_MAX_S = 600
+/** Prometheus has scraped every instance several times. */
+const SCRAPED_MS = 15_000
+const WAIT_MARGIN_MS = 120_000
+
+const expressionOf = (alert: string): string => {
+  const expression = RULES.get(alert)
+  if (!expression) throw new Error(`alerts.yaml has no ${alert}`)
+  return expression
+}
+
+/** Returns the seconds that the rates of an alert look back; 0 if it has none. */
+function windowOf_s(alert: string): number {
+  const [, count = '0', unit] = /\[(\d+)([mh])\]/.exec(expressionOf(alert)) ?? []
+  return Number(count) * (unit === 'h' ? 3_600 : 60)
+}
+
+const seconds = (duration_ms: number): string => (duration_ms / 1_000).toFixed()
+
+/**
+ * Each is caused, seen, cured as printed, and seen to end, one after another at a site of their own. The alerts over a
+ * window are seen to end after all others, since their windows pass together.
+ */
+export function describeCures(title: string, cures: readonly Cure[]): void {
+  describe(title, () => {
+    const site = forBlock(startSite)
+    const table: string[][] = []
+    const cured = new Map<string, { at_ms: number; row: string[] }>()
+
+    async function untilOver(alert: string): Promise<void> {
+      const { at_ms, row } = cured.get(alert) ?? { at_ms: 0, row: [] }
+      if (at_ms === 0) throw new Error(`${alert} was never cured`)
+      const [window_s, expression] = [windowOf_s(alert), expressionOf(alert)]
+      if (window_s > WAITED_MAX_S) {
+        await sleep(SCRAPED_MS)
+        await site.until(expression, false, { later_s: window_s })
+        row.push(`${window_s}, by the samples of ${seconds(performance.now() - at_ms)}`)
+      } else {
+        await site.until(expression, false, { limit_ms: window_s * 1_000 + WAIT_MARGIN_MS })
+        row.push(seconds(performance.now() - at_ms))
+      }
+    }
+
+    for (const { alerts = [], rows = [], cause } of cures)
+      it([...alerts, ...rows].join(', '), async () => {
+        for (const alert of alerts) await site.until(expressionOf(alert), false)
+        const caused_ms = performance.now()
+        const cure = await cause(site)
+        const trueAfter: string[] = []
+        for (const alert of alerts) {
+          await site.until(expressionOf(alert), true)
+          trueAfter.push(seconds(performance.now() - caused_ms))
+        }
+        const began_ms = performance.now()
+        await cure()
+        const at_ms = performance.now()
+        const took = seconds(at_ms - began_ms)
+        if (alerts.length === 0) table.push([rows.join(), '', took, ''])
+        for (const [i, alert] of alerts.entries()) {
+          const row = [alert, trueAfter[i] ?? '', took]
+          table.push(row)
+          cured.set(alert, { at_ms, row })
+          if (windowOf_s(alert) === 0) await untilOver(alert)
+        }
+      })
+
+    const lasting = cures.flatMap(({ alerts = [] }) => alerts).filter((alert) => windowOf_s(alert) > 0)
+    for (const alert of lasting) it(`${alert} ends with its window`, () => untilOver(alert))
+
+    after(() => console.log(markdownTable(['', 'true after s', 'cure took s', 'false after s'], table)))
+  })
+}

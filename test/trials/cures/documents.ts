@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const INFRA = join(import.meta.dirname, '../../../infra')
+const read = (file: string): string => readFileSync(join(INFRA, file), 'utf8')
+const CODE = /`([^`]+)`/g
+
+/** The expression of each alert, by its name. */
+export const RULES = new Map(
+  [...read('monitoring/alerts.yaml').matchAll(/- alert: (\w+)\n +expr: '(.+)'/g)].map(
+    ([, name = '', expression = '']) => [name, expression],
+  ),
+)
+
+const chapter = (page: string, heading: string): string =>
+  read(page).split(`## ${heading}\n`)[1]?.split('\n#')[0] ?? ''
+
+/** Returns the table of a chapter of failures.md: the first cell of each row without its backticks, and the last. */
+const rowsOf = (heading: string) =>
+  chapter('runbook/failures.md', heading)
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .slice(1)
+    .map((line) => line.slice(2, -2).split(' | '))
+    .map((cells) => ({ name: (cells[0] ?? '').replaceAll('`', ''), cure: cells.at(-1) ?? '' }))
+
+export const FAILURES = rowsOf('When something fails')
+export const ALERTS = rowsOf('Alerts')
+
+/** Returns a command as a cure prints it. `name` is how the row begins. @throws Error if the row has no such command. */
+export function printedCommand(name: string, command: RegExp): string {
+  const { cure } = [...FAILURES, ...ALERTS].find((row) => row.name.startsWith(name)) ?? { cure: '' }
+  const found = [...cure.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))
+  if (!found) throw new Error(`failures.md prints no ${command} for "${name}", but: ${cure}`)
+  return found
+}
+
+/** Returns a command of the page about restoring a database. */
+export function restoreCommand(command: RegExp): string {
+  const found = [...read('runbook/backup.md').matchAll(CODE)].map(([, code = '']) => code)
+  const printed = found.find((code) => command.test(code))
+  if (!printed) throw new Error(`backup.md prints no ${command}`)
+  return printed
+}
+
+/** Returns the statements of the page's block of SQL. */
+export function printedStatements(): string[] {
+  const [, block] = /```sql\n([\s\S]*?)```/.exec(chapter('runbook/failures.md', 'Alerts')) ?? []
+  if (!block) throw new Error('failures.md prints no SQL under Alerts')
+  return block.split(';\n').filter(Boolean)
+}

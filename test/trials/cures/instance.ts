@@ -1,0 +1,65 @@
+import { eventually } from '../../support/eventually.ts'
+import { freePort } from '../../support/ports.ts'
+import { type ServiceChild, startServiceChild } from '../../support/process.ts'
+
+const READY_DEADLINE_MS = 120_000
+
+export type Instance = Awaited<ReturnType<typeof createInstance>>
+
+/** What differs for a single start: settings (undefined: unset), and the file that runs. */
+export type Change = { env?: Record<string, string | undefined>; main?: string }
+
+/** One instance of a service, not started yet, on ports of its own. */
+export async function createInstance(service: 'auth' | 'api', settings: Record<string, string>) {
+  const [port, metricsPort] = [await freePort(), await freePort()]
+  const url = `http://127.0.0.1:${port}`
+  const children: ServiceChild[] = []
+  const fixed = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: String(metricsPort) }
+
+  function spawn({ env = {}, main = `apps/${service}/main.ts` }: Change = {}): ServiceChild {
+    const all = Object.entries({ ...settings, ...fixed, ...env })
+    const given = all.filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const child = startServiceChild(main, Object.fromEntries(given))
+    children.push(child)
+    return child
+  }
+  const readiness = async () => {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined)
+    return response && { status: response.status, text: await response.text() }
+  }
+  async function start(change?: Change): Promise<void> {
+    const child = spawn(change)
+    let said: Awaited<ReturnType<typeof readiness>>
+    const otherwise = () => `${service} is not ready: ${JSON.stringify(said)} ${child.stderr()}`
+    await eventually(
+      async () => {
+        said = await readiness()
+        return said?.status === 200 || child.process.exitCode !== null
+      },
+      { limit_ms: READY_DEADLINE_MS, otherwise },
+    )
+    if (said?.status !== 200) throw new Error(otherwise())
+  }
+  const stop = async () => children.at(-1)?.kill()
+
+  return {
+    url,
+    /** Where Prometheus scrapes it. */
+    target: `127.0.0.1:${metricsPort}`,
+    /** Starts it, and does not wait. */
+    spawn,
+    /** Resolves when it is ready. */
+    start,
+    stop,
+    async restart(change?: Change): Promise<void> {
+      await stop()
+      await start(change)
+    },
+    /** What /readyz answers; undefined while nothing listens. */
+    readiness,
+    signal: (name: NodeJS.Signals) => children.at(-1)?.process.kill(name),
+    /** Every line that it has logged. */
+    log: () => children.flatMap(({ lines }) => lines),
+    [Symbol.asyncDispose]: stop,
+  }
+}

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '#shared/process/clock.ts'
+import { createFetchKeys } from '../../../apps/api/clients/issuer-keys.ts'
+import { refreshIssuers } from '../../../apps/api/clients/refresh-issuers.ts'
+import { found, OUTSIDE } from '../../api/callbacks/sending.ts'
+import { afterwards } from '../../support/afterwards.ts'
+import { newKeyPair } from '../../support/assertions.ts'
+import { createClient } from '../../support/auth.ts'
+import { eventually } from '../../support/eventually.ts'
+import { keptLog } from '../../support/log.ts'
+import { startWorkloadIssuer } from '../../support/workload-issuer.ts'
+import type { Cure } from './cures.ts'
+import { printedCommand, printedStatements } from './documents.ts'
+import type { Instance } from './instance.ts'
+import { logs, says } from './looks.ts'
+import type { Site } from './site.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const AT_ONCE = 40
+const GUESS_EVERY_MS = 300
+const ASK_EVERY_MS = 100
+const EVENTS_A_CALL = 1_000
+const REPORT_EVERY_MS = 500
+/** Of a CPU that something else uses half of the time. */
+const BUSY_MS = 400
+
+const times = <T>(count: number, act: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => act(i))
+
+/** From many addresses, each of which stays below the limit for one. */
+async function secretsGuessed(site: Site) {
+  const attacked = await site.newClient()
+  const wrong = { ...attacked, clientSecret: (await site.newClient()).clientSecret }
+  const addresses = times(AT_ONCE, (i) => `198.51.100.${i}`)
+  const blocked = new Set<unknown>()
+  const isFree = (address: string) => !blocked.has(address)
+  const guess = (address: string, i: number) => site.token(i % 2, wrong, address)
+  const end = site.repeat(GUESS_EVERY_MS, () => Promise.all(addresses.filter(isFree).map(guess)))
+  return async () => {
+    const refused = site.auth.flatMap((each) => each.log()).filter(({ event }) => event === 'request.refused')
+    const suspects = refused.filter(({ clientId }) => clientId === attacked.clientId)
+    for (const { clientAddress } of suspects) blocked.add(clientAddress)
+    assert.equal(blocked.size, AT_ONCE)
+    await end()
+  }
+}
+
+async function limitHit(site: Site) {
+  const client = await site.newClient()
+  const bearer = await site.tokenOf(client)
+  const status = (i: number) => site.read(i % 2, client, bearer).then((answer) => answer.status)
+  const end = site.repeat(100, () => Promise.allSettled(times(AT_ONCE, status)))
+  return async () => {
+    await logs(site.api[0] as Instance, 'request.answered', `"status":429`)
+    await logs(site.api[0] as Instance, 'request.answered', `"clientId":"${client.clientId}"`)
+    for (const instance of site.api) await instance.restart({ env: { RATE_API_PER_CLIENT: '1000000/60' } })
+    await eventually(async () => (await Promise.all(times(AT_ONCE, status))).every((each) => each === 200))
+    await end()
+  }
+}
+
+async function clockAhead(site: Site) {
+  const second = site.auth[1] as Instance
+  const ahead = 'const now = Date.now; Date.now = () => now() + 180_000'
+  await second.stop()
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(ahead)}`
+  second.spawn({ env: { NODE_OPTIONS } })
+  return async () => {
+    await says(second, 503, '"clock"')
+    await logs(second, 'clock.wrong')
+    assert.equal((await site.token(1, site.regular)).status, 503)
+    await second.restart()
+    assert.equal((await site.token(1, site.regular)).status, 200)
+  }
+}
+
+async function diskFull(site: Site) {
+  const [api] = site.api as [Instance]
+  const ballast = join(site.disk, 'ballast')
+  const bearer = await site.tokenOf(site.regular)
+  const report = async () => (await site.report(0, site.regular, bearer, EVENTS_A_CALL)).status
+  await writeFile(ballast, Buffer.alloc(64 * 1_024 ** 2)).catch(({ code }) => assert.equal(code, 'ENOSPC'))
+  await eventually(async () => (await report()) === 503)
+  const end = site.repeat(REPORT_EVERY_MS, report)
+  return async () => {
+    await end()
+    await says(api, 200, '"ready"')
+    const answered = api.log().find(({ event, status }) => event === 'request.answered' && status === 503)
+    await logs(api, 'request.failed', String(answered?.requestId))
+    await logs(api, 'request.failed', 'could not extend file')
+    await rm(ballast)
+    assert.equal(await report(), 200)
+  }
+}
+
+/** Each client on its own: what is asked at once is one statement. */
+async function statementsWait(site: Site) {
+  const clients = await Promise.all(times(AT_ONCE, site.newClient))
+  const lock = await site.db.transaction()
+  site.use(afterwards(() => lock.rollback().catch(() => {})))
+  await lock.raw('lock table oauth_clients in access exclusive mode')
+  const ends = clients.map((client, i) =>
+    site.repeat(ASK_EVERY_MS + 10 * i, () => site.token(i % 2, client).catch(() => {})),
+  )
+  return async () => {
+    const [find = '', stop = ''] = printedStatements()
+    const { rows } = await site.db.raw(find)
+    assert.equal(rows.length, 1)
+    await site.db.raw(stop.replace('PID', rows[0].pid))
+    await eventually(async () => (await site.token(0, site.regular)).status === 200)
+    await Promise.all(ends.map((end) => end()))
+  }
+}
+
+async function storesGone(site: Site) {
+  const bearer = await site.tokenOf(site.regular)
+  await Promise.all([site.redis.stop(), site.stopPostgres()])
+  return async () => {
+    assert.equal((await site.read(0, site.regular, bearer)).status, 503)
+    await site.startPostgres()
+    const isBack = async () => (await site.token(0, site.regular)).status === 200
+    await eventually(isBack, { limit_ms: MINUTE_MS })
+    await site.redis.start()
+  }
+}
+
+/** A process that gets the CPU half of the time. */
+async function cpuBusy(site: Site) {
+  const { api } = site
+  return site.repeat(0, async () => {
+    api[1]?.signal('SIGSTOP')
+    await sleep(BUSY_MS)
+    api[1]?.signal('SIGCONT')
+    await sleep(BUSY_MS)
+  })
+}
+
+async function triggersOff(site: Site) {
+  const client = await site.newClient()
+  const bearer = await site.tokenOf(client)
+  const { vendorId } = client
+  const insertDay = (daysAgo: number) =>
+    `insert into analytics_daily (vendor_id, date, clicks, last_event_at)
+     values ('${vendorId}', current_date - ${daysAgo}, 7, now())`
+  const figures = async () => (await site.read(0, client, bearer)).text
+  await site.db.raw(insertDay(1))
+  const before = await figures()
+  await site.db.transaction(async (transaction) => {
+    await transaction.raw('set local session_replication_role = replica')
+    await transaction.raw(insertDay(2))
+  })
+  return async () => {
+    assert.equal(await figures(), before)
+    await site.db.raw(printedCommand('days were loaded with triggers off', /^update /))
+    assert.notEqual(await figures(), before)
+  }
+}
+
+/** DNS and the internet have stand-ins, so this process does what one of the API does: it fetches what is due. */
+async function issuerKeysOld({ db, use }: Site) {
+  const keys = [{ ...newKeyPair().jwk, kid: 'a' }]
+  const { issuer } = use(await startWorkloadIssuer(keys))
+  const keysAsOf = new Date(Date.now() - 2 * HOUR_MS)
+  await createClient(db, { workload: { issuer, claims: { sub: 'a' }, keys, keysFrom: 'issuer', keysAsOf } })
+  const { log, lines } = keptLog()
+  const fetch = (outside: typeof OUTSIDE) =>
+    refreshIssuers({
+      db,
+      clock: systemClock,
+      log,
+      fetchKeys: createFetchKeys(outside),
+      ending: () => false,
+    })
+  await fetch({ ...OUTSIDE, resolve: async () => found() })
+  return async () => {
+    assert.partialDeepStrictEqual(lines, [{ event: 'workload_issuer.failed', issuer }])
+    // As if the hour had passed after which it is tried again.
+    await db.raw(`update workload_issuers set attempted_at = now() - interval '2 hours'`)
+    await fetch(OUTSIDE)
+  }
+}
+
+/** The other instance is updated later. */
+async function rolloutStopped(site: Site) {
+  const release = join(site.folder, 'release')
+  for (const part of ['apps/auth', 'shared'])
+    await cp(join(ROOT, part), join(release, part), { recursive: true })
+  const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  await writeFile(join(release, 'package.json'), JSON.stringify({ ...manifest, version: '0.0.1' }))
+  await symlink(join(ROOT, 'node_modules'), join(release, 'node_modules'))
+  const main = relative(ROOT, join(release, 'apps/auth/main.ts'))
+  const [first, second] = site.auth as [Instance, Instance]
+  await first.restart({ main })
+  return () => second.restart({ main })
+}
+
+export const REQUEST_CURES: readonly Cure[] = [
+  { alerts: ['IntegrationWrongSecrets'], cause: secretsGuessed },
+  { alerts: ['IntegrationLimitsHit'], cause: limitHit },
+  {
+    alerts: ['IntegrationNotReady', 'IntegrationClockOff', 'IntegrationTokenErrors'],
+    rows: ['the wall clock of an authorization server'],
+    cause: clockAhead,
+  },
+  { alerts: ['IntegrationApiErrors'], rows: ["Postgres' disk is full"], cause: diskFull },
+  { alerts: ['IntegrationSlow', 'IntegrationPoolExhausted'], cause: statementsWait },
+  { alerts: ['IntegrationUndecided'], rows: ['both are down'], cause: storesGone },
+  { alerts: ['IntegrationEventLoopLag'], cause: cpuBusy },
+  {
+    alerts: ['IntegrationSecretFound'],
+    async cause(site) {
+      const client = await site.newClient()
+      const body = JSON.stringify({ secrets: [client.clientSecret] })
+      const headers = { 'Content-Type': 'application/json' }
+      const report = { method: 'POST', headers, body }
+      assert.equal((await fetch(`${site.api[0]?.url}/v1/found-secrets`, report)).status, 202)
+      return async () => {
+        await logs(site.api[0] as Instance, 'secret.found', client.clientId)
+        const command = printedCommand('IntegrationSecretFound', / client revoke/)
+        const named = command.replace('VENDOR_ID', client.vendorId).replace('CLIENT_ID', client.clientId)
+        await site.admin(named, '--yes')
+        assert.equal((await site.token(0, client)).status, 401)
+      }
+    },
+  },
+  { rows: ['days were loaded with triggers off'], cause: triggersOff },
+  { alerts: ['IntegrationIssuerKeysOld'], cause: issuerKeysOld },
+  { alerts: ['IntegrationVersionsDiffer'], cause: rolloutStopped },
+]
