@@ -208,8 +208,9 @@ export const REQUEST_CURES: readonly Cure[] = [
     cause: clockAhead,
   },
   { alerts: ['IntegrationApiErrors'], rows: ["Postgres' disk is full"], cause: diskFull },
-  { alerts: ['IntegrationSlow', 'IntegrationPoolExhausted'], cause: statementsWait },
   { alerts: ['IntegrationUndecided'], rows: ['both are down'], cause: storesGone },
+  // After both stores: while statements wait, some requests are undecided too.
+  { alerts: ['IntegrationSlow', 'IntegrationPoolExhausted'], cause: statementsWait },
   { alerts: ['IntegrationEventLoopLag'], cause: cpuBusy },
   {
     alerts: ['IntegrationSecretFound'],
