@@ -11,7 +11,7 @@ const LINES_MAX: Record<string, number> = {
   'apps/workspace': 11_200,
   shared: 7_040,
   infra: 8_020,
-  test: 53_000,
+  test: 53_600,
 }
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
