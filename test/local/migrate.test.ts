@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate } from '../../infra/database/migrate.ts'
+import { withoutBeats } from '../support/beats.ts'
 import { forEachTest } from '../support/block.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
@@ -124,7 +125,7 @@ describe('npm run migrate', () => {
     const { status, stderr } = run({ DATABASE_URL: ownerUrl })
     assert.equal(status, 1)
     assert.equal(
-      stderr,
+      withoutBeats(stderr),
       'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).\n',
     )
     assert.deepEqual(await db('knex_migrations').orderBy('id'), before)
@@ -133,7 +134,7 @@ describe('npm run migrate', () => {
   it('says that the database does not answer, without its password', () => {
     const { status, stderr } = run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
     assert.equal(status, 1)
-    assert.match(stderr, /^The migration failed: /)
+    assert.match(withoutBeats(stderr), /^The migration failed: /)
     assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
   })
 

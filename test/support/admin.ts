@@ -3,6 +3,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
+import { withoutBeats } from './beats.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { testOperator } from './operator.ts'
 import { createTestDatabase, createTestRedis } from './servers.ts'
@@ -90,7 +91,7 @@ export async function runAdmin(
   const texts = Promise.all([text(written.stdout), text(written.stderr)])
   const code = await run(args, { env, stdin: stdin as unknown as NodeJS.ReadStream, ...written })
   for (const stream of Object.values(written)) stream.end()
-  const [stdout, stderr] = await texts
+  const [stdout, stderr] = (await texts).map(withoutBeats) as [string, string]
   const isJson = /^[[{]/.test(stdout) && !stdout.trim().includes('\n{')
   return { code, stdout, stderr, json: isJson ? JSON.parse(stdout) : undefined }
 }
