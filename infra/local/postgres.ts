@@ -1,3 +1,4 @@
+import '#shared/stores/postgres-environment.ts'
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'

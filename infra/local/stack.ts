@@ -92,7 +92,7 @@ async function bringUp(
       parts,
       databaseUrl ? givenPostgres(databaseUrl, secrets) : redisFound.then(() => ownPostgres(own)),
     ),
-    redis: started(parts, redisUrl ? givenRedis(redisUrl) : ownRedis(own)),
+    redis: started(parts, redisUrl ? givenRedis(redisUrl) : redisFound.then(() => ownRedis(own))),
     screens: options.watch ? watchedPages(parts, own) : builtWorkspace(ROOT, say).then(loadPages),
   })
   ends.watch('Postgres', postgres.ended)

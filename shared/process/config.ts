@@ -56,7 +56,9 @@ export function readServiceConfig<T extends z.ZodRawShape>(env: Env, shape: T) {
 
 /** Whether DATABASE_URL leaves TLS to a PGSSLMODE that asks for it, and the connection would do without. */
 const losesTls = (mode = '', databaseUrl = ''): boolean =>
-  databaseUrl !== '' && !/^(?:|disable|allow)$/.test(mode) && !/[?&]ssl(?:mode)?=/.test(databaseUrl)
+  databaseUrl !== '' &&
+  !/^(?:|disable|allow)$/.test(mode) &&
+  !/[?&]ssl(?:mode|rootcert|cert|key)?=/.test(databaseUrl)
 
 /** @throws the system's error, or Error when the file is empty or too large to be a secret. */
 function readSecretFile(path: string): string {
@@ -133,7 +135,7 @@ export const storeUrl = (protocols: string[]) =>
   })
 
 const INVALID_STORE_URL =
-  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F), and check its port'
+  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F, @ is %40), and check its port'
 
 /** `600/60`: at most 600 in any window of 60 seconds. */
 export const rate = (fallback: string) =>
@@ -249,8 +251,9 @@ export function storeWeakness(text: string): typeof UNENCRYPTED | typeof UNVERIF
   const host = query.host || url?.hostname || ''
   if (!url || /^(?:\/|%2f)/i.test(host) || LOOPBACK_HOST.test(host)) return undefined
   if (url.protocol.startsWith('redis')) return url.protocol.startsWith('rediss') ? undefined : UNENCRYPTED
-  const { ssl = '', sslmode, sslrootcert, uselibpqcompat } = query
-  if (sslmode === 'disable' || !(sslmode || sslrootcert || !['', '0'].includes(ssl))) return UNENCRYPTED
+  const { ssl = '', sslmode, sslrootcert, sslcert, sslkey, uselibpqcompat } = query
+  const asksForTls = sslmode || sslrootcert || sslcert || sslkey || !['', '0'].includes(ssl)
+  if (sslmode === 'disable' || !asksForTls) return UNENCRYPTED
   const isLax = uselibpqcompat === 'true' && (sslmode === 'prefer' || (sslmode === 'require' && !sslrootcert))
   return isLax || [ssl, sslmode].includes('no-verify') ? UNVERIFIED : undefined
 }

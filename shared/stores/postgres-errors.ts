@@ -1,3 +1,4 @@
+import './postgres-environment.ts'
 import pg from 'pg'
 import { READ_ONLY } from './postgres.ts'
 

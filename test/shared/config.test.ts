@@ -46,6 +46,7 @@ describe('the settings', () => {
       ['prefer', 'postgres://db.example/d', REFUSED],
       ['require', 'postgres://db.example/d?sslmode=disable', []],
       ['require', 'postgres://db.example/d?keepalives=1&ssl=true', []],
+      ['verify-full', 'postgres://db.example/d?sslrootcert=/ca.pem', []],
       ['disable', 'postgres://db.example/d', []],
       ['', 'postgres://db.example/d', []],
       ['require', '', []],
@@ -138,7 +139,7 @@ describe('the settings', () => {
     const SEVERAL = 'names several hosts: name one that always leads to the primary'
     const NONE = 'names no host: write localhost before the path, also if ?host= names a socket'
     const INVALID =
-      'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F), and check its port'
+      'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F, @ is %40), and check its port'
     for (const [name, url, problem] of [
       ['DATABASE_URL', 'postgres://u:p@h/db', undefined],
       ['DATABASE_URL', 'postgresql://u@[::1]:5432/db?sslmode=verify-full', undefined],
@@ -183,6 +184,7 @@ describe('the settings', () => {
       ['postgres://u:p@10.0.0.1/integration?ssl=0', true],
       ['postgres://u:p@10.0.0.1/integration?sslmode=no-verify', false],
       ['postgres://u:p@10.0.0.1/integration?sslrootcert=/ca.pem', false],
+      ['postgres://u:p@10.0.0.1/integration?sslcert=/c.pem&sslkey=/k.pem', false],
       ['postgres://u:p@localhost/integration?host=10.0.0.1', true],
       ['postgres://u:p@localhost/integration?host=/var/run/postgresql', false],
       ['postgres://u:p@127.0.0.1/integration', false],
