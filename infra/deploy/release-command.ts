@@ -191,6 +191,7 @@ async function release({ folder, keys, images }: Request): Promise<string> {
     say('Signing')
     await sign(minisign, sums, keys, `integration-access-service ${version}, commit ${source.commit}`)
     await chmod(unfinished, 0o755)
+    interruption.signal.throwIfAborted()
     await rename(unfinished, target).catch((error) => {
       throw errorCode(error) === 'ENOTEMPTY' ? alreadyThere(target) : error
     })

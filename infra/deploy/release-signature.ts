@@ -37,12 +37,15 @@ export async function sign(
   comment: string,
 ): Promise<void> {
   const minisign = async (...args: string[]): Promise<boolean> => {
-    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'inherit' })
+    const child = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: 'inherit',
+      signal: interruption.signal,
+    })
     const [code] = await once(child, 'exit')
     return code === 0
   }
   for (let attempt = 0; attempt < PASSWORD_ATTEMPTS; attempt++) {
-    interruption.signal.throwIfAborted()
     if (!(await minisign('-S', '-s', key, '-m', file, '-t', comment))) continue
     if (await minisign('-V', '-q', '-p', publicKey, '-m', file)) return
     throw new Failure(`${publicKey} is not the public key of ${key}, so the release was not written.`)
