@@ -43,6 +43,7 @@ export const ANALYTICS: Subject = {
   commands: [
     {
       name: 'import',
+      doing: null,
       description: 'Import the events of a file, whatever their age',
       example: 'analytics import history.ndjson --company ven_acme',
       args: ['file'],

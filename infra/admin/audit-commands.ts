@@ -14,6 +14,7 @@ export const AUDIT: Subject = {
   commands: [
     {
       name: 'export',
+      doing: null,
       description: 'Print the log as NDJSON, oldest entry first',
       example: 'audit export --since 2026-01-31T09:00:00Z > log.ndjson',
       options: [

@@ -23,12 +23,13 @@ const REDIS_WAIT_MS = 5_000
 /** The runbook's page on privacy says what stays. */
 export const COMPANY_ERASE: OperatorCommand = {
   name: 'erase',
+  doing: null,
   description:
     'Erase a company with all its data, permanently. Its clients are revoked first. Repeat it if it was interrupted.',
   example: 'company erase ven_acme',
   args: ['vendor_id'],
   ifInterrupted:
-    'What was revoked or erased stays so, and no one is a member any more. Run the command again to finish.',
+    'What was revoked or erased stays so. Until it said that no one is a member any more, everyone still is. Run the command again to finish.',
   async effect({ db }, { vendorId }: { vendorId: string }) {
     const { name, people, clients } = await findCompany(db, vendorId)
     return `${vendorId} (${name}) will be erased permanently, with all its data: ${people} people lose access, and ${clients} Active clients are revoked.`

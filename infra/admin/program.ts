@@ -90,11 +90,13 @@ async function runWithStores(
   const activityLog = createTrail({ auditFile: stores.auditFile, stderr: surroundings.stderr })
   const operator = createOperator(stores, { name: as, activityLog })
   const context = { ...surroundings, ...operator }
-  const { doing } = command
+  const { doing = 'Working' } = command
+  const show = linesTo(surroundings.stderr)
   const speaking = <T>(work: Promise<T>): Promise<T> =>
-    doing === undefined ? work : heartbeat(linesTo(surroundings.stderr), () => doing, work)
+    doing === null ? work : heartbeat(show, () => doing, work)
   try {
-    if ((await readDatabaseState(operator.db)).schema === 'newer')
+    const state = heartbeat(show, () => 'Waiting for the database', readDatabaseState(operator.db))
+    if ((await state).schema === 'newer')
       throw new OperatorError('A newer version migrated this database: run the command of that version.')
     if (command.effect && given.yes !== true)
       await confirm(await speaking(command.effect(context, given)), surroundings)

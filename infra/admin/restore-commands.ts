@@ -54,6 +54,7 @@ export const RESTORE: Subject = {
   commands: [
     {
       name: 'fence',
+      doing: null,
       description: 'Block all access, and restore the revocations the database has lost',
       example: 'restore fence --since 2026-01-31T09:00:00Z --log api.log --log auth.log',
       options: [
@@ -87,6 +88,7 @@ export const RESTORE: Subject = {
     },
     {
       name: 'confirm',
+      doing: null,
       description:
         'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or after moving the database with a dump.',
       example: 'restore confirm',

@@ -222,7 +222,7 @@ describe('a command whose work takes long', function () {
         [...ADMIN, 'company', 'erase', vendorId, '--yes'],
         withoutRedis,
         /^Waiting 15 s/m,
-        /\nInterrupted\. What was revoked or erased stays so, .* Run the command again to finish\.\n$/,
+        /\nInterrupted\. What was revoked or erased stays so\. .* Run the command again to finish\.\n$/,
       ],
       [
         [...ADMIN, 'restore', 'fence', '--since', since, '--yes'],
