@@ -35,7 +35,7 @@ export async function createPostgresServer(folder: string) {
   async function startStandby() {
     const next = await optionsFor(`postgres-${randomBytes(4).toString('hex')}`)
     await baseBackup(db, { from: options.directory, to: next.directory })
-    const primary_conninfo = `${server.url('postgres')}?application_name=standby`
+    const primary_conninfo = `${server.url('postgres')}&application_name=standby`
     await recoverWith(next.directory, 'standby.signal', { primary_conninfo })
     const standby = await startPostgres(next)
     await db.raw(`alter system set synchronous_standby_names = 'standby'`)
