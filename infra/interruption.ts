@@ -14,7 +14,7 @@ export function onInterruption(act: () => void): Disposable {
   }
 }
 
-/** Has Ctrl-C and SIGTERM say in a sentence what the process leaves, and end it. */
+/** Makes Ctrl-C and SIGTERM print what the process leaves behind, and end it. */
 export const explainInterruption = (explanation: string): Disposable =>
   onInterruption(() => {
     process.stderr.write(`Interrupted. ${explanation}\n`)

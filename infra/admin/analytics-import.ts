@@ -118,7 +118,7 @@ export interface ImportOptions {
   by: Operator
   file: string
   onRefused: Refuse
-  /** Called with what was done so far. */
+  /** Called with the counts so far. */
   onProgress?: (counts: ImportCounts, read_percent: number) => void
   /** Stops the import before the next batch. */
   signal?: AbortSignal

@@ -85,7 +85,7 @@ async function bringUp(
   const { settings, say, signal } = options
   const { databaseUrl, redisUrl } = settings
   const own = { dataDir, secrets, say }
-  // A Postgres is made once there is a Redis, which may need a mirror: without one, nothing was made.
+  // Postgres is initialised once a Redis server is found, which may need a mirror, so that a failure leaves nothing.
   const redisFound = redisUrl ? Promise.resolve() : redisServer(say)
   const { postgres, redis, screens } = await together(say, {
     postgres: started(
