@@ -5,7 +5,8 @@
 const FIRST_BEAT_MS = 1_000
 const BEAT_MS = 1_500
 
-type Show = (line: string) => void
+/** Prints a line for whoever waits. */
+export type Show = (line: string) => void
 
 /** Shows `text` again and again, with the time so far, until `work` ends. Returns the result of the work. */
 export async function heartbeat<T>(show: Show, text: () => string, work: Promise<T>): Promise<T> {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { record } from '#shared/accounts/activity.ts'
+import { type Operator, record } from '#shared/accounts/activity.ts'
 import { endAccountWithoutCompany, lockMembers } from '#shared/accounts/people.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { forgetRefusals } from '#shared/usage/refusals.ts'
-import { announce, heartbeat, linesTo } from '../progress.ts'
+import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
 import type { OperatorCommand, OperatorContext } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { activitySteps, ROWS_A_STEP } from './person-records.ts'
@@ -90,7 +90,7 @@ async function eraseCompany(
   })
   show('No one is a member any more.')
   const { all, active } = await clientsOf(db, vendorId)
-  await revokeClients(context, revocation, { vendorId, clientIds: active })
+  await revokeClients(revocation, { vendorId, clientIds: active, by, show })
   show(`${active.length} clients were Active, and are revoked everywhere.`)
   await announce(show, `Waiting ${IN_FLIGHT_MS / 1_000} s for requests under way`, sleep(IN_FLIGHT_MS))
   const forgetting = forgetInRedis(context, { vendorId, clientIds: all })
@@ -109,11 +109,9 @@ async function eraseCompany(
  * @throws OperatorError, after all have been tried, if some were not revoked.
  */
 async function revokeClients(
-  { stderr, by }: OperatorContext,
   revocation: Revocation,
-  { vendorId, clientIds }: { vendorId: string; clientIds: string[] },
+  { vendorId, clientIds, by, show }: { vendorId: string; clientIds: string[]; by: Operator; show: Show },
 ): Promise<void> {
-  const show = linesTo(stderr)
   let revoked = 0
   async function revoke(clientId: string, onCommit: () => void): Promise<void> {
     try {
@@ -207,7 +205,7 @@ async function forgetInRedis(
 }
 
 /** Erases the company's rows, with a transaction for each step, and shows each table. Returns how many there were. */
-async function eraseTables(db: Database, vendorId: string, show: (line: string) => void): Promise<number> {
+async function eraseTables(db: Database, vendorId: string, show: Show): Promise<number> {
   let total = 0
   const erased = (table: string, rows: number) => {
     total += rows

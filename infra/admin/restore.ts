@@ -9,7 +9,7 @@ import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { announce } from '../progress.ts'
+import { announce, type Show } from '../progress.ts'
 import { markSigningKeyRevoked } from './keys.ts'
 import { OperatorError } from './operator.ts'
 
@@ -60,8 +60,6 @@ async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlac
   )
   return rows[0]
 }
-
-type Show = (line: string) => void
 
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 export async function keepFenced(

@@ -50,7 +50,7 @@ function readRequest(args: string[]): Request {
   return { folder: resolve(positionals[0] ?? join(ROOT, 'release')), keys, images }
 }
 
-/** Older ones leave `node_modules/.bin/node` out, and list a package once for each folder that has it. */
+/** Older ones list a package once for each folder that has it. */
 const NPM_OLDEST = '11.6.2'
 
 /** @throws Failure if npm is missing or too old. */
