@@ -5,7 +5,6 @@ import type { Log } from '#shared/process/log.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
-import { revokeArmed } from './clients/armed-revocations.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
 import type { FetchKeys } from './clients/issuer-keys.ts'
 import { refreshIssuers } from './clients/refresh-issuers.ts'
@@ -14,7 +13,6 @@ import { revokeFoundClients } from './found-secrets/revoke-found.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
 
 const REVOKE_FOUND_EVERY_MS = 2_000
-const ARMED_EVERY_MS = 60_000
 const ISSUERS_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 600_000
 const EVENTS_EVERY_MS = 600_000
@@ -25,7 +23,6 @@ const PURGE_USAGE_ROWS = 200_000
 
 export interface HousekeepingDependencies {
   db: Database
-  revocation: Revocation
   clock: Clock
   log: Log
   fetchKeys: FetchKeys
@@ -36,13 +33,12 @@ export interface HousekeepingDependencies {
 }
 
 /**
- * What any process does beside the requests: revokes armed clients each minute, and removes what has expired. It may run
- * in every process at once, and a failure only means that it is done later.
+ * What any process does beside the requests: fetches issuers' keys, revokes clients whose secret was found, and removes
+ * what has expired. It may run in every process at once, and a failure only means that it is done later.
  * Returns a function that stops it once the work in progress is done.
  */
 export function startHousekeeping({
   db,
-  revocation,
   clock,
   log,
   fetchKeys,
@@ -52,11 +48,6 @@ export function startHousekeeping({
   const now = () => clock.now()
   let ending = false
   const endings = [
-    repeat(ARMED_EVERY_MS, 'revoking armed clients', async () => {
-      const clientIds = await revokeArmed({ db, clock, revocation, ending: () => ending })
-      if (clientIds.length > 0)
-        log.info({ event: 'clients.revoked_as_armed', clientIds }, 'armed clients revoked')
-    }),
     repeat(ISSUERS_EVERY_MS, 'fetching keys of issuers', () =>
       refreshIssuers({ db, clock, log, fetchKeys, ending: () => ending }),
     ),

@@ -106,7 +106,6 @@ export function createService({
       })
       endHousekeeping = startHousekeeping({
         db: pools.workspace,
-        revocation,
         clock,
         log,
         fetchKeys,

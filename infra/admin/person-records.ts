@@ -136,8 +136,6 @@ const OF_ACCOUNT = {
     from oauth_clients where created_by = ?`,
   clientsRevoked: `select vendor_id as "vendorId", client_id as "clientId", name, revoked_at as at
     from oauth_clients where revoked_by = ?`,
-  revocationsArmed: `select client_id as "clientId", quiet_days as days, armed_at as at from client_rotation
-    where armed_by = ?`,
   callbacksSaved: `select vendor_id as "vendorId", updated_at as at from callback_destinations where updated_by = ?`,
   idempotencyKeys: `select vendor_id as "vendorId", idempotency_key as key, client_id as "clientId", created_at as at
     from client_creation_keys where user_id = ?`,

@@ -7,8 +7,6 @@ export const ACTIVITY_ACTIONS = [
   'client.name_erased',
   'client.revoked',
   'client.secret_found',
-  'client.revocation_armed',
-  'client.revocation_disarmed',
   'workload_issuer.keys_replaced',
   'callback.saved',
   'company.created',
@@ -125,8 +123,6 @@ export interface ActivityRecord {
   /** null: an operator, or the service. */
   userId: string | null
   userName: string | null
-  /** Who armed the revocation that the service carried out. */
-  armedByName: string | null
 }
 
 export interface ActivityFilter {
@@ -175,8 +171,7 @@ export async function listActivity(
   const values = [vendorId, value, ...end, value, from ?? '-infinity'] as string[]
   const { rows } = await db.raw(
     `select a.entry_id as "entryId", ${AT} as at, ${POSITION} as position, a.action, a.subject, a.detail,
-       a.user_id as "userId", (select u.name from users u where u.user_id = a.user_id) as "userName",
-       (select u.name from users u where u.user_id = a.detail->>'armedBy') as "armedByName"
+       a.user_id as "userId", (select u.name from users u where u.user_id = a.user_id) as "userName"
      from (${candidates}) a where ${['true', ...others.map(([name]) => `${name} = ?`)].join(' and ')} ${order} limit ?`,
     [...values, ...others.map(([, wanted]) => wanted), limit + 1],
   )
@@ -194,7 +189,7 @@ const positionOf = (row: { position: string; entryId: number } | undefined): Act
   row ? [row.position, row.entryId] : null
 
 /** An entry of any company, or of the service as a whole. */
-export type ExportedEntry = Omit<ActivityRecord, 'userName' | 'armedByName' | 'action'> & {
+export type ExportedEntry = Omit<ActivityRecord, 'userName' | 'action'> & {
   action: ActivityAction | ServiceAction
   vendorId: string | null
   operator: string | null

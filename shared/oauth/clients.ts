@@ -111,18 +111,6 @@ export async function holdReplaceable(
   return rows.length === 1
 }
 
-/** Returns the status of a client, which is not revoked until the transaction ends; undefined if it is another company's. */
-export async function holdClient(
-  transaction: Queryable,
-  { vendorId, clientId }: { vendorId: string; clientId: string },
-): Promise<ClientStatus | undefined> {
-  const { rows } = await transaction.raw(
-    'select status from oauth_clients where client_id = ? and vendor_id = ? for share',
-    [clientId, vendorId],
-  )
-  return rows[0]?.status
-}
-
 /** Returns the previous name; undefined when the company has no such client. */
 export async function setClientName(
   transaction: Queryable,
@@ -171,9 +159,7 @@ export interface ClientRecord {
   revokedBy: string | null
   revokedByName: string | null
   /** Why the service revoked it on its own; null: a person or an operator did, or it is Active. */
-  revokedBecause: 'secret_found' | 'armed' | null
-  /** Who armed the revocation that the service carried out. */
-  armedByName: string | null
+  revokedBecause: 'secret_found' | null
   /** `createdAt` as Postgres has it, to the microsecond: with the id, the place of the client in the list. */
   position: string
 }
@@ -186,17 +172,14 @@ const CLIENT_RECORD = `
     (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
      order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
     c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",
-    c.revoked_by as "revokedBy", revoker.name as "revokedByName", entry.reason as "revokedBecause",
-    armer.name as "armedByName",
+    c.revoked_by as "revokedBy", revoker.name as "revokedByName",
+    (select a.detail->>'reason' from activity a
+     where c.status = 'Revoked' and a.vendor_id = c.vendor_id and a.subject = c.client_id
+       and a.action = 'client.revoked' order by a.entry_id limit 1) as "revokedBecause",
     to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
   from oauth_clients c
     left join users creator on creator.user_id = c.created_by
-    left join users revoker on revoker.user_id = c.revoked_by
-    left join lateral (
-      select a.detail->>'reason' as reason, a.detail->>'armedBy' as "armedBy" from activity a
-      where c.status = 'Revoked' and a.vendor_id = c.vendor_id and a.subject = c.client_id
-        and a.action = 'client.revoked' order by a.entry_id limit 1) entry on true
-    left join users armer on armer.user_id = entry."armedBy"`
+    left join users revoker on revoker.user_id = c.revoked_by`
 
 /** Returns undefined when the company has no such client, whoever else may have it. */
 export async function findClient(

@@ -12,7 +12,7 @@ export const AUDITED = [
 
 // biome-ignore format: as above.
 export const NOT_AUDITED = [
-  'answer.not_sent', 'callback.not_recorded', 'clients.revoked_as_armed', 'housekeeping.done',
+  'answer.not_sent', 'callback.not_recorded', 'housekeeping.done',
   'housekeeping.failed', 'process.replaced', 'proxy.untrusted', 'redis.new', 'redis.not_trusted',
   'redis.trusted', 'redis.unusable', 'redis.usable', 'request.answered',
   'request.failed', 'revocations.not_fetched', 'service.listening', 'service.not_ready', 'service.ready',

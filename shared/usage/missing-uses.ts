@@ -14,7 +14,7 @@ const LAST_TOKEN_S = 600
  * database's clock. Undefined if every use was counted.
  * @throws if Postgres does not answer.
  */
-export async function missingSince(db: Queryable): Promise<Date | undefined> {
+export async function usesMissingBefore(db: Queryable): Promise<Date | undefined> {
   const { rows } = await db.raw(
     `select greatest(
        (select max(coalesce(lowered_at, clock_timestamp())) from restore_fences),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { pino } from 'pino'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { missingSince } from '#shared/usage/missing-uses.ts'
+import { usesMissingBefore } from '#shared/usage/missing-uses.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
 import { startHousekeeping } from '../../apps/api/housekeeping.ts'
@@ -82,10 +82,10 @@ describe('what has expired', () => {
       )
     await api.db('usage_writers').delete()
     for (const ago_h of [0, 23, 25, 26, 900]) await writer(ago_h)
-    const before = await missingSince(api.apiDb)
+    const before = await usesMissingBefore(api.apiDb)
     await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 100 })
     assert.deepEqual((await api.db('usage_writers').orderBy('batch').pluck('batch')).map(Number), [0, 23, 25])
-    assert.deepEqual(await missingSince(api.apiDb), before)
+    assert.deepEqual(await usesMissingBefore(api.apiDb), before)
   })
 })
 
@@ -109,7 +109,6 @@ describe('the work beside the requests', () => {
     await using _ = afterwards(() => mock.timers.reset())
     const end = startHousekeeping({
       db,
-      revocation,
       clock: api.clock,
       log: pino({ level: 'silent' }),
       fetchKeys: async () => 'no_answer',

@@ -17,7 +17,6 @@ const OWNERS_ALONE = ['POST people', 'PATCH people/{userId}', 'DELETE people/{us
 /** Bodies of the changes that name something of the company in their path. */
 const BODIES: Record<string, object> = {
   'PATCH oauth-clients/{clientId}': { name: 'Mine' },
-  'PATCH oauth-clients/{clientId}/rotation': { armed: { quietDays: 7 } },
   'PATCH people/{userId}': { role: 'member' },
 }
 

@@ -101,63 +101,19 @@ describe('workspace: the rotation of a client', () => {
     await old.getByText('Last used: –. Longest time between two uses: –.').waitFor()
     await old.getByText('Tokens per hour: –').waitFor()
     assert.equal(await page.getByRole('row').count(), 0)
-    assert.equal(await page.getByRole('button', { name: 'Arm' }).count(), 0)
     await page.getByRole('button', { name: 'Revoke now' }).waitFor()
     troubles.length = 0
   })
 
-  it('arms the revocation after the chosen days without use, for everyone to see and to disarm', async () => {
-    const { page, pair } = await rotating('Armed', bothUsed)
-    const { lastUsedAt } = (await rotationOf(pair.old)).old
-    const end = new Date(Date.parse(lastUsedAt) + 5 * 86_400_000)
-    const days = page.getByLabel(/^Revoke after/)
-    await days.fill('61')
-    await page.getByText('Choose 1 to 60 days.').first().waitFor()
-    await days.fill('5')
-    await page.getByText(`That is on ${weekdayTime(end)} at the earliest.`).waitFor()
-    await page.getByRole('button', { name: 'Arm' }).click()
-    await page.getByText('The service revokes it after 5 days without use').waitFor()
-    const { armed } = await rotationOf(pair.old)
-    // Days of the calendar: after a midnight since the last use, one fewer.
-    const dayIn = (at: string | number) =>
-      Date.parse(new Date(at).toLocaleDateString('sv-SE', { timeZone: 'Europe/Berlin' }))
-    const daysLeft = (dayIn(armed.revokesAt) - dayIn(Date.now())) / 86_400_000
-    await page
-      .getByText(`On ${said(armed.revokesAt)} (in ${daysLeft} days), unless it is used before then.`)
-      .waitFor()
-    await assertAccessible(page)
-
-    const { page: other, baseUrl } = await visit({ as: ADMIN, path: `${CLIENTS}/${pair.old}/rotate` })
-    await other.getByRole('button', { name: 'Disarm' }).click()
-    await other.getByRole('button', { name: 'Arm', exact: true }).waitFor()
-    await other.goto(`${baseUrl}/ven_acme/activity?client=${pair.old}`)
-    await other.getByText('disarmed the revocation of the client Armed').waitFor()
-    await other.getByText('armed the revocation of the client Armed after 5 days without use').waitFor()
-  })
-
-  it('arms nothing that would be revoked at once', async () => {
-    const { page } = await rotating('Quiet', (past, { old }) => past.used(old, [9 * DAY]))
-    await page.getByText('It has already gone unused for that long.').first().waitFor()
-    await page.getByRole('button', { name: 'Arm' }).click({ force: true })
-    await page.getByLabel(/^Revoke after/).fill('10')
-    await page.getByText('Nothing is revoked before the replacement has been used.').waitFor()
-    assert.equal(await page.getByText('The service revokes it').count(), 0)
-  })
-
-  it('says why an armed revocation is put off', async () => {
-    const { page, pair } = await rotating('Put off', (past, { old }) => past.used(old, [3 * DAY]))
-    await page.getByRole('button', { name: 'Arm' }).click()
-    await page.getByText('Nothing is revoked before the replacement has been used.').waitFor()
+  it('says since when uses of the old client may be missing', async () => {
+    const { page } = await rotating('Missing', bothUsed)
+    const since = '2026-01-02T03:04:05.000Z'
     await page.route('**/rotation', async (route) => {
       const response = await route.fetch()
-      const { armed, ...seen } = await response.json()
-      await route.fulfill({
-        response,
-        json: { ...seen, armed: { ...armed, postponed: 'uses_may_be_missing' } },
-      })
+      await route.fulfill({ response, json: { ...(await response.json()), usesMissingSince: since } })
     })
-    await page.getByText('Some uses may not have been counted').waitFor()
-    assert.equal((await rotationOf(pair.old)).armed.postponed, 'replacement_unused')
+    const old = page.getByRole('region', { name: 'Old: Missing', exact: true })
+    await old.getByText(`Uses since ${said(since)} may be missing.`).waitFor()
   })
 
   it('shows what was refused since the old client was revoked, and by whom it was', async () => {
@@ -170,7 +126,7 @@ describe('workspace: the rotation of a client', () => {
     for (let times = 0; times < 3; times += 1)
       await requestToken({ clientId: pair.old, clientSecret: pair.secret })
     await page.getByText(/^Refused since: 3 requests, the last on .+, from /).waitFor()
-    assert.equal(await page.getByRole('button', { name: /Revoke|Arm/ }).count(), 0)
+    assert.equal(await page.getByRole('button', { name: /Revoke/ }).count(), 0)
     await assertAccessible(page)
     await page.goto(`${baseUrl}${CLIENTS}/${pair.old}`)
     await page.getByRole('button', { name: 'Show the rotation' }).click()

@@ -167,7 +167,6 @@ describe('the event loop, with the largest company that there can be', () => {
         { body: { issuer: 'https://issuer.example', keys: { keys: foreignKeys } }, status: 404 },
       ],
       'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke': [{}],
-      'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId/rotation': [{ body: { armed: null } }],
       'POST /v1/found-secrets': [
         () => ({ token: '', body: { secrets: Array.from({ length: 100 }, newClientSecret) }, status: 202 }),
       ],

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { missingSince } from '#shared/usage/missing-uses.ts'
+import { usesMissingBefore } from '#shared/usage/missing-uses.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const MINUTE_S = 60
 
-describe('since when uses of clients may be missing', () => {
+describe('the time before which uses of clients may be missing', () => {
   const database = sharedDatabase()
   beforeEach(async () => {
     await database.owner.raw('delete from usage_writers')
@@ -25,7 +25,7 @@ describe('since when uses of clients may be missing', () => {
       [raisedAgo_s, loweredAgo_s ?? null] as never,
     )
   async function assertMissing(ago_s: number) {
-    const at = await missingSince(database.api)
+    const at = await usesMissingBefore(database.api)
     const { rows } = await database.owner.raw('select clock_timestamp() as now')
     const found_s = (rows[0].now.getTime() - (at?.getTime() ?? 0)) / 1_000
     assert.ok(Math.abs(found_s - ago_s) < 5, `${found_s} s ago`)
@@ -34,7 +34,7 @@ describe('since when uses of clients may be missing', () => {
   it('is never, if every process stores what it counts', async () => {
     await writer(1)
     await writer(50)
-    assert.equal(await missingSince(database.api), undefined)
+    assert.equal(await usesMissingBefore(database.api), undefined)
   })
 
   it('is when a process last dropped uses', async () => {

@@ -23,7 +23,7 @@ const SLOW = [
 
 /** However small, each waits for more than ten seconds of real time. One starts before each of the first other files. */
 const WAITING = [
-  ...['api/armed-revocations', 'api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
+  ...['api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
   ...['auth/refusals', 'auth/request-log', 'auth/workload-refusals', 'revocation/faults'],
 ]
 

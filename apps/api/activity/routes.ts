@@ -97,15 +97,11 @@ const SERVICE = { userId: null, name: 'service' }
 const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
   action === 'client.secret_found' || (userId === null && 'reason' in detail)
 
-/** The name of a person is not in the detail, since erasing the person would not find it there. */
-const detailOf = ({ detail, armedByName }: ActivityRecord) =>
-  typeof detail.armedBy === 'string' ? { ...detail, armedBy: actorOf(detail.armedBy, armedByName) } : detail
-
 const shown = (record: ActivityRecord) => ({
   entryId: String(record.entryId),
   at: record.at,
   by: isByService(record) ? SERVICE : actorOf(record.userId, record.userName),
   action: record.action,
   subject: record.subject,
-  detail: detailOf(record),
+  detail: record.detail,
 })

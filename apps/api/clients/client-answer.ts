@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import { missingSince } from '#shared/usage/missing-uses.ts'
+import { usesMissingBefore } from '#shared/usage/missing-uses.ts'
 import { actorOf, revokerOf } from '../http/schemas.ts'
 import { type Failing, readFailing } from './failing.ts'
 import type { OAuthClient } from './schemas.ts'
@@ -67,7 +67,7 @@ export async function clientAnswers(
     records.map(({ clientId }) => clientId),
   )
   const failing = await readFailing(stores, vendorId, records, used)
-  const missing = await missingSince(stores.db)
+  const missing = await usesMissingBefore(stores.db)
   return records.map((record) => {
     const failure = failing && (failing.get(record.clientId) ?? null)
     return clientAnswer(record, used.get(record.clientId), failure, missing)

@@ -1,12 +1,11 @@
 import type { z } from 'zod'
 import { type ClientRecord, findClient } from '#shared/oauth/clients.ts'
 import { unavailable } from '#shared/problems/problems.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { missingSince } from '#shared/usage/missing-uses.ts'
+import { usesMissingBefore } from '#shared/usage/missing-uses.ts'
 import type { RefusalRecord } from '#shared/usage/refusals.ts'
 import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
-import { readArmed } from './arming.ts'
-import { endOfQuietDays } from './quiet-days.ts'
 import { type ClientUses, readUses } from './rotation-uses.ts'
 import type { ClientRotation } from './schemas.ts'
 import type { UsageStores } from './usage-windows.ts'
@@ -41,7 +40,7 @@ export async function rotationAnswer(
     replacement,
     refusedSinceRevoke: await refusedSinceRevoke(stores, vendorId, old),
     seenSince: old.createdAt.toISOString(),
-    armed: old.status === 'Active' ? await armedAnswer(stores, old, { uses, replacement }) : null,
+    usesMissingSince: textOf(await usesMissingSince(db, old, uses)),
   }
 }
 
@@ -67,20 +66,15 @@ async function replacementAnswer(
   }
 }
 
-async function armedAnswer(
-  { db }: UsageStores,
-  { clientId, createdAt }: ClientRecord,
-  { uses, replacement }: { uses: ClientUses; replacement: Answer['replacement'] },
-): Promise<Answer['armed']> {
-  const armed = await readArmed(db, clientId)
-  if (!armed) return null
-  const { revokesAt, postponed } = endOfQuietDays(armed.quietDays, {
-    createdAt,
-    lastUsedAt: uses.lastUsedAt,
-    missingSince: await missingSince(db),
-    replacementUsed: replacement !== null && replacement.lastUsedAt !== null,
-  })
-  return { quietDays: armed.quietDays, revokesAt: revokesAt.toISOString(), postponed }
+/** Nothing says when a loss began, but every use up to the last known one was counted. */
+async function usesMissingSince(
+  db: Queryable,
+  { createdAt }: ClientRecord,
+  { lastUsedAt }: ClientUses,
+): Promise<Date | null> {
+  const known = lastUsedAt ?? createdAt
+  const before = await usesMissingBefore(db)
+  return before && before > known ? known : null
 }
 
 /**

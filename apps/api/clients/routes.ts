@@ -6,7 +6,6 @@ import { getIssuers } from './get-issuers.ts'
 import { getRotation } from './get-rotation.ts'
 import { getUsage } from './get-usage.ts'
 import { patchClient } from './patch-client.ts'
-import { patchRotation } from './patch-rotation.ts'
 import { postClient } from './post-client.ts'
 import { postRevoke } from './post-revoke.ts'
 import { putIssuer } from './put-issuer.ts'
@@ -18,7 +17,6 @@ export const createClientRoutes = (deps: ClientDependencies): Route[] => [
   patchClient(deps),
   getUsage(deps),
   getRotation(deps),
-  patchRotation(deps),
   postRevoke(deps),
   getIssuers(deps),
   putIssuer(deps),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CLIENT_NAME_MAX_CHARACTERS, QUIET_DAYS_MAX } from '#shared/oauth/client-rules.ts'
+import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/oauth/client-rules.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
@@ -7,7 +7,6 @@ import { cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant, refusalCause } from '../http/schemas.ts'
 import { pastedKeys } from './key-set.ts'
 import { publicKey } from './public-key.ts'
-import { POSTPONED } from './quiet-days.ts'
 import { workload, workloadIssuer } from './workload.ts'
 
 const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
@@ -190,21 +189,6 @@ export const OAuthClientUsage = z
   })
   .meta({ id: 'OAuthClientUsage' })
 
-export const ClientRotationChange = z
-  .strictObject({
-    armed: z
-      .strictObject({
-        quietDays: z
-          .int(`must be 1 to ${QUIET_DAYS_MAX}`)
-          .min(1, `must be 1 to ${QUIET_DAYS_MAX}`)
-          .max(QUIET_DAYS_MAX, `must be 1 to ${QUIET_DAYS_MAX}`)
-          .meta({ description: 'Days without a token for the client.' }),
-      })
-      .meta({ id: 'RevocationArming' })
-      .nullable(),
-  })
-  .meta({ id: 'ClientRotationChange' })
-
 const addressesUsed = z
   .array(z.object({ address: z.string(), lastUsedAt: instant }).meta({ id: 'AddressUsed' }))
   .meta({ description: 'Addresses that got a token in the last 100 days, the latest 200.' })
@@ -235,17 +219,10 @@ export const ClientRotation = z
         'Requests with its secret or its tokens, refused because it is revoked: of the last 24 hours, at most 200.',
     }),
     seenSince: instant,
-    armed: z
-      .object({
-        quietDays: z.int(),
-        revokesAt: instant.meta({ description: 'Any use until then moves it.' }),
-        postponed: z.enum(POSTPONED).nullable().meta({
-          description:
-            'Why it is later than the days since the last use: `uses_may_be_missing`: they are counted from when a use may last have been lost; `replacement_unused`: nothing is revoked before the replacement has got a token.',
-        }),
-      })
-      .meta({ id: 'ArmedRevocation' })
-      .nullable(),
+    usesMissingSince: instant.nullable().meta({
+      description:
+        'Uses of the old client after this time, its last known use or its creation, may be missing; null if all were counted.',
+    }),
   })
   .meta({ id: 'ClientRotation' })
 

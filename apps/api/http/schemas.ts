@@ -21,8 +21,7 @@ export const actorOf = (userId: string | null, name: string | null): z.infer<typ
 
 /** Returns who revoked a client. The service says why. */
 export function revokerOf(client: ClientRecord): z.infer<typeof actor> {
-  const { revokedBy, revokedByName, revokedBecause, armedByName } = client
-  if (revokedBecause === 'armed') return { userId: null, name: `the service, armed by ${armedByName}` }
+  const { revokedBy, revokedByName, revokedBecause } = client
   if (revokedBecause === 'secret_found')
     return { userId: null, name: 'the service, because its secret was found' }
   return actorOf(revokedBy, revokedByName)

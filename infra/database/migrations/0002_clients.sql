@@ -174,15 +174,6 @@ create table client_creation_keys (
 );
 create index client_creation_keys_by_time on client_creation_keys (created_at);
 
--- Clients whose revocation is armed. The service removes the row when it carries it out.
-create table client_rotation (
-  client_id  text primary key references oauth_clients,
-  -- for how many days the client must have got no token
-  quiet_days integer not null check (quiet_days between 1 and 60),
-  armed_at   timestamptz not null,
-  armed_by   text not null references users
-);
-
 -- Written by record_usage alone, which knows the client, so most tables do not check it again. Most rows are written many
 -- times, so there is room beside them.
 create table client_usage (

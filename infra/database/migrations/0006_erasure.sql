@@ -100,7 +100,6 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     ('client_usage_hourly',    'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
     ('client_usage_by_minute', 'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
     ('client_address_usage',   'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
-    ('client_rotation',        'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
     ('oauth_clients',          $rows$vendor_id = $1 and (name <> 'Erased client' or secret_found_source is not null)$rows$)
 $$;
 

@@ -30,7 +30,7 @@ grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, w
   insert, update (name, status, revoked_by) on oauth_clients to integration_api;
 grant select, insert, update (keys_from, keys, keys_as_of, attempted_at, failure) on workload_issuers to integration_api;
 grant execute on function mark_found_secrets, are_workload_claims to integration_api;
-grant select, insert, update, delete on client_creation_keys, client_rotation to integration_api;
+grant select, insert, update, delete on client_creation_keys to integration_api;
 grant select, insert, update on callback_destinations to integration_api;
 grant execute on function record_usage to integration_api;
 grant select on client_usage to integration_api;
@@ -73,7 +73,6 @@ grant select (client_id, vendor_id, name, scopes, status, created_at, created_by
 grant execute on function are_workload_claims to integration_operator;
 grant select (vendor_id, user_id, idempotency_key, client_id, created_at) on client_creation_keys
   to integration_operator;
-grant select on client_rotation to integration_operator;
 grant select (vendor_id, updated_by, updated_at) on callback_destinations to integration_operator;
 grant select (service_id, name, created_at, revoked_at), insert (service_id, name, secret_hash),
   update (revoked_at) on services to integration_operator;

@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'wouter'
 import { roleName, SCREENS, useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
 import { type ActivityFilter as Filter, readAllActivity, useActivity } from '../api/resources.ts'
-import { clockShort, day, onDay } from '../api/time.ts'
+import { clockShort, day } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
 import { Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -152,7 +152,6 @@ function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
   const { to } = useCompany()
   const { subject, detail } = entry
   const { before, after } = detail
-  const armedAt = textIn(detail, 'armedAt')
   const name = textIn(after, 'name') ?? textIn(detail, 'name')
   const id = <code className="wrap">{subject}</code>
   const parts: Record<string, ReactNode> = {
@@ -166,9 +165,6 @@ function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
     roleAfter: roleIn(after),
     source: <bdi className="wrap">{textIn(detail, 'source')}</bdi>,
     file: <bdi className="wrap">{textIn(detail, 'file')}</bdi>,
-    days: detail.quietDays === 1 ? '1 day' : `${detail.quietDays} days`,
-    armedBy: <bdi>{textIn(detail.armedBy, 'name')}</bdi>,
-    armedAt: armedAt && <Time at={armedAt} format={onDay} inSentence />,
   }
   return sentenceOf(entry)
     .split(/\{(\w+)\}/)
@@ -181,8 +177,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'client.name_erased': 'erased the names that the client {client} had',
   'client.revoked': 'revoked the client {client}',
   'client.secret_found': 'marked the secret of the client {client} as found',
-  'client.revocation_armed': 'armed the revocation of the client {client} after {days} without use',
-  'client.revocation_disarmed': 'disarmed the revocation of the client {client}',
   'workload_issuer.keys_replaced': 'replaced the keys of the issuer {subject}',
   'company.created': 'created the company',
   'person.added': 'added {person} as {role}',
@@ -196,12 +190,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
     'ended the sessions of {person}, because someone accepted another company’s invitation to the same address with another password',
   'invitation.withdrawn': 'withdrew the invitation of {person} as {role}',
   'analytics.imported': 'imported reported events from the file {file}',
-}
-
-/** Why the service disarmed a revocation. */
-const DISARMED_BECAUSE: Readonly<Record<string, string>> = {
-  person_left: 'because the person who armed it may no longer manage clients',
-  replacement_revoked: 'because its replacement was revoked',
 }
 
 /** The sentence of an entry, with the names of its parts in braces. It has nothing in it that a person wrote. */
@@ -223,10 +211,6 @@ function sentenceOf({ action, subject, detail }: ActivityEntry): string {
     return `${SENTENCES[action]} at {source}`
   if (action === 'client.revoked' && textIn(detail, 'reason') === 'secret_found')
     return `${SENTENCES[action]}, because its secret was found`
-  if (action === 'client.revoked' && textIn(detail, 'reason') === 'armed')
-    return `${SENTENCES[action]} after {days} without use, as {armedBy} had armed it {armedAt}`
-  const why = DISARMED_BECAUSE[textIn(detail, 'reason') ?? '']
-  if (action === 'client.revocation_disarmed' && why) return `${SENTENCES[action]}, ${why}`
   if (action !== 'person.changed') return SENTENCES[action] ?? `${action} {subject}`
   if (byProvider)
     return 'signed in with the OpenID provider, which changed the role from {roleBefore} to {roleAfter}'

@@ -7,8 +7,6 @@ export const KINDS: Readonly<Record<string, string>> = {
   'client.renamed': 'Client renamed',
   'client.name_erased': 'Client name erased',
   'client.revoked': 'Client revoked',
-  'client.revocation_armed': 'Revocation armed',
-  'client.revocation_disarmed': 'Revocation disarmed',
   'callback.saved': 'Callback URL saved',
   'workload_issuer.keys_replaced': 'Issuer keys replaced',
   'client.secret_found': 'Client secret found',

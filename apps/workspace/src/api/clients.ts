@@ -5,7 +5,6 @@ import type {
   ClientPage,
   ClientRequests,
   ClientRotation,
-  ClientRotationChange,
   ClientUsage,
   CreatedClient,
   NewClient,
@@ -139,18 +138,6 @@ export const revokeClient = async (vendorId: string, clientId: string): Promise<
     vendorId,
     await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId, 'revoke']), { method: 'POST' }),
   )
-
-/** Arms or disarms the revocation of a client. */
-export async function changeRotation(
-  vendorId: string,
-  clientId: string,
-  body: ClientRotationChange,
-): Promise<void> {
-  const path = [CLIENTS, clientId, 'rotation']
-  const changed = await asMe<ClientRotation>(companyPath(vendorId, path), { method: 'PATCH', body })
-  queryClient.setQueryData([vendorId, ...path, undefined], changed)
-  void reread(vendorId, 'activity')
-}
 
 const isList = ({ queryKey }: { queryKey: readonly unknown[] }) =>
   queryKey[1] === CLIENTS && queryKey.length === 3

@@ -33,6 +33,8 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
         <LastUse rotation={rotation} at={seen?.lastUsedAt} /> Longest time between two uses
         {rotation && say` since ${<Time at={rotation.seenSince} format={day} inSentence />}`}:{' '}
         {seen && seen.longestQuietHours !== null ? inWords(seen.longestQuietHours) : '–'}.
+        {rotation?.usesMissingSince &&
+          say` Uses since ${<Time at={rotation.usesMissingSince} format={weekdayTime} inSentence />} may be missing.`}
       </Side>
       {replacement && (
         <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
