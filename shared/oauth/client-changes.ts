@@ -40,8 +40,7 @@ class NoSuchClient extends Error {}
  * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
  * or a token of it. Revoking it again changes nothing and gives the same promise again.
  * @param client.revokedBy null: the service.
- * @param client.because returns why the service does it, for the entry. Called in the transaction of the revocation, it
- * throws if that must not happen after all.
+ * @param client.reason why the service does it, for the entry.
  * Returns undefined when the company has no such client.
  */
 export async function revokeClient(
@@ -50,14 +49,13 @@ export async function revokeClient(
     vendorId: string
     clientId: string
     revokedBy: Actor | null
-    because?: (transaction: Queryable) => Promise<Record<string, unknown>>
+    reason?: ClientRecord['revokedBecause']
     onCommit?: () => void
   },
 ): Promise<ClientRecord | undefined> {
-  const { vendorId, clientId, revokedBy, because = async () => ({}), onCommit } = client
+  const { vendorId, clientId, revokedBy, reason, onCommit } = client
   try {
     const commit = async (transaction: Queryable) => {
-      const reason = await because(transaction)
       const changed = await markClientRevoked(transaction, {
         vendorId,
         clientId,
@@ -67,7 +65,7 @@ export async function revokeClient(
       // Thrown, since a normal return counts as revoked.
       if (!found) throw new NoSuchClient()
       if (changed) {
-        const detail = { name: found.name, ...reason }
+        const detail = { name: found.name, ...(reason && { reason }) }
         await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
       }
       return found

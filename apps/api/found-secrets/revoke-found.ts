@@ -12,6 +12,6 @@ const CLIENTS_AT_ONCE = 5
  */
 export async function revokeFoundClients(db: Database, revocation: Revocation): Promise<void> {
   const found = await listFoundClients(db, { limit: CLIENTS_AT_ONCE })
-  const because = async () => ({ reason: 'secret_found' })
-  await Promise.all(found.map((client) => revokeClient(revocation, { ...client, revokedBy: null, because })))
+  const service = { revokedBy: null, reason: 'secret_found' } as const
+  await Promise.all(found.map((client) => revokeClient(revocation, { ...client, ...service })))
 }
