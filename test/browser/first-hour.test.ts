@@ -8,11 +8,9 @@ import {
   api,
   assertAccessible,
   assertFits,
-  createClient,
   leaveVisits,
   OWNER,
   requestToken,
-  sessionToken,
   testWorkspace,
   visit,
 } from '../support/workspace.ts'
@@ -98,36 +96,6 @@ describe('workspace: the first hour', () => {
       await dialog.getByText(words).waitFor()
       await closeReveal(page, 'Done')
     }
-  })
-
-  it('opens the documentation with the client’s id, company and scopes', async () => {
-    const { clientId } = await createClient(await sessionToken(OWNER), {
-      name: 'Documented',
-      scopes: ['analytics:read', 'catalog:write'],
-    })
-    const { page, context, baseUrl } = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}/${clientId}` })
-    const opening = context.waitForEvent('page')
-    await page.getByRole('link', { name: /filled in for this client/ }).press('Enter')
-    const docs = await opening
-    const env = docs.locator('figure', { hasText: 'INTEGRATION_VENDOR_ID=' }).locator('code').first()
-    await docs.getByText('Filled in for the client').waitFor()
-    assert.equal(
-      await env.textContent(),
-      `INTEGRATION_BASE_URL=${baseUrl}
-INTEGRATION_VENDOR_ID=ven_acme
-INTEGRATION_CLIENT_ID=${clientId}
-INTEGRATION_CLIENT_SECRET=ias_…
-INTEGRATION_SCOPE="analytics:read catalog:write"`,
-    )
-    await looksRight(docs)
-    await docs.getByRole('link', { name: 'Get a token' }).first().click()
-    await docs.getByText('access-token.mjs').first().waitFor()
-    await docs.getByRole('link', { name: 'Start here' }).click()
-    await docs.getByText(`INTEGRATION_CLIENT_ID=${clientId}`).waitFor()
-    await docs.getByRole('link', { name: 'Show placeholders' }).press('Enter')
-    await docs.getByText('INTEGRATION_CLIENT_ID=cli_…').waitFor()
-    assert.equal(docs.url(), `${baseUrl}/docs`)
-    await docs.close()
   })
 })
 

@@ -5,8 +5,6 @@ import { preconditionFailed } from '../http/route.ts'
 import type { ApiContext, ApiMiddleware } from '../http/state.ts'
 
 const MINUTES_5 = 'public, max-age=300'
-/** Filled in for one person: no cache that others share may keep it. */
-const FOR_ONE = 'private, max-age=300'
 /** For an address that names its content. */
 const PERMANENTLY = 'public, max-age=31536000, immutable'
 
@@ -23,8 +21,6 @@ export interface PublishedFile {
   immutable?: boolean
   /** The same document for a request that prefers text/markdown. */
   markdown?: PublishedFile
-  /** Returns the document for a request with this query; undefined if it is the same. */
-  variant?: (content: string, query: URLSearchParams) => string | undefined
 }
 
 const COMPRESS = {
@@ -44,30 +40,29 @@ interface Representation {
   compressed: Partial<Record<Encoding, Promise<Buffer>>>
 }
 
-/** Each encoding has a tag of its own. Fonts are compressed as they are. A variant is not kept. */
+/** Each encoding has a tag of its own. Fonts are compressed as they are. */
 export function published(file: PublishedFile): ApiMiddleware {
-  const { type, headers = {}, immutable = false, variant } = file
+  const { type, headers = {}, immutable = false } = file
   const markdown = file.markdown && published(file.markdown)
-  const encodings: Encoding[] = type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity']
-  const represent = (text: string | Buffer, cacheControl: string, encodings: readonly Encoding[]) => ({
-    type,
-    content: Buffer.from(text),
-    tag: entityTag(text),
-    headers: { 'Cache-Control': cacheControl, ...READ_ANYWHERE, ...headers },
-    encodings,
-    compressed: {},
-  })
-  const make = async () => represent(await file.content(), immutable ? PERMANENTLY : MINUTES_5, encodings)
-  let common: Promise<Representation> | undefined
+  const represent = async (): Promise<Representation> => {
+    const content = await file.content()
+    return {
+      type,
+      content: Buffer.from(content),
+      tag: entityTag(content),
+      headers: { 'Cache-Control': immutable ? PERMANENTLY : MINUTES_5, ...READ_ANYWHERE, ...headers },
+      encodings: type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity'],
+      compressed: {},
+    }
+  }
+  let representation: Promise<Representation> | undefined
   return async (ctx, next) => {
     if (markdown) {
       ctx.vary('Accept')
       if (ctx.accepts(type, 'text/markdown') === 'text/markdown') return markdown(ctx, next)
     }
-    common ??= make()
-    const everyones = await common
-    const own = variant?.(everyones.content.toString(), new URLSearchParams(ctx.querystring))
-    return answer(ctx, own === undefined ? everyones : represent(own, FOR_ONE, ['gzip', 'identity']))
+    representation ??= represent()
+    return answer(ctx, await representation)
   }
 }
 

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { TAGS } from '../openapi/document.ts'
 import type { ApiDocument } from '../openapi/document-shape.ts'
 import type { PublishedFile } from '../published.ts'
-import { fillExamples } from './client-examples.ts'
 import { callbackUrlProblems, oauthErrorTable } from './errors.ts'
 import { type Layout, pageOf, type Topic, type TopicGroup } from './layout.ts'
 import { escaped, renderMarkdown } from './markdown.ts'
@@ -66,7 +65,6 @@ export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   const page = (topic: Topic): PublishedFile => ({
     type: 'text/html; charset=utf-8',
     content: () => pageOf(topic, renderMarkdown(markdownOf(topic, options), hrefOf), layout),
-    variant: (content, query) => fillExamples(content, query, hrefOf('index')),
     headers,
     markdown: markdownFile(topic),
   })

@@ -4,7 +4,7 @@ import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Code } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
-import { DOCS, docsOfClient } from '../ui/docs.ts'
+import { DOCS } from '../ui/docs.ts'
 import { type Access, curl, envFile, platformFile } from './snippets.ts'
 
 const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
@@ -93,7 +93,7 @@ export function AccessCode({ access }: { access: Access }) {
         {trusts ? (
           <DocsLink to={DOCS.workload}>Each platform, and what its tokens must have</DocsLink>
         ) : (
-          <DocsLink to={docsOfClient(access)}>Other languages, filled in for this client</DocsLink>
+          <DocsLink to={DOCS.start}>Other languages, which read the .env file</DocsLink>
         )}
       </p>
     </>

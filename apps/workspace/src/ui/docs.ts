@@ -16,18 +16,6 @@ export const DOCS = {
   receiverNeeds: '/docs/webhooks#what-the-receiver-needs',
 } as const
 
-/** The documentation with a client's ids and scopes in its examples. None of them is a secret. */
-export const docsOfClient = ({
-  clientId,
-  vendorId,
-  scopes,
-}: {
-  clientId: string
-  vendorId: string
-  scopes: readonly Scope[]
-}): string =>
-  `${DOCS.start}?${new URLSearchParams({ client_id: clientId, vendor_id: vendorId, scope: scopes.join(' ') })}`
-
 export const docsOfScope = (scope: Scope): string => `/docs/scopes#${scope}`
 
 /** @param code of an error of the resource API. */
