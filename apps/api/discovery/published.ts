@@ -14,7 +14,7 @@ const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 /** A document that stays the same while the process runs. */
 export interface PublishedFile {
   type: string
-  /** Called at most once, when the document is first asked for. */
+  /** Called for the first request, and again only if it failed. */
   content: () => string | Buffer | Promise<string>
   headers?: Record<string, string>
   /** Whether its address changes when it does. */
@@ -23,63 +23,73 @@ export interface PublishedFile {
   markdown?: PublishedFile
 }
 
-const COMPRESS = {
-  br: promisify(brotliCompress),
-  gzip: promisify(gzip),
-  identity: async (content: Buffer) => content,
-}
-type Encoding = keyof typeof COMPRESS
+const compressBrotli = promisify(brotliCompress)
+const compressGzip = promisify(gzip)
 
-/** One text of a document, compressed when it is first asked for, off the event loop. */
+type Encoding = 'br' | 'gzip' | 'identity'
+
 interface Representation {
-  type: string
-  content: Buffer
   tag: string
-  headers: Record<string, string>
-  encodings: readonly Encoding[]
-  compressed: Partial<Record<Encoding, Promise<Buffer>>>
+  /** Each body is compressed off the event loop, for the first request that accepts its encoding. */
+  bodies: Record<Encoding, () => Promise<Buffer>>
 }
 
-/** Each encoding has a tag of its own. Fonts are compressed as they are. */
-export function published(file: PublishedFile): ApiMiddleware {
-  const { type, headers = {}, immutable = false } = file
-  const markdown = file.markdown && published(file.markdown)
-  const represent = async (): Promise<Representation> => {
-    const content = await file.content()
-    return {
-      type,
-      content: Buffer.from(content),
-      tag: entityTag(content),
-      headers: { 'Cache-Control': immutable ? PERMANENTLY : MINUTES_5, ...READ_ANYWHERE, ...headers },
-      encodings: type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity'],
-      compressed: {},
-    }
+/** Returns a function that calls `load` once. A failure is not kept: the next call loads again. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined
+  return () => {
+    loading ??= load().catch((error) => {
+      loading = undefined
+      throw error
+    })
+    return loading
   }
-  let representation: Promise<Representation> | undefined
+}
+
+/** Serves the document with an entity tag for each encoding. Fonts are already compressed. */
+export function published(file: PublishedFile): ApiMiddleware {
+  const { type, immutable = false } = file
+  const headers = {
+    'Cache-Control': immutable ? PERMANENTLY : MINUTES_5,
+    ...READ_ANYWHERE,
+    ...file.headers,
+  }
+  const encodings: Encoding[] = type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity']
+  const markdown = file.markdown && published(file.markdown)
+  const representation = once(async (): Promise<Representation> => {
+    const content = Buffer.from(await file.content())
+    return {
+      tag: entityTag(content),
+      bodies: {
+        br: once(() => compressBrotli(content)),
+        gzip: once(() => compressGzip(content)),
+        identity: async () => content,
+      },
+    }
+  })
+
+  async function answer(ctx: ApiContext): Promise<void> {
+    const { tag, bodies } = await representation()
+    const encoding = (ctx.acceptsEncodings(...encodings) || 'identity') as Encoding
+    const etag = encoding === 'identity' ? tag : tag.replace(/"$/, `-${encoding}"`)
+    if (failsIfMatch(ctx.headers['if-match'], etag)) throw preconditionFailed()
+    ctx.set({ ...headers, ETag: etag })
+    if (encodings.length > 1) ctx.vary('Accept-Encoding')
+    if (matchesNone(ctx.headers['if-none-match'], etag)) {
+      ctx.status = 304
+      return
+    }
+    const body = await bodies[encoding]()
+    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
+    ctx.type = type
+    ctx.body = body
+  }
+
   return async (ctx, next) => {
     if (markdown) {
       ctx.vary('Accept')
       if (ctx.accepts(type, 'text/markdown') === 'text/markdown') return markdown(ctx, next)
     }
-    representation ??= represent()
-    return answer(ctx, await representation)
+    return answer(ctx)
   }
-}
-
-async function answer(ctx: ApiContext, representation: Representation): Promise<void> {
-  const { type, content, tag, headers, encodings, compressed } = representation
-  const encoding = (ctx.acceptsEncodings(...encodings) || 'identity') as Encoding
-  const etag = encoding === 'identity' ? tag : tag.replace(/"$/, `-${encoding}"`)
-  if (failsIfMatch(ctx.headers['if-match'], etag)) throw preconditionFailed()
-  ctx.set({ ...headers, ETag: etag })
-  if (encodings.length > 1) ctx.vary('Accept-Encoding')
-  if (matchesNone(ctx.headers['if-none-match'], etag)) {
-    ctx.status = 304
-    return
-  }
-  compressed[encoding] ??= COMPRESS[encoding](content)
-  const body = await compressed[encoding]
-  if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
-  ctx.type = type
-  ctx.body = body
 }
