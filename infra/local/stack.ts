@@ -245,7 +245,8 @@ async function startServices(
       startService({
         name: `The ${name}`,
         program: join(folder, 'main.ts'),
-        watch: watch ? [folder, join(ROOT, 'shared')] : undefined,
+        // The API publishes the authorization server's description.
+        watch: watch ? [folder, join(ROOT, 'shared'), join(ROOT, 'apps/auth/openapi.json')] : undefined,
         port,
         env: { ...own, ...env(service) },
         output,

@@ -4,6 +4,8 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { VERSION } from '#shared/process/version.ts'
+import { describeAuthServer } from '../../apps/api/discovery/openapi/auth-server.ts'
+import type { Answer } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { sharedAuth, startAuth, TEST_ISSUER, TEST_RESOURCE } from '../support/auth.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'
@@ -22,6 +24,7 @@ const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspec
 
 describe('what answers on the authorization server', () => {
   const auth = sharedAuth()
+  const description = describeAuthServer({ issuer: TEST_ISSUER, resource: TEST_RESOURCE })
 
   /** Sends a request that fetch would tidy up. */
   async function raw(method: string, path: string, headers: Record<string, string> = {}) {
@@ -76,6 +79,14 @@ describe('what answers on the authorization server', () => {
     })
   }
 
+  it('answers what apps/auth/openapi.json describes, and health checks', () => {
+    const described = Object.entries(description.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const served = auth.routes.filter((route) => !/^HEAD |z$/.test(route))
+    assert.deepEqual(served.sort(), described.sort())
+  })
+
   describe(`GET ${METADATA}`, () => {
     it('repeats the metadata for OpenID Connect Discovery, with two more members (RFC 8414 §5)', async () => {
       const [{ json }, other] = await Promise.all([
@@ -122,6 +133,16 @@ describe('what answers on the authorization server', () => {
         protected_resources: [TEST_RESOURCE],
       })
     })
+
+    for (const path of [METADATA, OPENID_METADATA])
+      it(`is the example of ${path} in apps/auth/openapi.json`, async () => {
+        const response = description.paths[path]?.get?.responses['200'] as Answer
+        assert.deepEqual(
+          response.content?.['application/json']?.example,
+          (await auth.request('GET', path)).json,
+        )
+      })
+
     const poison = {
       host: 'evil.test',
       'x-forwarded-host': 'evil.test',

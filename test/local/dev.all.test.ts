@@ -65,6 +65,13 @@ describe('npm run dev', () => {
     ['a page of /docs', '/docs/scopes', 'apps/api/discovery/docs/pages/scopes.md', '# ', '# Edited '],
     ['the API', '/v1/nowhere', 'apps/api/http/routes.ts', 'No such path.', 'No such path here.'],
     [
+      'what the authorization server is described by',
+      '/openapi.json',
+      'apps/auth/openapi.json',
+      'Issue an access token',
+      'Issue an edited token',
+    ],
+    [
       'shared code',
       '/.well-known/oauth-authorization-server',
       'shared/oauth/server-metadata.ts',

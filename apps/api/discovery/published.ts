@@ -11,6 +11,9 @@ const PERMANENTLY = 'public, max-age=31536000, immutable'
 /** The documents are the same for everyone, and no credential is looked at: a page of any origin may read them. */
 const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 
+/** Header fields of a published document, as its route describes them. */
+export const PUBLISHED_HEADERS = ['Cache-Control', 'ETag', 'Access-Control-Allow-Origin']
+
 /** A document that stays the same while the process runs. */
 export interface PublishedFile {
   type: string

@@ -7,8 +7,7 @@ import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
 import type { ApiDocument } from './openapi/document-shape.ts'
 import { integrationsDocument } from './openapi/integrations.ts'
-import { PUBLISHED } from './openapi/oauth-paths.ts'
-import { published } from './published.ts'
+import { PUBLISHED_HEADERS, published } from './published.ts'
 import { securityTxt } from './security-txt.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
@@ -102,8 +101,8 @@ function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'rou
     description: 'Names the authorization server whose tokens are accepted here, and the scopes.',
     by: anyone,
     answers: {
-      200: { description: 'The metadata.', schema: ResourceMetadata, headers: PUBLISHED },
-      304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED },
+      200: { description: 'The metadata.', schema: ResourceMetadata, headers: PUBLISHED_HEADERS },
+      304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED_HEADERS },
     },
     handler: published({ type: 'application/json', content: () => JSON.stringify(metadata) }),
   }

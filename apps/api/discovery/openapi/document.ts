@@ -3,9 +3,9 @@ import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
 import { BODY_PROBLEMS } from '../../http/body.ts'
 import { patternOf, type RouteDescription, type Security } from '../../http/route.ts'
+import { describeAuthServer } from './auth-server.ts'
 import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
 import { exampleOf } from './examples.ts'
-import { headersOf, oauthPaths } from './oauth-paths.ts'
 import { schemaOf, shareComponents } from './shared-components.ts'
 
 export const TAGS: Record<string, string> = {
@@ -69,16 +69,15 @@ export function createApiDocument({
   issuer: string
   apiResource: string
 }): ApiDocument {
-  const oauth = oauthPaths({ issuer, resource: apiResource })
-  const schemas: Record<string, JsonSchema> = { Problem: problemSchema(), ...oauth.schemas }
-  const paths: ApiDocument['paths'] = { ...oauth.paths }
+  const { paths, components } = describeAuthServer({ issuer, resource: apiResource })
+  const schemas: Record<string, JsonSchema> = { Problem: problemSchema(), ...components.schemas }
   for (const route of routes) {
     const path = patternOf(route.path)
     paths[path] ??= {}
     paths[path][route.method] = operation(path, route, schemas)
   }
   addExamples(paths, schemas)
-  const shared = shareComponents(paths)
+  const shared = shareComponents(paths, components)
   const used = new Set(
     Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
   )
@@ -209,6 +208,10 @@ function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Sch
     schema: rest,
   }))
 }
+
+/** Returns references to header fields of the document. */
+const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 function answers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
   return Object.fromEntries(

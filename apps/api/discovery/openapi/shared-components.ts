@@ -19,28 +19,35 @@ interface Use<Part> {
 }
 
 /**
- * Moves every parameter and answer that several operations have to one place, which makes the document a third of its
- * size. A reader that resolves all references at once takes seconds for the whole of it otherwise.
- * @returns those parameters and answers, by name. The operations get references to them.
+ * Replaces every parameter and answer that several operations have, or that is a component already, by a reference to a
+ * component, which makes the document a third of its size. A reader that resolves all references at once takes seconds
+ * for the whole of it otherwise. Returns all components.
  */
-export function shareComponents(paths: Paths): Shared {
+export function shareComponents(paths: Paths, { parameters, responses }: Shared): Shared {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   return {
-    parameters: share('parameters', operations.flatMap(parametersOf)),
-    responses: share('responses', operations.flatMap(answersOf)),
+    parameters: share('parameters', parameters, operations.flatMap(parametersOf)),
+    responses: share('responses', responses, operations.flatMap(answersOf)),
   }
 }
 
-function share<Part>(kind: keyof Shared, uses: readonly Use<Part>[]): Record<string, Part> {
-  const shared: Record<string, Part> = {}
-  for (const same of Map.groupBy(uses, ({ part }) => JSON.stringify(part)).values()) {
-    const [first] = same
-    if (!first || same.length === 1) continue
-    const { part } = first
-    let name = first.name
-    // The same otherwise, but with other header fields.
-    while (name in shared) name += '_too'
-    shared[name] = part
+function share<Part>(
+  kind: keyof Shared,
+  components: Record<string, Part>,
+  uses: readonly Use<Part>[],
+): Record<string, Part> {
+  const shared = { ...components }
+  const names = new Map(Object.entries(components).map(([name, part]) => [JSON.stringify(part), name]))
+  for (const [text, same] of Map.groupBy(uses, ({ part }) => JSON.stringify(part))) {
+    const [{ part, name: preferred }] = same as [Use<Part>]
+    let name = names.get(text)
+    if (name === undefined) {
+      if (same.length === 1) continue
+      name = preferred
+      // The same error with different header fields.
+      while (name in shared) name += '_too'
+      shared[name] = part
+    }
     for (const { replace } of same) replace({ $ref: `#/components/${kind}/${name}` })
   }
   return shared
