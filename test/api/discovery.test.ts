@@ -289,7 +289,7 @@ describe('discovery', () => {
 
     const hrefsOf = (html: string) =>
       [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, href = '']) => href)
-    const idsOf = (html = '') => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+    const idsOf = (html = '') => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id)
 
     it('serves a page for each topic, at a stable address', () => {
       assert.deepEqual([...pages.keys()].sort(), [
@@ -308,8 +308,13 @@ describe('discovery', () => {
 
     it('answers the type URL of every problem, and explains every error and every scope', () => {
       const errors = idsOf(pages.get('/docs/errors'))
+      assert.deepEqual(
+        errors.filter((id) => id.startsWith('problem-')).sort(),
+        Object.keys(PROBLEMS)
+          .map((code) => `problem-${code}`)
+          .sort(),
+      )
       for (const [code, { status }] of Object.entries(PROBLEMS)) {
-        assert.ok(errors.includes(`problem-${code}`), code)
         const heading = `href="#problem-${code}"><code>${code}</code> ${status}</a></h3>`
         const [, causeAndCure = ''] = (pages.get('/docs/errors') ?? '').split(heading)
         assert.match(causeAndCure, /^\s*<p>\S.*<\/p>\s*<p><strong>What to do:<\/strong> \S/, code)

@@ -1,17 +1,5 @@
 import { escaped } from './markdown.ts'
-
-export interface Topic {
-  /** The last part of its address; `index` for the first page. */
-  slug: string
-  title: string
-  /** What it answers, for the list of topics. */
-  words: string
-}
-
-export interface TopicGroup {
-  title: string
-  topics: readonly Topic[]
-}
+import type { Topic, TopicGroup } from './topics.ts'
 
 export interface Layout {
   groups: readonly TopicGroup[]
@@ -38,7 +26,7 @@ export function pageOf(topic: Topic, content: string, layout: Layout): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="description" content="${escaped(topic.words)}">
+<meta name="description" content="${escaped(topic.description)}">
 <title>${escaped(title)}</title>
 <link rel="icon" href="${home}favicon.svg" type="image/svg+xml">
 ${fonts.map((font) => `<link rel="preload" href="${font}" as="font" type="font/woff2" crossorigin>`).join('\n')}

@@ -1,35 +1,13 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { TAGS } from '../openapi/document.ts'
 import type { ApiDocument } from '../openapi/document-shape.ts'
 import type { PublishedFile } from '../published.ts'
-import { callbackUrlProblems, oauthErrorTable } from './errors.ts'
-import { type Layout, pageOf, type Topic, type TopicGroup } from './layout.ts'
+import { callbackUrlProblemList, oauthErrorList, oauthErrorTable } from './errors.ts'
+import { type Layout, pageOf } from './layout.ts'
 import { escaped, renderMarkdown } from './markdown.ts'
-import { referenceList, referenceOf, referencePage } from './reference.ts'
-
-/** Each tag of the OpenAPI document is a page of the reference. */
-const TAG_LIST = Object.entries(TAGS)
-  .map(([tag, words]) => `- [${tag}](${referencePage(tag)}.md): ${words}`)
-  .join('\n')
-
-/** The first page lists all topics in reading order, each group below its title. */
-const TOPIC_LIST =
-  /^## Topics\n\n(.*?)\n(?=## )/ms.exec(read('pages/index.md'))?.[1]?.replace('{{tags}}', TAG_LIST) ?? ''
-const GROUPS: readonly TopicGroup[] = TOPIC_LIST.split(/^### /m)
-  .slice(1)
-  .map((group) => ({
-    title: group.slice(0, group.indexOf('\n')),
-    topics: [...group.matchAll(/^- \[([^\]\n]+)\]\(([^)\n]+)\.md\): (.+)$/gm)].map(
-      ([, title = '', slug = '', words = '']) => ({
-        slug,
-        title,
-        words,
-      }),
-    ),
-  }))
-const TOPICS = GROUPS.flatMap(({ topics }) => topics)
+import { referenceList, referenceOf } from './reference.ts'
+import { TOPIC_GROUPS, TOPICS, type Topic, topicList } from './topics.ts'
 
 const FONTS = [
   '@fontsource-variable/atkinson-hyperlegible-next/files/atkinson-hyperlegible-next-latin-wght-normal.woff2',
@@ -56,7 +34,7 @@ export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   const hrefOf = (slug: string) => home + pathOf(slug).slice(1)
   const assets = assetFiles()
   const [style, script, ...fonts] = assets.map(([path]) => home + path.slice(1)) as [string, string]
-  const layout: Layout = { groups: GROUPS, hrefOf, home, style, script, fonts }
+  const layout: Layout = { groups: TOPIC_GROUPS, hrefOf, home, style, script, fonts }
   const headers = pageHeaders(new URL(script, apiResource).href)
   const markdownFile = (topic: Topic): PublishedFile => ({
     type: 'text/markdown; charset=utf-8',
@@ -68,19 +46,26 @@ export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
     headers,
     markdown: markdownFile(topic),
   })
+  // An index of everything that a program can read here, in the form of llmstxt.org.
+  const llmsTxt = () => withAddresses(fillIn(read('llms.txt'), options), apiResource)
   return new Map<string, PublishedFile>([
     ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
     ...TOPICS.map((topic) => [`/docs/${topic.slug}.md`, markdownFile(topic)] as const),
     ['/docs/', page(TOPICS[0] as Topic)],
-    ['/llms.txt', { type: 'text/plain; charset=utf-8', content: () => llmsTxt(options) }],
+    ['/llms.txt', { type: 'text/plain; charset=utf-8', content: llmsTxt }],
     ...assets,
   ])
 }
 
 const pathOf = (slug: string): string => (slug === 'index' ? '/docs' : `/docs/${slug}`)
 
-function markdownOf(topic: Topic, { openapi, issuer, apiResource, securityContact }: DocsOptions): string {
-  if (topic.slug === referencePage(topic.title)) return referenceOf(topic.title, openapi())
+function markdownOf(topic: Topic, options: DocsOptions): string {
+  if (topic.tag !== undefined) return referenceOf(topic.tag, options.openapi())
+  return fillIn(read(`pages/${topic.slug}.md`), options)
+}
+
+/** Replaces each `{value}`, and each `{{slot}}` on a line of its own. */
+function fillIn(text: string, { openapi, issuer, apiResource, securityContact }: DocsOptions): string {
   const values: Record<string, string> = {
     base_url: apiResource,
     issuer,
@@ -89,40 +74,21 @@ function markdownOf(topic: Topic, { openapi, issuer, apiResource, securityContac
       : 'the operator of this installation',
   }
   const slots: Record<string, () => string> = {
-    tags: () => TAG_LIST,
+    topics: () => topicList(3),
+    'topic-sections': () => topicList(2),
     'oauth-error-table': oauthErrorTable,
-    'callback-url-problems': callbackUrlProblems,
+    'oauth-errors': oauthErrorList,
+    'callback-url-problems': callbackUrlProblemList,
     reference: () => referenceList(openapi()),
   }
-  return read(`pages/${topic.slug}.md`)
-    .replaceAll(/\{([a-z_]+)\}(?!\})/g, (whole, name) => values[name] ?? whole)
+  return text
+    .replaceAll(/\{([a-z_]+)\}(?!\})/g, (placeholder, name) => values[name] ?? placeholder)
     .replaceAll(/^\{\{(.+)\}\}$/gm, (_, name) => (slots[name] as () => string)())
 }
 
-/** Pages that are read away from this server name each other by whole addresses. */
+/** Pages that are read away from this server link to each other by absolute addresses. */
 const withAddresses = (markdown: string, apiResource: string): string =>
   markdown.replaceAll(/\]\(([a-z/-]+\.md)/g, `](${apiResource}/docs/$1`)
-
-/** An index of everything that a program can read here, in the form of llmstxt.org. */
-function llmsTxt({ apiResource, issuer }: DocsOptions): string {
-  return withAddresses(
-    `# Integration Access Service
-
-> Integrators read a company's daily figures and report events with OAuth 2.0 client credentials: a client's id and secret are traded for a 15-minute token, which is sent with each request.
-
-Every page below is Markdown. The same pages in HTML begin at ${apiResource}/docs.
-
-${TOPIC_LIST.replaceAll(/^###/gm, '##')}
-## Descriptions for programs
-
-- [OpenAPI 3.1 document for integrations](${apiResource}/openapi/integrations.json): the routes and schemas of OAuth and Analytics.
-- [OpenAPI 3.1 document](${apiResource}/openapi.json): every route and schema.
-- [Authorization server metadata](${issuer}/.well-known/oauth-authorization-server): endpoints and what they support (RFC 8414).
-- [Protected resource metadata](${apiResource}/.well-known/oauth-protected-resource): who issues the tokens (RFC 9728).
-`,
-    apiResource,
-  )
-}
 
 /** Only files of this origin, and only one script, which may not turn text into markup. */
 const pageHeaders = (script: string): Record<string, string> => ({
