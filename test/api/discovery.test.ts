@@ -6,7 +6,11 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems/problems.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import type { Operation, Parameter } from '../../apps/api/discovery/openapi/document-shape.ts'
-import { answerOf, exampleIn, parameterOf } from '../../apps/api/discovery/openapi/shared-components.ts'
+import {
+  findExample,
+  resolveAnswer,
+  resolveParameter,
+} from '../../apps/api/discovery/openapi/shared-components.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
 import { sharedApi, startApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
@@ -58,7 +62,7 @@ describe('discovery', () => {
       document = (await api.request('GET', '/openapi.json')).json
     })
     const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
-      parameters.map((parameter) => parameterOf(document, parameter))
+      parameters.map((parameter) => resolveParameter(document, parameter))
 
     it('serves OpenAPI 3.1 for this server', () => {
       assert.equal(document.openapi, '3.1.0')
@@ -140,12 +144,12 @@ describe('discovery', () => {
       const operations = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods))
       for (const { operationId, requestBody = {}, responses } of operations) {
         // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
-        const answers = Object.values<any>(responses).map((answer) => answerOf(document, answer))
+        const answers = Object.values<any>(responses).map((answer) => resolveAnswer(document, answer))
         for (const { content = {} } of [requestBody, ...answers]) {
           // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
           for (const media of Object.values<any>(content)) {
             const { schema } = media
-            const example = exampleIn(document, media)
+            const example = findExample(document, media)
             assert.notEqual(example, undefined, operationId)
             const text = JSON.stringify(closed(schema, document)).replaceAll(
               '"#/components',
@@ -166,7 +170,7 @@ describe('discovery', () => {
       const { content } = document.paths[path].post.requestBody
       const { status, text } = await api.request('POST', path.replace('{vendorId}', vendorId), {
         token: sessionToken,
-        body: exampleIn(document, content['application/json']),
+        body: findExample(document, content['application/json']),
       })
       assert.equal(status, 201, text)
     })
@@ -175,7 +179,7 @@ describe('discovery', () => {
       for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']) {
         const { security, requestBody } = document.paths[path].post
         assert.deepEqual(security[0], { client: [] })
-        const example = exampleIn(document, requestBody.content['application/x-www-form-urlencoded'])
+        const example = findExample(document, requestBody.content['application/x-www-form-urlencoded'])
         assert.deepEqual(
           Object.keys(example as object).filter((name) => name.startsWith('client_')),
           [],

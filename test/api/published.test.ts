@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import Koa from 'koa'
 import { listen } from '#shared/process/http-server.ts'
-import { published } from '../../apps/api/discovery/published.ts'
+import { serveFile } from '../../apps/api/discovery/published.ts'
 import type { ApiState } from '../../apps/api/http/state.ts'
 import { afterwards } from '../support/afterwards.ts'
 
@@ -14,7 +14,7 @@ describe('a published document', () => {
       if (next instanceof Error) throw next
       return next
     }
-    const app = new Koa<ApiState>().use(published({ type: 'text/markdown', content }))
+    const app = new Koa<ApiState>().use(serveFile({ type: 'text/markdown', content }))
     app.silent = true
     const server = createServer(app.callback())
     await using _ = afterwards(() => server.close())

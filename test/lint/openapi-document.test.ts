@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describeApi } from '../../apps/api/app.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { integrationsDocument } from '../../apps/api/discovery/openapi/integrations.ts'
-import { componentsIn } from '../../apps/api/discovery/openapi/shared-components.ts'
+import { collectComponents } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 type Node = Record<string, unknown>
@@ -46,7 +46,7 @@ describe('the OpenAPI documents', () => {
     })
 
     it(`have no component that nothing uses, and use none that they lack: ${name}`, () => {
-      const used = componentsIn(document, document.paths)
+      const used = collectComponents(document, document.paths)
       const { securitySchemes, ...components } = document.components
       const present = Object.entries(components).flatMap(([kind, parts]) =>
         Object.keys(parts).map((part) => `${kind}/${part}`),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
-import { answerOf, schemaOf } from '../../apps/api/discovery/openapi/shared-components.ts'
+import { resolveAnswer, resolveSchema } from '../../apps/api/discovery/openapi/shared-components.ts'
 
 /** What was answered, as far as a document can promise it. */
 export interface Answered {
@@ -68,7 +68,7 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     const named =
       operation.responses[status] ?? (status === 412 && document.components.responses.precondition_failed)
     assert.ok(named, `${at}, which is not in the document`)
-    const promised = answerOf(document, named)
+    const promised = resolveAnswer(document, named)
     const names = new Set(Object.keys(promised.headers ?? {}).map((name) => name.toLowerCase()))
     // Described once for all operations with a limit.
     if ('429' in operation.responses) for (const name of ['ratelimit', 'ratelimit-policy']) names.add(name)
@@ -103,7 +103,7 @@ export function closed<T>(schema: T, document: Pick<ApiDocument, 'components'>):
 /** One object with the members of all: closed on its own, each would refuse those of the others. */
 function joined(parts: readonly JsonSchema[], { components }: Pick<ApiDocument, 'components'>): JsonSchema {
   const objects = parts.map(({ $ref, ...own }) =>
-    typeof $ref === 'string' ? schemaOf(components.schemas, { $ref }) : own,
+    typeof $ref === 'string' ? resolveSchema(components.schemas, { $ref }) : own,
   )
   return {
     type: 'object',

@@ -8,7 +8,7 @@ const MINUTES_5 = 'public, max-age=300'
 /** For an address that names its content. */
 const PERMANENTLY = 'public, max-age=31536000, immutable'
 
-/** The documents are the same for everyone, and no credential is looked at: a page of any origin may read them. */
+/** Pages of any origin may read the documents: they are public, and no credential is read. */
 const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 
 /** Header fields of a published document, as its route describes them. */
@@ -50,7 +50,7 @@ function once<T>(load: () => Promise<T>): () => Promise<T> {
 }
 
 /** Serves the document with an entity tag for each encoding. Fonts are already compressed. */
-export function published(file: PublishedFile): ApiMiddleware {
+export function serveFile(file: PublishedFile): ApiMiddleware {
   const { type, immutable = false } = file
   const headers = {
     'Cache-Control': immutable ? PERMANENTLY : MINUTES_5,
@@ -58,7 +58,7 @@ export function published(file: PublishedFile): ApiMiddleware {
     ...file.headers,
   }
   const encodings: Encoding[] = type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity']
-  const markdown = file.markdown && published(file.markdown)
+  const markdown = file.markdown && serveFile(file.markdown)
   const representation = once(async (): Promise<Representation> => {
     const content = Buffer.from(await file.content())
     return {

@@ -7,7 +7,7 @@ import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
 import type { ApiDocument } from './openapi/document-shape.ts'
 import { integrationsDocument } from './openapi/integrations.ts'
-import { PUBLISHED_HEADERS, published } from './published.ts'
+import { PUBLISHED_HEADERS, serveFile } from './published.ts'
 import { securityTxt } from './security-txt.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
@@ -33,7 +33,7 @@ export interface DiscoveryDependencies {
 
 interface PublishingDependencies extends DiscoveryDependencies {
   clock: Clock
-  /** Without one there is no security.txt. */
+  /** If undefined, there is no security.txt. */
   securityContact: string | undefined
 }
 
@@ -51,7 +51,9 @@ export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDepende
     apiResource,
   })
 
-/** Documents for machines and people to find their way; public, and made once, when they are first asked for. */
+/**
+ * Serves what people and programs need to find their way. It is public, and created for the first request.
+ */
 export function createDiscovery(deps: PublishingDependencies): ApiRouter {
   const { issuer, apiResource, routes, clock, securityContact: contact } = deps
   const getMetadata = metadataRoute({ issuer, apiResource })
@@ -79,7 +81,7 @@ export function createDiscovery(deps: PublishingDependencies): ApiRouter {
           },
         ]
       : []),
-    ...[...files].map(([path, file]) => ({ method: 'get' as const, path, handler: published(file) })),
+    ...[...files].map(([path, file]) => ({ method: 'get' as const, path, handler: serveFile(file) })),
   ])
 }
 
@@ -104,6 +106,6 @@ function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'rou
       200: { description: 'The metadata.', schema: ResourceMetadata, headers: PUBLISHED_HEADERS },
       304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED_HEADERS },
     },
-    handler: published({ type: 'application/json', content: () => JSON.stringify(metadata) }),
+    handler: serveFile({ type: 'application/json', content: () => JSON.stringify(metadata) }),
   }
 }

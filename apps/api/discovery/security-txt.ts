@@ -6,8 +6,8 @@ const DAY_MS = 24 * 3_600_000
 const VALID_DAYS = 180
 
 /**
- * Serves security.txt (RFC 9116). The contact comes from the running configuration, so the document is current whenever
- * it is served: Expires is counted from the day of the request.
+ * Serves security.txt (RFC 9116). Expires is counted from the day of the request, since the contact is that
+ * of the running configuration.
  */
 export const securityTxt =
   ({ contact, apiResource, clock }: { contact: string; apiResource: string; clock: Clock }): ApiMiddleware =>

@@ -1,26 +1,26 @@
-// The pages can be read without it. The clipboard is closed outside secure contexts, such as plain HTTP on another
-// machine: then the text is selected.
+// Adds a copy button to each example. Browsers refuse the clipboard outside secure contexts, such as plain
+// HTTP on another machine. The text is selected there instead.
 const COPIED_MS = 2_000
 
 for (const figure of document.querySelectorAll('figure.code')) {
   const code = figure.querySelector('code')
   const button = document.createElement('button')
-  const say = (text) => {
+  const setLabel = (text) => {
     button.textContent = text
     button.ariaLabel = `${text} ${code.parentElement.ariaLabel}`
   }
-  say('Copy')
+  setLabel('Copy')
   button.type = 'button'
   button.className = 'copy'
   button.addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(code.textContent)
-      say('Copied')
+      setLabel('Copied')
     } catch {
       getSelection().selectAllChildren(code)
-      say('Press Ctrl-C')
+      setLabel('Press Ctrl-C')
     }
-    setTimeout(say, COPIED_MS, 'Copy')
+    setTimeout(setLabel, COPIED_MS, 'Copy')
   })
   figure.querySelector('figcaption').append(button)
 }

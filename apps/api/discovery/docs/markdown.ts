@@ -10,8 +10,8 @@ const LANGUAGES: Record<string, string> = {
   php: 'PHP',
 }
 
-/** What other fenced blocks are. */
-const KINDS: Record<string, string> = {
+/** Captions of other fenced blocks. */
+const BLOCK_CAPTIONS: Record<string, string> = {
   console: 'Shell',
   form: 'Form',
   http: 'HTTP',
@@ -28,7 +28,7 @@ const ENTITIES: Record<string, string> = {
   "'": '&#39;',
 }
 
-export const escaped = (text: string): string =>
+export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 
 /** Returns a table in Markdown. */
@@ -38,17 +38,17 @@ export const table = (headings: readonly string[], rows: readonly (readonly stri
     .join('\n')
 
 /**
- * Renders a page. A heading or an item of a list may end with its id, `{#id}`. Fenced blocks of LANGUAGES that follow
- * each other are one example, of which one language is open at a time; a word after the language names the file.
- * @param hrefOf returns the address of another page, given the name of its file without `.md`.
- * @throws Error for an unknown kind of block.
+ * Returns a page in HTML. A heading or a list item can end with its id, `{#id}`. Consecutive fenced blocks in
+ * LANGUAGES are one example, which shows one language at a time. A word after the language names the file.
+ * @param pageHref returns the address of another page by its slug.
+ * @throws Error for a fenced block of an unknown kind.
  */
-export function renderMarkdown(markdown: string, hrefOf: (page: string) => string): string {
-  const marked = createMarked(hrefOf)
+export function renderMarkdown(markdown: string, pageHref: (page: string) => string): string {
+  const marked = createMarked(pageHref)
   const html: string[] = []
   let example: Tokens.Code[] = []
   const endExample = () => {
-    if (example.length > 0) html.push(languages(example, html.length))
+    if (example.length > 0) html.push(languageTabs(example, html.length))
     example = []
   }
   for (const token of marked.lexer(markdown)) {
@@ -65,15 +65,15 @@ export function renderMarkdown(markdown: string, hrefOf: (page: string) => strin
 }
 
 const isExample = (token: Token): token is Tokens.Code =>
-  token.type === 'code' && wordsOf(token as Tokens.Code)[0] in LANGUAGES
+  token.type === 'code' && fenceWords(token as Tokens.Code)[0] in LANGUAGES
 
-function createMarked(hrefOf: (page: string) => string): Marked {
+function createMarked(pageHref: (page: string) => string): Marked {
   return new Marked({
     // An address in a sentence is an example, not a link.
     tokenizer: { url: () => undefined },
     renderer: {
       heading({ text, tokens, depth }) {
-        const [, id = idOf(text)] = ID.exec(text) ?? []
+        const [, id = headingId(text)] = ID.exec(text) ?? []
         const html = this.parser.parseInline(tokens).replace(ID, '')
         const inner = depth === 1 ? html : `<a class="self" href="#${id}">${html}</a>`
         return `<h${depth} id="${id}">${inner}</h${depth}>`
@@ -85,12 +85,12 @@ function createMarked(hrefOf: (page: string) => string): Marked {
       code: figure,
       link({ href, tokens }) {
         const [, page, anchor = ''] = /^([a-z/-]+)\.md(#.*)?$/.exec(href) ?? []
-        const target = page === undefined ? href : hrefOf(page) + anchor
-        return `<a href="${escaped(target)}">${this.parser.parseInline(tokens)}</a>`
+        const target = page === undefined ? href : pageHref(page) + anchor
+        return `<a href="${escapeHtml(target)}">${this.parser.parseInline(tokens)}</a>`
       },
-      // It scrolls on its own, by keyboard too.
+      // A wide table scrolls in its own box, which the keyboard can reach.
       table(token) {
-        const label = escaped(token.header.map(({ text }) => text).join(', '))
+        const label = escapeHtml(token.header.map(({ text }) => text).join(', '))
         const html = Renderer.prototype.table.call(this, token)
         return `<div class="table" tabindex="0" role="group" aria-label="${label}">${html}</div>`
       },
@@ -100,30 +100,33 @@ function createMarked(hrefOf: (page: string) => string): Marked {
 
 const ID = / \{#(\S+)\}$/
 
-/** The id of a heading that names none. The colon of a scope stays. */
-const idOf = (heading: string): string =>
+/** Returns the id of a heading without `{#id}`. A colon is kept, because scopes contain one. */
+const headingId = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^a-z0-9:_]+/g, '-')
     .replaceAll(/^-|-$/g, '')
 
-const wordsOf = ({ lang = '' }: Tokens.Code): [kind: string, file?: string] =>
+const fenceWords = ({ lang = '' }: Tokens.Code): [kind: string, file?: string] =>
   lang.split(' ') as [string, string?]
 
 function figure(token: Tokens.Code): string {
-  const [kind, file] = wordsOf(token)
-  const caption = file ?? LANGUAGES[kind] ?? KINDS[kind]
+  const [kind, file] = fenceWords(token)
+  const caption = file ?? LANGUAGES[kind] ?? BLOCK_CAPTIONS[kind]
   if (caption === undefined) throw new Error(`the documentation has no blocks of ${kind}`)
   const label = file !== undefined && kind in LANGUAGES ? `${LANGUAGES[kind]}: ${file}` : caption
-  return `<figure class="code" data-kind="${kind}"><figcaption>${caption}</figcaption><pre tabindex="0" role="group" aria-label="${label}"><code>${escaped(token.text)}</code></pre></figure>`
+  const code = `<code>${escapeHtml(token.text)}</code>`
+  const pre = `<pre tabindex="0" role="group" aria-label="${label}">${code}</pre>`
+  return `<figure class="code" data-kind="${kind}"><figcaption>${caption}</figcaption>${pre}</figure>`
 }
 
-/** One example in one or more languages. */
-function languages(codes: readonly Tokens.Code[], number: number): string {
-  if (codes.length === 1) return figure(codes[0] as Tokens.Code)
-  const choices = codes.map((token, index) => {
-    const [language] = wordsOf(token)
-    return `<details name="example-${number}"${index === 0 ? ' open' : ''}><summary>${LANGUAGES[language]}</summary>${figure(token)}</details>`
+/** Returns one example in one or more languages. `id` tells the examples of a page apart. */
+function languageTabs(blocks: readonly Tokens.Code[], id: number): string {
+  if (blocks.length === 1) return figure(blocks[0] as Tokens.Code)
+  const tabs = blocks.map((token, index) => {
+    const [language] = fenceWords(token)
+    const attributes = `name="example-${id}"${index === 0 ? ' open' : ''}`
+    return `<details ${attributes}><summary>${LANGUAGES[language]}</summary>${figure(token)}</details>`
   })
-  return `<div class="languages">${choices.join('\n')}</div>`
+  return `<div class="languages">${tabs.join('\n')}</div>`
 }

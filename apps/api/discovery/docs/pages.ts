@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ApiDocument } from '../openapi/document-shape.ts'
 import type { PublishedFile } from '../published.ts'
 import { callbackUrlProblemList, oauthErrorList, oauthErrorTable } from './errors.ts'
-import { type Layout, pageOf } from './layout.ts'
-import { escaped, renderMarkdown } from './markdown.ts'
-import { referenceList, referenceOf } from './reference.ts'
+import { type Layout, renderPage } from './layout.ts'
+import { escapeHtml, renderMarkdown } from './markdown.ts'
+import { referenceList, renderReference } from './reference.ts'
 import { TOPIC_GROUPS, TOPICS, type Topic, topicList } from './topics.ts'
 
 const FONTS = [
@@ -15,7 +16,7 @@ const FONTS = [
 ]
 
 export interface DocsOptions {
-  /** Called when a page that shows it is first asked for. */
+  /** Called for the first request of a page that shows it. */
   openapi: () => ApiDocument
   issuer: string
   apiResource: string
@@ -24,32 +25,32 @@ export interface DocsOptions {
 }
 
 /**
- * The documentation: pages in Markdown, and the same in HTML. Returns the files by their paths on this server. They are
- * rendered on first request.
+ * Returns the documentation by the paths of its files on this server: each page in HTML and in Markdown, and
+ * what the pages load. A page is rendered for its first request.
  */
 export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   const { apiResource } = options
-  // The API may have a path of its own, which a proxy takes off.
-  const home = escaped(new URL(apiResource).pathname.replace(/\/?$/, '/'))
-  const hrefOf = (slug: string) => home + pathOf(slug).slice(1)
+  // The API can have a path of its own, which a proxy removes.
+  const home = escapeHtml(new URL(apiResource).pathname.replace(/\/?$/, '/'))
+  const pageHref = (slug: string) => home + topicPath(slug).slice(1)
   const assets = assetFiles()
   const [style, script, ...fonts] = assets.map(([path]) => home + path.slice(1)) as [string, string]
-  const layout: Layout = { groups: TOPIC_GROUPS, hrefOf, home, style, script, fonts }
+  const layout: Layout = { groups: TOPIC_GROUPS, pageHref, home, style, script, fonts }
   const headers = pageHeaders(new URL(script, apiResource).href)
   const markdownFile = (topic: Topic): PublishedFile => ({
     type: 'text/markdown; charset=utf-8',
-    content: () => withAddresses(markdownOf(topic, options), apiResource),
+    content: () => withAbsoluteLinks(topicMarkdown(topic, options), apiResource),
   })
   const page = (topic: Topic): PublishedFile => ({
     type: 'text/html; charset=utf-8',
-    content: () => pageOf(topic, renderMarkdown(markdownOf(topic, options), hrefOf), layout),
+    content: () => renderPage(topic, renderMarkdown(topicMarkdown(topic, options), pageHref), layout),
     headers,
     markdown: markdownFile(topic),
   })
   // An index of everything that a program can read here, in the form of llmstxt.org.
-  const llmsTxt = () => withAddresses(fillIn(read('llms.txt'), options), apiResource)
+  const llmsTxt = () => withAbsoluteLinks(fillTemplate(read('llms.txt'), options), apiResource)
   return new Map<string, PublishedFile>([
-    ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
+    ...TOPICS.map((topic) => [topicPath(topic.slug), page(topic)] as const),
     ...TOPICS.map((topic) => [`/docs/${topic.slug}.md`, markdownFile(topic)] as const),
     ['/docs/', page(TOPICS[0] as Topic)],
     ['/llms.txt', { type: 'text/plain; charset=utf-8', content: llmsTxt }],
@@ -57,15 +58,15 @@ export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   ])
 }
 
-const pathOf = (slug: string): string => (slug === 'index' ? '/docs' : `/docs/${slug}`)
+const topicPath = (slug: string): string => (slug === 'index' ? '/docs' : `/docs/${slug}`)
 
-function markdownOf(topic: Topic, options: DocsOptions): string {
-  if (topic.tag !== undefined) return referenceOf(topic.tag, options.openapi())
-  return fillIn(read(`pages/${topic.slug}.md`), options)
+function topicMarkdown(topic: Topic, options: DocsOptions): string {
+  if (topic.tag !== undefined) return renderReference(topic.tag, options.openapi())
+  return fillTemplate(read(`pages/${topic.slug}.md`), options)
 }
 
 /** Replaces each `{value}`, and each `{{slot}}` on a line of its own. */
-function fillIn(text: string, { openapi, issuer, apiResource, securityContact }: DocsOptions): string {
+function fillTemplate(text: string, { openapi, issuer, apiResource, securityContact }: DocsOptions): string {
   const values: Record<string, string> = {
     base_url: apiResource,
     issuer,
@@ -87,10 +88,10 @@ function fillIn(text: string, { openapi, issuer, apiResource, securityContact }:
 }
 
 /** Pages that are read away from this server link to each other by absolute addresses. */
-const withAddresses = (markdown: string, apiResource: string): string =>
+const withAbsoluteLinks = (markdown: string, apiResource: string): string =>
   markdown.replaceAll(/\]\(([a-z/-]+\.md)/g, `](${apiResource}/docs/$1`)
 
-/** Only files of this origin, and only one script, which may not turn text into markup. */
+/** Allows files of this origin and one script, which cannot turn text into markup. */
 const pageHeaders = (script: string): Record<string, string> => ({
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -109,27 +110,24 @@ const pageHeaders = (script: string): Record<string, string> => ({
 
 const HASH_CHARACTERS = 12
 
-/** The style, the script and the fonts, at addresses that name their content. The style names the fonts relative to it. */
+/** Returns the style sheet, the script and the fonts, each at a path with the hash of its content. */
 function assetFiles(): [path: string, PublishedFile][] {
   const asset = (name: string, type: string, content: string | Buffer): [string, PublishedFile] => {
     const digest = hash('sha256', content, 'base64url').slice(0, HASH_CHARACTERS)
     const path = `/docs/assets/${name.replace(/(?=\.\w+$)/, `-${digest}`)}`
     return [path, { type, content: () => content, immutable: true }]
   }
-  const fonts = FONTS.map((file) => asset(nameOf(file), 'font/woff2', readFileSync(resolved(file))))
-  const look = ['look', 'base'].map((name) => readFileSync(resolved(`#shared/look/${name}.css`), 'utf8'))
-  const own = read('docs.css').replaceAll(/font-(\d)\.woff2/g, (_, index) =>
-    nameOf(fonts[Number(index)]?.[0] ?? ''),
+  const fonts = FONTS.map((file) => asset(basename(file), 'font/woff2', readFileSync(resolvePath(file))))
+  const look = ['look', 'base'].map((name) => readFileSync(resolvePath(`#shared/look/${name}.css`), 'utf8'))
+  const pageStyles = read('docs.css').replaceAll(/font-(\d)\.woff2/g, (_, index) =>
+    basename(fonts[Number(index)]?.[0] ?? ''),
   )
   return [
-    asset('docs.css', 'text/css; charset=utf-8', [...look, own].join('\n')),
+    asset('docs.css', 'text/css; charset=utf-8', [...look, pageStyles].join('\n')),
     asset('copy.js', 'text/javascript; charset=utf-8', read('copy.js')),
     ...fonts,
   ]
 }
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
-const resolved = (file: string): string => fileURLToPath(import.meta.resolve(file))
-function read(file: string): string {
-  return readFileSync(new URL(file, import.meta.url), 'utf8')
-}
+const resolvePath = (file: string): string => fileURLToPath(import.meta.resolve(file))
+const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')

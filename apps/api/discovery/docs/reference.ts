@@ -8,37 +8,37 @@ import type {
   SecurityRequirement,
 } from '../openapi/document-shape.ts'
 import {
-  answerOf,
-  componentsIn,
-  exampleIn,
+  collectComponents,
+  findExample,
   operationsByTag,
   type PathOperation,
-  parameterOf,
+  resolveAnswer,
+  resolveParameter,
 } from '../openapi/shared-components.ts'
 import { OAUTH_ERRORS } from './errors.ts'
 import { table } from './markdown.ts'
 
-/** The page of a tag, as other pages name it. */
-export const referencePage = (tag: string): string => `reference/${tag.toLowerCase()}`
+/** Returns the slug of the page of a tag. */
+export const referenceSlug = (tag: string): string => `reference/${tag.toLowerCase()}`
 
-/** Lists every operation, with the id that it had when the reference was one page. */
+/** Lists every operation, with an id so that links from when the reference was one page still work. */
 export function referenceList(document: ApiDocument): string {
   const tags = [...operationsByTag(document)].map(([tag, entries]) => {
-    const items = entries.map(
-      ({ path, method, operation: { operationId, summary } }) =>
-        `- [${summary}](${referencePage(tag)}.md#${operationId}) \`${method.toUpperCase()} ${path}\` {#${operationId}}`,
-    )
+    const items = entries.map(({ path, method, operation: { operationId, summary } }) => {
+      const link = `[${summary}](${referenceSlug(tag)}.md#${operationId})`
+      return `- ${link} \`${method.toUpperCase()} ${path}\` {#${operationId}}`
+    })
     return `## ${tag} {#section-${tag.toLowerCase()}}\n\n${items.join('\n')}`
   })
   return tags.join('\n\n')
 }
 
-/** Returns the page of one tag: its operations, and the schemas that they need. */
-export function referenceOf(tag: string, document: ApiDocument): string {
+/** Returns the page of one tag: its operations, and the schemas that they refer to. */
+export function renderReference(tag: string, document: ApiDocument): string {
   const description = document.tags.find(({ name }) => name === tag)?.description
   const entries = operationsByTag(document).get(tag) ?? []
   const operations = entries.map((entry) => operationSection(entry, document))
-  const used = componentsIn(document, entries)
+  const used = collectComponents(document, entries)
   const schemas = Object.entries(document.components.schemas)
     .filter(([name]) => used.has(`schemas/${name}`))
     .map(([name, schema]) => {
@@ -46,7 +46,7 @@ export function referenceOf(tag: string, document: ApiDocument): string {
       return [
         `### ${name} {#schema-${name}}`,
         schema.description,
-        schema.properties ? undefined : typeOf(schema),
+        schema.properties ? undefined : describeType(schema),
         members.length > 0 ? table(['Member', 'Type', 'What it is'], members) : undefined,
       ]
         .filter((part) => part !== undefined)
@@ -57,20 +57,20 @@ export function referenceOf(tag: string, document: ApiDocument): string {
 
 function operationSection({ path, method, operation }: PathOperation, document: ApiDocument): string {
   const { operationId, summary, description, requestBody, responses } = operation
-  const parameters = (operation.parameters ?? []).map((each) => parameterOf(document, each))
+  const parameters = (operation.parameters ?? []).map((parameter) => resolveParameter(document, parameter))
   const answers = Object.entries(responses).map(
-    ([status, each]) => [status, answerOf(document, each)] as const,
+    ([status, answer]) => [status, resolveAnswer(document, answer)] as const,
   )
   const bodies = (content: Record<string, Media> = {}) =>
     Object.entries(content).flatMap(([type, media]) => [
-      `\`${type}\`: ${typeOf(media.schema)}`,
-      exampleBlock(type, exampleIn(document, media)),
+      `\`${type}\`: ${describeType(media.schema)}`,
+      exampleBlock(type, findExample(document, media)),
     ])
   return [
     `## ${summary} {#${operationId}}`,
     `**${method.toUpperCase()}** \`${path}\``,
     description,
-    whoMay(operation.security ?? document.security),
+    describeAccess(operation.security ?? document.security),
     ...(parameters.length > 0
       ? [
           `### Parameters {#${operationId}-parameters}`,
@@ -93,66 +93,69 @@ function exampleBlock(type: string, example: unknown): string {
   return `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``
 }
 
-function whoMay([required]: readonly SecurityRequirement[]): string {
+function describeAccess([required]: readonly SecurityRequirement[]): string {
   if (required?.accessToken) return `Access token with the scope \`${required.accessToken.join(', ')}\`.`
   if (required?.session) return 'Session of the workspace.'
   if (required?.client) return 'Id and secret, by HTTP Basic or in the body.'
   return 'No authentication.'
 }
 
-const parameterRow = ({ name, in: place, required, description = '', schema }: Parameter): string[] => [
+const parameterRow = ({ name, in: location, required, description = '', schema }: Parameter): string[] => [
   `\`${name}\``,
-  `${place}, ${typeOf(schema)}${required ? '' : ', optional'}`,
+  `${location}, ${describeType(schema)}${required ? '' : ', optional'}`,
   description,
 ]
 
-/** The name of an error leads to its explanation. */
+/** Returns the row of an answer, in which each error links to its explanation. */
 function answerRow([status, { description, content = {} }]: readonly [string, Answer]): string[] {
   const schema = Object.values(content)[0]?.schema
   const kind = 'application/json' in content ? 'oauth' : 'problem'
   const text = description.replaceAll(/`(\w+)`/g, (code, name: string) =>
     name in PROBLEMS || name in OAUTH_ERRORS ? `[${code}](errors.md#${kind}-${name})` : code,
   )
-  return [status, text, schema ? typeOf(schema) : '']
+  return [status, text, schema ? describeType(schema) : '']
 }
 
-/** Returns a row for each member, and below it one for each of its own. */
+/** Returns a row for each member, followed by the rows of its own members. */
 function memberRows(schema: JsonSchema, prefix = ''): string[][] {
   const { items, required = [] } = schema as { items?: JsonSchema; required?: string[] }
   if (items) return memberRows(items, prefix)
-  const parts = [schema, ...partsOf(schema)] as { properties?: Record<string, JsonSchema> }[]
+  const parts = [schema, ...alternatives(schema)] as { properties?: Record<string, JsonSchema> }[]
   return parts.flatMap(({ properties = {} }) =>
     Object.entries(properties).flatMap(([name, member]) => {
       const path = `${prefix}${name}`
       const optional = required.includes(name) ? '' : ', optional'
       return [
-        [`\`${path}\``, typeOf(member) + optional, String(member.description ?? '')],
+        [`\`${path}\``, describeType(member) + optional, String(member.description ?? '')],
         ...memberRows(member, member.items ? `${path}[].` : `${path}.`),
       ]
     }),
   )
 }
 
-const partsOf = ({ anyOf, oneOf, allOf }: JsonSchema): JsonSchema[] =>
+const alternatives = ({ anyOf, oneOf, allOf }: JsonSchema): JsonSchema[] =>
   [anyOf, oneOf, allOf].flatMap((parts) => (parts ?? []) as JsonSchema[])
 
-/** Says a schema in a few words, with links to those that have a name. */
-function typeOf(schema: JsonSchema): string {
+/** Describes a schema in a few words, with links to named schemas. */
+function describeType(schema: JsonSchema): string {
   const { $ref, type, items, format, minimum, maximum, minLength, maxLength } = schema
   if (typeof $ref === 'string') {
     const name = $ref.slice($ref.lastIndexOf('/') + 1)
     return `[${name}](#schema-${name})`
   }
-  const parts = partsOf(schema)
-  if (parts.length > 0) return parts.map(typeOf).join(schema.allOf ? ' and ' : ' or ')
+  const parts = alternatives(schema)
+  if (parts.length > 0) return parts.map(describeType).join(schema.allOf ? ' and ' : ' or ')
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
-  if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one })).join(' or ')
-  if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
-  const bounds = [...between(minimum, maximum, ''), ...between(minLength, maxLength, ' characters')]
+  if (Array.isArray(type)) return type.map((single) => describeType({ ...schema, type: single })).join(' or ')
+  if (type === 'array') return `list of ${describeType((items ?? {}) as JsonSchema)}`
+  const bounds = [
+    ...describeRange(minimum, maximum, ''),
+    ...describeRange(minLength, maxLength, ' characters'),
+  ]
   return [type ?? 'anything', ...(format ? [`(${format})`] : []), ...bounds].join(' ')
 }
 
-function between(low: unknown, high: unknown, unit: string): string[] {
+function describeRange(low: unknown, high: unknown, unit: string): string[] {
   const above = typeof low === 'number' && Math.abs(low) < Number.MAX_SAFE_INTEGER ? low : undefined
   const below = typeof high === 'number' && high < Number.MAX_SAFE_INTEGER ? high : undefined
   if (above !== undefined && below !== undefined) return [`${above} to ${below}${unit}`]

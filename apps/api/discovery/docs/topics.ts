@@ -1,5 +1,5 @@
 import { TAGS } from '../openapi/document.ts'
-import { referencePage } from './reference.ts'
+import { referenceSlug } from './reference.ts'
 
 export interface Topic {
   /** The last part of its address; `index` for the first page. */
@@ -73,7 +73,7 @@ export const TOPIC_GROUPS: readonly TopicGroup[] = [
     topics: [
       topic('reference', 'All routes', 'Every route and schema, by tag.'),
       ...Object.entries(TAGS).map(([tag, description]) => ({
-        ...topic(referencePage(tag), tag, description),
+        ...topic(referenceSlug(tag), tag, description),
         tag,
       })),
     ],

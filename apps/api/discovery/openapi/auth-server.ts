@@ -7,8 +7,8 @@ interface AuthServerDescription {
 }
 
 /**
- * Returns a new copy of the authorization server's part of the OpenAPI document, with its addresses. The server runs
- * apart from this service, which loads none of its code: its routes are described in JSON.
+ * Returns a copy of the authorization server's part of the OpenAPI document, with its addresses filled in. It
+ * is JSON because this service may load none of that server's code.
  */
 export function describeAuthServer(server: { issuer: string; resource: string }): AuthServerDescription {
   return JSON.parse(JSON.stringify(description), (_, value) =>

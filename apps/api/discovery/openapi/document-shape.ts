@@ -1,6 +1,6 @@
 export type JsonSchema = { [keyword: string]: unknown }
 
-/** Leads to a component of the document. */
+/** Refers to a component of the document. */
 export interface Reference {
   $ref: string
 }
@@ -27,7 +27,7 @@ export interface Answer {
   content?: Record<string, Media>
 }
 
-/** Schemes that are needed together, each with its scopes. */
+/** Schemes that are required together, each with its scopes. */
 export type SecurityRequirement = Record<string, string[]>
 
 export interface Operation {
@@ -42,7 +42,7 @@ export interface Operation {
   responses: Record<string, Answer | Reference>
 }
 
-/** As much of OpenAPI 3.1 as the API uses. */
+/** The subset of OpenAPI 3.1 that the API uses. */
 export interface ApiDocument {
   openapi: '3.1.0'
   info: {
@@ -53,7 +53,7 @@ export interface ApiDocument {
     license: { name: string; identifier: string }
   }
   servers: { url: string }[]
-  /** What an operation needs that says nothing else: any of these. */
+  /** For operations without requirements of their own: one of these must be met. */
   security: SecurityRequirement[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>

@@ -5,8 +5,8 @@ import { BODY_PROBLEMS } from '../../http/body.ts'
 import { patternOf, type RouteDescription, type Security } from '../../http/route.ts'
 import { describeAuthServer } from './auth-server.ts'
 import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
-import { exampleOf } from './examples.ts'
-import { schemaOf, shareComponents } from './shared-components.ts'
+import { createExample } from './examples.ts'
+import { resolveSchema, shareComponents } from './shared-components.ts'
 
 export const TAGS: Record<string, string> = {
   OAuth: 'The authorization server: tokens, their revocation, and the keys that verify them.',
@@ -47,7 +47,7 @@ const HEADERS: Record<string, Header> = {
   'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),
 }
 
-/** Scopes in words, for the authorization screen of tools that read the document. */
+/** Shown by tools that let a person choose scopes. */
 const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
   'catalog:write': 'Change the catalog',
   'analytics:read': 'Read analytics',
@@ -57,8 +57,8 @@ const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
 }
 
 /**
- * The OpenAPI 3.1 description of the routes, made from the routes themselves: the schemas that validate a request are
- * the ones that are published.
+ * Returns the OpenAPI 3.1 document of the routes and of the authorization server. The schemas that it
+ * publishes are those that validate requests.
  */
 export function createApiDocument({
   routes,
@@ -74,7 +74,7 @@ export function createApiDocument({
   for (const route of routes) {
     const path = patternOf(route.path)
     paths[path] ??= {}
-    paths[path][route.method] = operation(path, route, schemas)
+    paths[path][route.method] = describeOperation(path, route, schemas)
   }
   addExamples(paths, schemas)
   const shared = shareComponents(paths, components)
@@ -87,9 +87,14 @@ export function createApiDocument({
     info: {
       title: 'Integration Access Service',
       version: '1',
-      // Said here, since references from every answer would be an eighth of the document.
+      // Describing X-Request-Id in every answer would add an eighth to the document.
       description:
-        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Once a limit has been counted, responses of operations with a 429 have RateLimit, what is left of it, and RateLimit-Policy, the limit (draft-ietf-httpapi-ratelimit-headers-10). Responses for which no Cache-Control is described have `no-store`. A request with If-Match for something without an ETag is answered with 412 `precondition_failed`. Times in responses are in UTC.",
+        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has " +
+        'X-Request-Id, which names the request: quote it when you ask for help. Once a limit has been ' +
+        'counted, responses of operations with a 429 have RateLimit, what is left of it, and ' +
+        'RateLimit-Policy, the limit (draft-ietf-httpapi-ratelimit-headers-10). Responses for which no ' +
+        'Cache-Control is described have `no-store`. A request with If-Match for something without an ' +
+        'ETag is answered with 412 `precondition_failed`. Times in responses are in UTC.',
       contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
       // An SPDX name: setuptools refuses a generated Python package with any other.
       license: { name: 'LicenseRef-Proprietary', identifier: 'LicenseRef-Proprietary' },
@@ -110,7 +115,10 @@ export function createApiDocument({
         },
         accessToken: {
           type: 'oauth2',
-          description: `A token for a client: POST ${tokenUrl} with grant_type=client_credentials (RFC 6749 §4.4).`,
+          description: [
+            `A token for a client: POST ${tokenUrl} with grant_type=client_credentials`,
+            '(RFC 6749 §4.4).',
+          ].join(' '),
           flows: { clientCredentials: { tokenUrl, scopes: SCOPE_DESCRIPTIONS } },
         },
         session: {
@@ -132,50 +140,51 @@ export function createApiDocument({
 
 type Schemas = Record<string, JsonSchema>
 
-function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
+function describeOperation(path: string, route: RouteDescription, schemas: Schemas): Operation {
   const { operationId, summary, description, tag, by } = route
   const { query, headers, body, publishedBody = body, bodyType } = route
-  const all = [
+  const allParameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
-    ...(query ? parameters(query, 'query', schemas) : []),
-    ...(headers ? parameters(headers, 'header', schemas) : []),
+    ...(query ? describeParameters(query, 'query', schemas) : []),
+    ...(headers ? describeParameters(headers, 'header', schemas) : []),
   ]
   return {
     operationId,
     tags: [tag],
     summary,
     description,
-    ...securityOf(by.security),
-    ...(all.length > 0 && { parameters: all }),
+    ...describeSecurity(by.security),
+    ...(allParameters.length > 0 && { parameters: allParameters }),
     ...(publishedBody && {
       requestBody: {
         required: true,
-        content: contentOf(jsonSchema(publishedBody, 'input', schemas), bodyType),
+        content: mediaTypes(toJsonSchema(publishedBody, 'input', schemas), bodyType),
       },
     }),
-    responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
+    responses: { ...describeAnswers(route, schemas), ...describeProblems(listProblems(route)) },
   }
 }
 
-/** Leaves out that of sessions, which is the document's. */
-function securityOf(security: Security | undefined): Pick<Operation, 'security'> {
+/** Returns no requirement for sessions, which are the document's default. */
+function describeSecurity(security: Security | undefined): Pick<Operation, 'security'> {
   if (!security) return { security: [] }
   return security.scheme === 'accessToken' ? { security: [{ accessToken: [security.scope] }] } : {}
 }
 
 /**
- * Every problem that the caller, the input or the handler can cause. Any route may answer 412; only those name it that
- * have a tag, or no other 4xx, of which linters want one.
+ * Lists every problem that the caller, the input or the handler can cause. Any route can answer 412. It is
+ * listed only if the route has an ETag, or no other 4xx, because linters require one.
  */
-function problemsOf({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] {
+function listProblems({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] {
   const codes = new Set([
     ...by.problems,
     ...(body ? BODY_PROBLEMS : []),
     ...(query || headers ? ['invalid_input' as const] : []),
     ...problems,
   ])
-  const tagged = headers && 'If-Match' in headers.shape
-  if (tagged || [...codes].every((code) => PROBLEMS[code].status >= 500)) codes.add('precondition_failed')
+  const hasEntityTag = headers && 'If-Match' in headers.shape
+  if (hasEntityTag || [...codes].every((code) => PROBLEMS[code].status >= 500))
+    codes.add('precondition_failed')
   return [...codes]
 }
 
@@ -192,17 +201,21 @@ const pathParameter = (name: string): Parameter => ({
   in: 'path',
   required: true,
   description: PATH_PARAMETERS[name] as string,
-  schema: { type: 'string', examples: [exampleOf({ type: 'string' }, {}, name)] },
+  schema: { type: 'string', examples: [createExample({ type: 'string' }, {}, name)] },
 })
 
-function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Schemas): Parameter[] {
-  const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
+function describeParameters(
+  schema: z.ZodObject,
+  location: 'query' | 'header',
+  schemas: Schemas,
+): Parameter[] {
+  const { properties = {}, required = [] } = toJsonSchema(schema, 'input', schemas) as {
     properties?: Record<string, JsonSchema>
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
-    in: place,
+    in: location,
     ...(required.includes(name) && { required: true as const }),
     ...(typeof description === 'string' && { description }),
     schema: rest,
@@ -210,17 +223,17 @@ function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Sch
 }
 
 /** Returns references to header fields of the document. */
-const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
+const headerReferences = (names: readonly string[]): NonNullable<Answer['headers']> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-function answers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
+function describeAnswers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, { description, schema, headers = [] }]) => [
       status,
       {
         description,
-        headers: headersOf(headers),
-        ...(schema && { content: contentOf(jsonSchema(schema, 'output', schemas)) }),
+        headers: headerReferences(headers),
+        ...(schema && { content: mediaTypes(toJsonSchema(schema, 'output', schemas)) }),
       },
     ]),
   )
@@ -240,8 +253,8 @@ const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
   bad_gateway: ['Retry-After'],
 }
 
-/** Every route can answer 500, and a gateway in front of it 502 and 504; the others are those that the route names. */
-function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
+/** Describes the problems, and 500, 502 and 504, which any route or its gateway can answer. */
+function describeProblems(codes: readonly ProblemCode[]): Record<string, Answer> {
   const byStatus = Map.groupBy(
     [...codes, 'internal' as const, 'bad_gateway' as const, 'gateway_timeout' as const],
     (code) => PROBLEMS[code].status,
@@ -251,7 +264,7 @@ function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
       status,
       {
         description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        headers: headersOf(codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])),
+        headers: headerReferences(codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])),
         content: {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },
@@ -272,7 +285,7 @@ const problemExample = (code: ProblemCode) => ({
   requestId: '0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
 })
 
-/** Gives each body and answer an example, once all schemas are known: a component has its own, for all who use it. */
+/** Adds an example to each body and answer, or to its component. Needs all schemas. */
 function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
   for (const { requestBody, responses } of Object.values(paths).flatMap((methods) =>
     Object.values(methods),
@@ -280,30 +293,30 @@ function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
     for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as Answer[]) {
       for (const media of Object.values(content)) {
         if (media.example !== undefined) continue
-        const example = exampleOf(media.schema, schemas)
+        const example = createExample(media.schema, schemas)
         const { $ref } = media.schema
-        if (typeof $ref === 'string') schemaOf(schemas, { $ref }).examples = [example]
+        if (typeof $ref === 'string') resolveSchema(schemas, { $ref }).examples = [example]
         else media.example = example
       }
     }
   }
 }
 
-const contentOf = (schema: JsonSchema, type = 'application/json') => ({ [type]: { schema } })
+const mediaTypes = (schema: JsonSchema, type = 'application/json') => ({ [type]: { schema } })
 
 /** Generators take an integer without a format to have 32 bits. */
 const INT32_MAX = 2 ** 31 - 1
 
-/** Schemas with an `id` become components; the rest stays where it is. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
+/** Returns a schema as JSON Schema. Parts with an `id` are added to `schemas` and referred to. */
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
   const document = z.toJSONSchema(z.object({ root: schema }), {
     io,
     override: ({ zodSchema, jsonSchema }) => {
-      // zod leaves out those of what is transformed, since they are not of the type that is sent.
+      // zod leaves out the default and the examples of a transformed schema.
       const { default: value, examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (value !== undefined) jsonSchema.default = value
       if (examples) jsonSchema.examples = examples as unknown[]
-      // `format` says it, and generators stumble over the long patterns; a const is not known to all of them.
+      // Generators fail on the long patterns of formats, and some do not know const.
       if (jsonSchema.format) delete jsonSchema.pattern
       if (jsonSchema.const !== undefined) {
         jsonSchema.enum = [jsonSchema.const]
@@ -311,14 +324,15 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
       }
       if (jsonSchema.type === 'integer' && !(Number(jsonSchema.maximum) <= INT32_MAX))
         jsonSchema.format = 'int64'
-      // As short as zod writes other strings that may be null.
-      const [instant, nothing] = jsonSchema.anyOf ?? []
-      if (instant?.format === 'date-time' && nothing?.type === 'null') {
+      // zod writes other nullable strings in this short form itself.
+      const [dateTime, nullType] = jsonSchema.anyOf ?? []
+      if (dateTime?.format === 'date-time' && nullType?.type === 'null') {
         delete jsonSchema.anyOf
         Object.assign(jsonSchema, { type: ['string', 'null'], format: 'date-time' })
       }
-      if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
-      // The largest exact numbers are zod's limits and not the API's.
+      if (zodSchema instanceof z.ZodDiscriminatedUnion)
+        jsonSchema.discriminator = describeDiscriminator(zodSchema)
+      // These are zod's limits, not the API's.
       if (io === 'output' && jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (io === 'output' && jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       // An answer may grow new members; a client that refuses them would break.
@@ -334,8 +348,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
   return properties.root
 }
 
-/** Says by which member to tell the variants of a union apart, each of which is a component. */
-function discriminatorOf(union: z.ZodDiscriminatedUnion): JsonSchema {
+/** Returns the member that tells the variants of a union apart. Each variant must have an `id`. */
+function describeDiscriminator(union: z.ZodDiscriminatedUnion): JsonSchema {
   const { discriminator: propertyName } = union.def
   const options = union.options as z.ZodObject[]
   const mapping = options.map((option) => [
@@ -366,7 +380,8 @@ const problemSchema = (): JsonSchema => ({
           pointer: {
             type: 'string',
             description:
-              'A JSON pointer (RFC 6901) into the body, `?name` for a query parameter, or the name of a header field.',
+              'A JSON pointer (RFC 6901) into the body, `?name` for a query parameter, or the name of ' +
+              'a header field.',
           },
           detail: { type: 'string' },
         },

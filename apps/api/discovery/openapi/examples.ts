@@ -1,8 +1,8 @@
 import type { JsonSchema } from './document-shape.ts'
-import { schemaOf } from './shared-components.ts'
+import { resolveSchema } from './shared-components.ts'
 
-/** What a member of this name looks like, wherever a schema has no example of its own. */
-const BY_NAME: Record<string, unknown> = {
+/** Examples of members by name, for schemas without an example. */
+const EXAMPLES_BY_NAME: Record<string, unknown> = {
   address: '203.0.113.7',
   advice: 'The receiver works.',
   callbackUrl: 'https://hooks.example.com/events',
@@ -25,31 +25,33 @@ const BY_NAME: Record<string, unknown> = {
   vendorId: 'ven_acme',
 }
 
-const BY_FORMAT: Record<string, string> = {
+const EXAMPLES_BY_FORMAT: Record<string, string> = {
   'date-time': '2026-11-20T17:04:00.000Z',
   date: '2026-11-20',
   uri: 'https://api.example.com',
 }
 
 /** Returns a value that `schema` allows, built from the examples of its members. */
-export function exampleOf(schema: JsonSchema, schemas: Record<string, JsonSchema>, name = ''): unknown {
+export function createExample(schema: JsonSchema, schemas: Record<string, JsonSchema>, name = ''): unknown {
   const { $ref, examples, anyOf, oneOf, items, properties, format, minimum } = schema
-  if (typeof $ref === 'string') return exampleOf(schemaOf(schemas, { $ref }), schemas, name)
+  if (typeof $ref === 'string') return createExample(resolveSchema(schemas, { $ref }), schemas, name)
   if (Array.isArray(examples)) return examples[0]
   if (Array.isArray(schema.enum)) return schema.enum[0]
   if (schema.default !== undefined) return schema.default
   if (Array.isArray(schema.allOf))
-    return Object.assign({}, ...schema.allOf.map((part) => exampleOf(part, schemas, name)))
+    return Object.assign({}, ...schema.allOf.map((part) => createExample(part, schemas, name)))
   const alternatives = anyOf ?? oneOf
-  if (Array.isArray(alternatives)) return exampleOf(alternatives[0], schemas, name)
+  if (Array.isArray(alternatives)) return createExample(alternatives[0], schemas, name)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   if (type === 'object') {
     const members = Object.entries((properties ?? {}) as Record<string, JsonSchema>)
-    return Object.fromEntries(members.map(([member, of]) => [member, exampleOf(of, schemas, member)]))
+    return Object.fromEntries(
+      members.map(([member, schema]) => [member, createExample(schema, schemas, member)]),
+    )
   }
-  if (type === 'array') return [exampleOf((items ?? {}) as JsonSchema, schemas, name)]
+  if (type === 'array') return [createExample((items ?? {}) as JsonSchema, schemas, name)]
   if (type === 'boolean') return true
-  if (typeof BY_NAME[name] === type) return BY_NAME[name]
+  if (typeof EXAMPLES_BY_NAME[name] === type) return EXAMPLES_BY_NAME[name]
   if (type === 'integer' || type === 'number') return Math.max(1, typeof minimum === 'number' ? minimum : 1)
-  return BY_FORMAT[String(format)] ?? 'text'
+  return EXAMPLES_BY_FORMAT[String(format)] ?? 'text'
 }

@@ -1,9 +1,10 @@
 import type { ApiDocument, Operation } from './document-shape.ts'
-import { componentsIn } from './shared-components.ts'
+import { collectComponents } from './shared-components.ts'
 
 /**
- * Returns the document's part for integrators, whose generators then see neither sessions nor their cookie: the
- * authorization server, what an access token opens, and the components that these need.
+ * Returns the part of the document that integrators generate clients from: the authorization server, the
+ * routes that accept an access token, and the components that these need. Sessions and their cookie are left
+ * out.
  */
 export function integrationsDocument(document: ApiDocument): ApiDocument {
   const isForIntegrators = ({ tags, security = document.security }: Operation) =>
@@ -14,7 +15,7 @@ export function integrationsDocument(document: ApiDocument): ApiDocument {
     if (kept.length > 0) paths[path] = Object.fromEntries(kept)
   }
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
-  const used = componentsIn(document, paths)
+  const used = collectComponents(document, paths)
   for (const scheme of operations.flatMap(({ security = [] }) => security).flatMap(Object.keys))
     used.add(`securitySchemes/${scheme}`)
   const components = Object.entries(document.components).map(([kind, parts]) => [
