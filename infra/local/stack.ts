@@ -7,7 +7,7 @@ import { AUDIT_FILE, type DataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
-import { loadPages, type Pages } from './gateway/pages.ts'
+import { builtPages, type Pages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
 import { redisServer } from './redis-binary.ts'
 import { writeRunning } from './running.ts'
@@ -93,7 +93,7 @@ async function bringUp(
       databaseUrl ? givenPostgres(databaseUrl, secrets) : redisFound.then(() => ownPostgres(own)),
     ),
     redis: started(parts, redisUrl ? givenRedis(redisUrl) : redisFound.then(() => ownRedis(own))),
-    screens: options.watch ? watchedPages(parts, own) : builtWorkspace(ROOT, say).then(loadPages),
+    screens: options.watch ? watchedPages(parts, own) : builtWorkspace(ROOT, say).then(builtPages),
   })
   ends.watch('Postgres', postgres.ended)
   ends.watch('Redis', redis.ended)
@@ -118,16 +118,16 @@ async function bringUp(
   signal?.throwIfAborted()
   const gateway = await startGateway({
     port: settings.ports.PORT,
-    auth: { host: '127.0.0.1', port: settings.ports.AUTH_PORT },
-    api: { host: '127.0.0.1', port: settings.ports.API_PORT },
+    auth: services.auth.url,
+    api: services.api.url,
     pages: screens,
     apiResource: settings.apiResource,
   })
   parts.add(gateway, await writeRunning(dataDir, running))
   return {
     baseUrl: settings.baseUrl,
-    authUrl: `http://127.0.0.1:${settings.ports.AUTH_PORT}`,
-    apiUrl: `http://127.0.0.1:${settings.ports.API_PORT}`,
+    authUrl: services.auth.url,
+    apiUrl: services.api.url,
     auditFile,
     demoClient: client,
     demoPassword: seeded.password,
@@ -143,10 +143,10 @@ const watchedPages = async (
   { dataDir, say }: Pick<StoreOptions, 'dataDir' | 'say'>,
 ): Promise<Pages> => {
   const { startVite } = await import('./vite-pages.ts')
-  const pages = await startVite(join(ROOT, 'apps/workspace'), dataDir.at('vite'))
-  parts.add(pages)
+  const vite = await startVite(join(ROOT, 'apps/workspace'), dataDir.at('vite'))
+  parts.add(vite)
   say('Changes: a service restarts, a screen is updated in the open page')
-  return pages
+  return vite.pages
 }
 
 async function started<T extends Part>(parts: Parts, starting: Promise<T>): Promise<T> {

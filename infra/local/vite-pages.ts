@@ -24,28 +24,20 @@ function headersWith(webSocket: string): Record<string, string> {
  * Serves the screens from their sources in `root` with Vite's development server. An open page follows each change. Vite
  * keeps its cache in `cacheDir`, so that two stacks do not disturb each other.
  */
-export async function startVite(root: string, cacheDir: string): Promise<Pages & Part> {
+export async function startVite(root: string, cacheDir: string): Promise<Part & { pages: Pages }> {
   const port = await freePort()
   const vite = await createServer({
     root,
     cacheDir,
     configFile: `${root}/vite.config.ts`,
     clearScreen: false,
+    // The gateway decides which paths are screens.
+    appType: 'mpa',
     server: {
       middlewareMode: true,
       ws: { host: 'localhost', port },
       headers: headersWith(`ws://localhost:${port}`),
     },
   })
-  return {
-    answer(incoming, response, _path, requestId) {
-      response.setHeader('X-Request-Id', requestId)
-      vite.middlewares(incoming, response, () => {
-        response.statusCode = 404
-        response.end()
-      })
-      return true
-    },
-    stop: () => vite.close(),
-  }
+  return { pages: vite.middlewares, stop: () => vite.close() }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
 import { record } from '#shared/accounts/activity.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
-import { loadPages } from '../../infra/local/gateway/pages.ts'
+import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
@@ -227,9 +227,9 @@ describe('workspace: signing in with the provider of the company', () => {
       },
     })
     await service.createCompany({ vendorId: 'ven_acme' })
-    const upstream = { host: '127.0.0.1', port: Number(new URL(service.url).port) }
-    const pages = await loadPages(await builtWorkspace(join(import.meta.dirname, '../..'), () => {}))
-    gateway = await startGateway({ port, auth: upstream, api: upstream, pages, apiResource: baseUrl })
+    const { url } = service
+    const pages = builtPages(await builtWorkspace(join(import.meta.dirname, '../..'), () => {}))
+    gateway = await startGateway({ port, auth: url, api: url, pages, apiResource: baseUrl })
     const person = { org: 'ven_acme', email_verified: true }
     provider.people.set('kim', { ...person, groups: 'admin', name: 'Kim R.', email: 'kim@acme.example' })
     provider.people.set('pat', { ...person, groups: 'guest', name: 'Pat S.', email: 'pat@acme.example' })

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
-import { loadPages } from '../../infra/local/gateway/pages.ts'
+import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { found, OUTSIDE } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
@@ -30,9 +30,9 @@ describe('workspace: Integrations, Webhooks', () => {
       env: { API_RESOURCE: `http://127.0.0.1:${port}` },
       outside: { ...OUTSIDE, resolve: async () => resolution },
     })
-    const api = { host: '127.0.0.1', port: Number(new URL(service.url).port) }
-    const pages = await loadPages(await builtWorkspace(ROOT, () => {}))
-    gateway = await startGateway({ port, auth: api, api, pages, apiResource: service.url })
+    const { url } = service
+    const pages = builtPages(await builtWorkspace(ROOT, () => {}))
+    gateway = await startGateway({ port, auth: url, api: url, pages, apiResource: url })
   })
   after(async () => {
     await gateway.stop()

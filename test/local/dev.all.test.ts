@@ -103,6 +103,15 @@ describe('npm run dev', () => {
     assert.equal(policy.split("'unsafe-inline'").length - 1, 2)
   })
 
+  for (const [path, status] of [
+    ['/ven_acme/integrations', 200],
+    ['/V1/session', 404],
+    ['/oauth/token', 404],
+  ] as const)
+    it(`answers ${path} with ${status}, as the built pages do`, async () => {
+      assert.equal((await fetch(start.baseUrl + path)).status, status)
+    })
+
   for (const path of ['.data/local/secrets.json', 'package.json', 'infra/admin/operator.ts'])
     it(`does not serve ${path}`, async () => {
       const { status } = await fetch(`${start.baseUrl}/@fs${folder}/${path}`)

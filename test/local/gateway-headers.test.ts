@@ -27,6 +27,7 @@ describe('the gateway: what it says for a caller', () => {
     ['X-Real-IP: 203.0.113.9', 'x-real-ip'],
     ['X-Forwarded-Host: 203.0.113.9', 'x-forwarded-host'],
     ['X-Forwarded-Port: 203.0.113.9', 'x-forwarded-port'],
+    ['X-Forwarded-Prefix: /elsewhere', 'x-forwarded-prefix'],
     ['X-Request-Id: order-42.retry_1', 'x-caller-request-id', 'order-42.retry_1'],
     ['X-Caller-Request-Id: forged', 'x-caller-request-id'],
     ['X-Request-Id: spaces in it', 'x-caller-request-id'],

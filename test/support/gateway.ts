@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { startGateway } from '../../infra/local/gateway/gateway.ts'
-import { loadPages } from '../../infra/local/gateway/pages.ts'
+import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { forBlock } from './block.ts'
 import { writeFiles } from './files.ts'
 import { heard } from './heard.ts'
@@ -57,15 +57,13 @@ export async function startTestGateway(options: { idleTimeout_ms?: number; apiRe
       response.end(service)
     })
   const services: Record<Service, Server> = { auth: serve('auth'), api: serve('api') }
-  const at = async (service: Service) => ({
-    host: '127.0.0.1',
-    port: await listen(services[service], { host: '127.0.0.1', port: 0 }),
-  })
+  const at = async (service: Service) =>
+    `http://127.0.0.1:${await listen(services[service], { host: '127.0.0.1', port: 0 })}`
   const gateway = await startGateway({
     port: await freePort(),
     auth: await at('auth'),
     api: await at('api'),
-    pages: await loadPages(directory),
+    pages: builtPages(directory),
     apiResource: 'https://api.test',
     ...options,
   })

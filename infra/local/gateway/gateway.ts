@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import { type RequestListener, STATUS_CODES } from 'node:http'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
 import { STRICT_TRANSPORT_SECURITY } from '../../workspace-headers.ts'
 import { errorCode } from '../failure.ts'
 import { NO_IPV6 } from '../ports.ts'
-import { type Refusal, refuse } from './answer.ts'
 import type { Pages } from './pages.ts'
-import { createForward, type Upstream } from './proxy.ts'
-import { destinationOf, pathOf } from './route.ts'
+import { createForward } from './proxy.ts'
+import { createRefuse } from './refusal.ts'
+import { PLAIN_PATH, SCREEN_PATHS, serviceOf } from './route.ts'
 
 /** The deadline for a whole request. Below the proxy's limit, so a slow caller is reported. */
 const LIMITS = {
@@ -22,8 +22,10 @@ const IDLE_TIMEOUT_MS = 30_000
 
 export interface GatewayOptions {
   port: number
-  auth: Upstream
-  api: Upstream
+  /** The address of the authorization server, such as `http://127.0.0.1:8081`. */
+  auth: string
+  /** The address of the resource API. */
+  api: string
   pages: Pages
   /** The API's identifier, which is the base URL of the page that explains its problems. */
   apiResource: string
@@ -44,14 +46,15 @@ export interface Gateway {
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const handle = createHandler(options)
-  const onIPv4 = await startServer(handle, '127.0.0.1', options.port)
-  const { port } = onIPv4.address() as { port: number }
-  const onIPv6 = await startServer(handle, '::1', port).catch((error) => {
-    if (NO_IPV6.has(errorCode(error) ?? '')) return undefined
+  const onIPv4 = createServer(handle)
+  const onIPv6 = createServer(handle)
+  const port = await listen(onIPv4, { host: '127.0.0.1', port: options.port })
+  await listen(onIPv6, { host: '::1', port }).catch((error) => {
+    if (NO_IPV6.has(errorCode(error) ?? '')) return
     onIPv4.close()
     throw error
   })
-  const servers = onIPv6 ? [onIPv4, onIPv6] : [onIPv4]
+  const servers = [onIPv4, onIPv6].filter((server) => server.listening)
   return {
     port,
     async stop() {
@@ -63,41 +66,37 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-function createHandler(options: GatewayOptions): RequestListener {
-  const { auth, api, pages, apiResource, idleTimeout_ms = IDLE_TIMEOUT_MS } = options
-  const forward = createForward(idleTimeout_ms)
-  // Callers then come through a proxy that terminates TLS. HSTS must not be sent over plain HTTP (RFC 6797 §7.2).
-  const byTls = apiResource.startsWith('https:')
-  return (incoming, response) => {
-    if (byTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
-    const { url: target = '', method, headersDistinct } = incoming
-    const requestId = randomUUID()
-    const answer = (refusal: Refusal) => refuse(response, refusal, { target, requestId, apiResource })
-    const destination = destinationOf(target)
-    if (headersDistinct.host?.length !== 1) answer(NOT_ONE_HOST)
-    else if (destination === undefined) answer(NOT_A_PATH)
-    else if (destination === 'auth') forward(incoming, response, auth, { requestId, refuse: answer })
-    else if (destination === 'api') forward(incoming, response, api, { requestId, refuse: answer })
-    else if (method !== 'GET' && method !== 'HEAD') answer(ONLY_PAGES)
-    else if (!pages.answer(incoming, response, pathOf(target), requestId)) answer(NO_SUCH_FILE)
-  }
-}
-
-const NOT_ONE_HOST: Refusal = { code: 'invalid_request', detail: 'The request must have one Host field.' }
-const NOT_A_PATH: Refusal = { code: 'invalid_request', detail: 'The request target is not a plain path.' }
-const NO_SUCH_FILE: Refusal = { code: 'not_found', detail: 'No such file.' }
-const ONLY_PAGES: Refusal = {
-  code: 'method_not_allowed',
-  detail: 'Only GET and HEAD are supported here.',
-  headers: { Allow: 'GET, HEAD' },
-}
-
-async function startServer(handle: RequestListener, host: string, port: number): Promise<Server> {
-  const server = createHttpServer(handle, LIMITS, ({ status, requestId }) => ({
+const createServer = (handle: RequestListener) =>
+  createHttpServer(handle, LIMITS, ({ status, requestId }) => ({
     contentType: 'application/problem+json',
     // No request could be read, so the status says it all (RFC 9457 §4.2.1).
     body: { type: 'about:blank', title: STATUS_CODES[status], status, requestId },
   }))
-  await listen(server, { host, port })
-  return server
+
+function createHandler(options: GatewayOptions): RequestListener {
+  const { pages, apiResource, idleTimeout_ms = IDLE_TIMEOUT_MS } = options
+  const forward = createForward(idleTimeout_ms)
+  // Callers then come through a proxy that terminates TLS. HSTS must not be sent over plain HTTP (RFC 6797 §7.2).
+  const usesTls = apiResource.startsWith('https:')
+  return (incoming, response) => {
+    const { url = '', method = '', headers, headersDistinct } = incoming
+    const [path = ''] = url.split('?', 1)
+    const service = serviceOf(path)
+    response.setHeader('X-Request-Id', randomUUID())
+    if (usesTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
+    const refuse = createRefuse(response, { isOAuth: service === 'auth', apiResource })
+
+    if (headersDistinct.host?.length !== 1) refuse('invalid_request', 'The request must have one Host field.')
+    else if (!PLAIN_PATH.test(path)) refuse('invalid_request', 'The request target is not a plain path.')
+    // http-proxy-3 would declare an empty body and send this one all the same: a second request could hide in it.
+    else if (headers['transfer-encoding'] && (method === 'DELETE' || method === 'OPTIONS'))
+      refuse('invalid_request', 'The request must declare its length.')
+    else if (service) forward(incoming, response, options[service], refuse)
+    else if (method !== 'GET' && method !== 'HEAD')
+      refuse('method_not_allowed', 'Only GET and HEAD are supported here.')
+    else {
+      if (SCREEN_PATHS.test(path)) incoming.url = '/index.html'
+      pages(incoming, response, () => refuse('not_found', 'No such file.'))
+    }
+  }
 }

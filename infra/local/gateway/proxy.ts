@@ -1,86 +1,63 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Transform } from 'node:stream'
+import { pipeline, Transform } from 'node:stream'
 import { createProxyServer } from 'http-proxy-3'
-import type { Refusal } from './answer.ts'
+import type { Refuse } from './refusal.ts'
 
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
-/** Headers for this connection only (RFC 9110 §7.6.1), besides those that Connection names. */
-const HOP_BY_HOP = [
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection'],
-  ...['te', 'trailer', 'upgrade'],
-]
+/** Headers for one connection only (RFC 9110 §7.6.1), besides those that Connection names. */
+const HOP_BY_HOP =
+  /^(?:connection|keep-alive|proxy-(?:authenticate|authorization|connection)|te|trailer|upgrade)$/
+/** Connection may not remove these, since they affect authorization or handling. */
+const END_TO_END = /^(?:authorization|cache-control|content-length|content-type|host)$/
 /** Headers that a caller may not set, and Expect, which Node answers. */
-const NOT_THE_CALLERS = [
-  ...['expect', 'forwarded', 'x-caller-request-id', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip'],
-]
-/** Naming one of these in Connection would remove a header that affects authorization or handling. */
-const END_TO_END = new Set(['authorization', 'content-length', 'content-type', 'host', 'cache-control'])
+const NOT_THE_CALLERS = /^(?:expect|forwarded|x-(?:caller-request-id|forwarded-.*|real-ip))$/
 
-export interface Upstream {
-  host: string
-  port: number
-}
-
-/** Forwards a request and streams the answer back. Calls `refuse` if no answer comes. */
-export type Forward = (
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  to: Upstream,
-  about: { requestId: string; refuse: (refusal: Refusal) => void },
-) => void
-
-/** @param idleTimeout_ms the longest silence of a service, including connecting. */
-export function createForward(idleTimeout_ms: number): Forward {
-  const proxy = createProxyServer({ toProxy: true })
+/**
+ * Returns a function that forwards a request to a service and streams the answer back, with the request id that
+ * `response` has. It calls `refuse` if no answer comes.
+ * @param idleTimeout_ms the longest silence of a service, including connecting.
+ */
+export function createForward(idleTimeout_ms: number) {
+  const timeout = new Error('The service is silent.')
+  // http-proxy-3 would normalise the path without `toProxy`.
+  const proxy = createProxyServer({ toProxy: true, selfHandleResponse: true })
   proxy.on('proxyReq', (outgoing) => {
-    const late = Object.assign(new Error('The service is silent.'), { code: 'ETIMEDOUT' })
-    outgoing.setTimeout(idleTimeout_ms, () => outgoing.destroy(late))
+    outgoing.setTimeout(idleTimeout_ms, () => outgoing.destroy(timeout))
   })
-  proxy.on('proxyRes', (answer, incoming, response) => {
-    for (const name of HOP_BY_HOP) delete answer.headers[name]
-    answer.headers['x-request-id'] = incoming.headers['x-request-id']
-    answer.on('error', () => response.destroy())
+  proxy.on('proxyRes', (answer, _incoming, response) => {
+    const { 'transfer-encoding': _, 'x-request-id': __, ...headers } = answer.headers
+    for (const name of Object.keys(headers)) if (HOP_BY_HOP.test(name)) delete headers[name]
+    response.writeHead(answer.statusCode as number, headers)
+    // An answer that breaks off is broken off here too, so that no one takes it for whole.
+    pipeline(answer, response, () => {})
   })
-  return (incoming, response, to, { requestId, refuse }) => {
-    // http-proxy-3 would declare an empty body and send it all the same: a second request could hide in it.
-    if (incoming.headers['transfer-encoding'] && /^(?:DELETE|OPTIONS)$/.test(incoming.method ?? ''))
-      return refuse(LENGTH_REQUIRED)
-    setHeaders(incoming, requestId)
-    const target = `http://${to.host}:${to.port}`
+  return (incoming: IncomingMessage, response: ServerResponse, target: string, refuse: Refuse): void => {
+    replaceHeaders(incoming, response)
     proxy.web(incoming, response, { target, buffer: incoming.pipe(afterReading()) }, (error) => {
       // Discards the rest of the request, so that the caller can read the answer.
       incoming.unpipe().resume()
-      // An answer has begun, perhaps to a request that the service did not read to its end.
-      if (response.hasHeader('x-request-id') || response.headersSent || response.destroyed) return
-      refuse('code' in error && error.code === 'ETIMEDOUT' ? TIMED_OUT : NO_ANSWER)
+      if (response.headersSent || response.destroyed) return
+      if (error === timeout) refuse('gateway_timeout', 'The upstream service timed out. Try again shortly.')
+      else refuse('bad_gateway', 'The upstream service could not be reached. Try again shortly.')
     })
   }
 }
 
-const LENGTH_REQUIRED: Refusal = {
-  code: 'invalid_request',
-  detail: 'The request must declare its length.',
-}
-const NO_ANSWER: Refusal = {
-  code: 'bad_gateway',
-  detail: 'The upstream service could not be reached. Try again shortly.',
-}
-const TIMED_OUT: Refusal = {
-  code: 'gateway_timeout',
-  detail: 'The upstream service timed out. Try again shortly.',
-}
-
-/** Replaces what the caller says about the connection and about itself. */
-function setHeaders({ headers, socket }: IncomingMessage, requestId: string): void {
+/**
+ * Replaces what the caller says about the connection and about itself. Does so before http-proxy-3 sees the request,
+ * because its event for this does not come for a request with Expect.
+ */
+function replaceHeaders({ headers, socket }: IncomingMessage, response: ServerResponse): void {
+  const callerRequestId = String(headers['x-request-id'] ?? '')
   const named = (headers.connection ?? '').toLowerCase().split(/[, ]+/)
-  const callerRequestId = headers['x-request-id'] ?? ''
-  const dropped = [...HOP_BY_HOP, ...NOT_THE_CALLERS, ...named.filter((name) => !END_TO_END.has(name))]
-  for (const name of dropped) delete headers[name]
-  headers.connection = named.includes('close') ? 'close' : 'keep-alive'
+  for (const name of Object.keys(headers)) {
+    const isNamed = named.includes(name) && !END_TO_END.test(name)
+    if (isNamed || HOP_BY_HOP.test(name) || NOT_THE_CALLERS.test(name)) delete headers[name]
+  }
   headers['x-forwarded-for'] = socket.remoteAddress
   headers['x-forwarded-proto'] = 'http'
-  headers['x-request-id'] = requestId
-  if (CALLER_REQUEST_ID.test(String(callerRequestId))) headers['x-caller-request-id'] = callerRequestId
+  headers['x-request-id'] = String(response.getHeader('X-Request-Id'))
+  if (CALLER_REQUEST_ID.test(callerRequestId)) headers['x-caller-request-id'] = callerRequestId
 }
 
 /**

@@ -1,13 +1,13 @@
-export type Destination = 'auth' | 'api' | 'pages'
+export type Service = 'auth' | 'api'
 
 /** A path, or all paths that begin with a prefix, and the service that answers them. */
 export interface Route {
   path: string
   match: 'exact' | 'prefix'
-  to: 'auth' | 'api'
+  to: Service
 }
 
-/** The first match wins. Everything else goes to the workspace. test/deploy/proxies.test.ts holds the proxies' configurations to this. */
+/** The first match wins. Everything else goes to the workspace. test/deploy/proxies.test.ts holds the proxies to this. */
 export const ROUTES: readonly Route[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
@@ -24,12 +24,9 @@ export const ROUTES: readonly Route[] = [
   { path: '/docs/', match: 'prefix', to: 'api' },
 ]
 
-const REFUSED_SEGMENT = /^\.{1,2}$/
-const ENCODED_DOT = /%2e/gi
-/** An encoded separator or terminator: a slash, a backslash, a NUL. */
-const HIDDEN_SEPARATOR = /%(?:2f|5c|00)/i
-/** The characters that RFC 3986 allows in a path, and complete percent-encodings. */
-const PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/
+/** Returns the service that answers this path, or undefined if the workspace does. */
+export const serviceOf = (path: string): Service | undefined =>
+  ROUTES.find((route) => (route.match === 'exact' ? path === route.path : path.startsWith(route.path)))?.to
 
 /**
  * The addresses of the workspace's screens, as a regular expression that JavaScript and nginx read alike. A last segment
@@ -38,24 +35,9 @@ const PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/
 export const SCREEN_PATHS =
   /^\/(?:(?:invitation|explain|explain\/[^/.]*|ven_[A-Za-z0-9]{1,60}(?:\/[^.]*)?)?)$/
 
-/** The path of an origin-form request target (RFC 9112 §3.2.1): everything before the query. */
-export const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''
-
 /**
- * Returns the destination of a request target, judged by its bytes as sent. Targets are forwarded unchanged, so one that
- * another reader might resolve to a different path (dot segments, doubled or encoded slashes, absolute form) is refused.
- * @returns undefined for such a target.
+ * A path that every server reads alike. It has only characters of RFC 3986, no empty segment but the last, no segment
+ * `.` or `..`, and no encoded slash, backslash or NUL. All others are refused, since paths are forwarded as they came.
  */
-export function destinationOf(target: string): Destination | undefined {
-  const path = pathOf(target)
-  if (!PATH.test(path) || path.includes('//') || HIDDEN_SEPARATOR.test(path)) return undefined
-  const segments = path.replace(ENCODED_DOT, '.').split('/')
-  if (segments.some((segment) => REFUSED_SEGMENT.test(segment))) return undefined
-  return ROUTES.find((route) => matches(route, path))?.to ?? 'pages'
-}
-
-const matches = (route: Route, path: string): boolean =>
-  route.match === 'exact' ? path === route.path : path.startsWith(route.path)
-
-/** Paths whose errors are OAuth JSON (RFC 6749 §5.2) instead of problem+json. */
-export const isOAuth = (path: string): boolean => ROUTES.find((route) => matches(route, path))?.to === 'auth'
+export const PLAIN_PATH =
+  /^(?:\/(?!\/|(?:\.|%2e){1,2}(?:\/|$))(?:[\w.~!$&'()*+,;=:@-]|%(?!2f|5c|00)[\da-f]{2})*)+$/i
