@@ -24,11 +24,10 @@ export function startChild(command: string, args: string[], options: SpawnOption
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options })
   let output = ''
   let end: string | undefined
-  const keep = (chunk: Buffer) => {
-    output = (output + chunk.toString()).slice(-OUTPUT_KEPT_CHARACTERS)
-  }
-  child.stdout?.on('data', keep)
-  child.stderr?.on('data', keep)
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-OUTPUT_KEPT_CHARACTERS)
+    })
   const ended = new Promise<string>((resolve) => {
     const settle = (how: string) => {
       end ??= how

@@ -28,8 +28,9 @@ export function routeOutput(
     const level = LEVEL.exec(line)?.[1]
     if (lost || level === undefined || Number(level) >= least) output.write(`${line}\n`)
   }
-  printed.on('data', (chunk: Buffer) => {
-    const lines = (rest + chunk.toString()).split('\n')
+  printed.setEncoding('utf8')
+  printed.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n')
     rest = (lines.pop() ?? '').slice(-LINE_MAX_CHARACTERS)
     for (const line of lines) take(line)
   })

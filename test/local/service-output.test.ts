@@ -55,6 +55,16 @@ describe('the audit trail of the local stack', () => {
     assert.equal(String(output.read()), 'no line of a log\n')
   })
 
+  it('keeps a character whose bytes arrive in two pieces', async () => {
+    const [printed, auditFile] = [new PassThrough(), join(folder, 'characters')]
+    routeOutput(printed, { wanted: 'warn', auditFile, output: new PassThrough() })
+    const line = JSON.stringify({ level: 30, time: 1, event: 'client.revoked', name: 'Zoë €', msg: 'x' })
+    for (const byte of Buffer.from(`${line}\n`)) printed.write(Buffer.of(byte))
+    printed.end()
+    await once(printed, 'end')
+    assert.equal(await readFile(auditFile, 'utf8'), `${line}\n`)
+  })
+
   it('prints lines of exactly the wanted level', async () => {
     const warning = JSON.stringify({ level: 40, time: 1, msg: 'x' })
     assert.equal((await routed('level', [warning])).printed, `${warning}\n`)
