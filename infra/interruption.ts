@@ -1,8 +1,8 @@
 export const EXIT_INTERRUPTED = 130
 
 /**
- * Calls `act` at Ctrl-C or SIGTERM, which then do not end the process, until it is disposed of. npm passes on a Ctrl-C that
- * the terminal has sent to the process already, so `act` can be called twice.
+ * Calls `act` at Ctrl-C or SIGTERM, which then do not end the process, until it is disposed of. npm passes on
+ * a Ctrl-C that the terminal has sent to the process already, so `act` can be called twice.
  */
 export function onInterruption(act: () => void): Disposable {
   const names = ['SIGINT', 'SIGTERM'] as const

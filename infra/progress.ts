@@ -1,6 +1,6 @@
 /**
- * A program that is silent for three seconds looks as if it hangs. Work can end just before its next beat, and what comes
- * after it then begins in silence: the sum of the two is less.
+ * A program that is silent for three seconds looks as if it hangs. Work can end just before its next beat,
+ * and what comes after it then begins in silence: the sum of the two is less.
  */
 const FIRST_BEAT_MS = 1_000
 const BEAT_MS = 1_500

@@ -1,7 +1,7 @@
 /**
- * The headers of every response with the workspace's files, from any server. The page runs only its own script and style
- * files and connects only to its own origin. Text cannot become markup or script, since no script may create a Trusted
- * Types policy. No page may frame it, and its URL is never sent in a Referer.
+ * The headers of every response with the workspace's files, from any server. The page runs only its own
+ * script and style files and connects only to its own origin. Text cannot become markup or script, since no
+ * script may create a Trusted Types policy. No page may frame it, and its URL is never sent in a Referer.
  */
 export const WORKSPACE_HEADERS = {
   'Content-Security-Policy': [
@@ -31,8 +31,8 @@ export const WORKSPACE_HEADERS = {
 export const STRICT_TRANSPORT_SECURITY = 'max-age=31536000'
 
 /**
- * The build names files under /assets/ by their content, so a browser may cache them permanently. Everything else,
- * above all index.html, is revalidated on each request.
+ * The build names files under /assets/ by their content, so a browser may cache them permanently. Everything
+ * else, above all index.html, is revalidated on each request.
  */
 export function workspaceCacheControl(path: string): string {
   return path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'

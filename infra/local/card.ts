@@ -7,8 +7,8 @@ const LABEL_WIDTH = 22
 const EMAIL_WIDTH = 26
 
 /**
- * Everything a person needs to start, printed under the `ready` line. The output may end up in a file or on a shared
- * screen, so the secret is in the .env of /docs, which only its owner can read.
+ * Everything a person needs to start, printed under the `ready` line. The output may end up in a file or on a
+ * shared screen, so the secret is in the .env of /docs, which only its owner can read.
  */
 export function card(stack: LocalStack): string {
   const people = DEMO_COMPANIES.flatMap((demo) => demo.people.map((person) => personText(person, demo)))
@@ -22,7 +22,7 @@ export function card(stack: LocalStack): string {
     ...people.slice(1).map((email) => row('', email)),
     row('Password', passwordText(stack)),
     '',
-    row('Audit trail', shownPath(stack.auditFile)),
+    row('Audit trail', displayPath(stack.auditFile)),
     row('More', 'npm run admin -- --help'),
     '',
     ...curlPair(stack),
@@ -46,7 +46,7 @@ function curlPair({ demoClient }: LocalStack): string[] {
   return [
     styleText('bold', `Get a token and read Acme's analytics with it`),
     '',
-    `  set -a; . ${quoted(demoClient.envFile)}; set +a`,
+    `  set -a; . ${shellQuoted(demoClient.envFile)}; set +a`,
     `  TOKEN=$(curl -sS "$INTEGRATION_BASE_URL/v1/oauth/token" \\`,
     `      -u "$INTEGRATION_CLIENT_ID:$INTEGRATION_CLIENT_SECRET" \\`,
     '      -d grant_type=client_credentials -d scope=analytics:read |',
@@ -56,10 +56,10 @@ function curlPair({ demoClient }: LocalStack): string[] {
   ]
 }
 
-function shownPath(path: string): string {
+function displayPath(path: string): string {
   const fromHere = relative(process.cwd(), path)
   return fromHere.startsWith('..') ? path : fromHere
 }
 
-const quoted = (path: string): string =>
+const shellQuoted = (path: string): string =>
   /^[\w./@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`

@@ -10,13 +10,13 @@ const NOBODY = 65534
 /** A child process in its own session, so that Ctrl-C in the terminal does not reach it. */
 export interface Child {
   readonly process: ChildProcess
-  /** Resolves when the process has exited, with the reason: `exit code 1`, `SIGKILL`, or why it could not start. */
+  /** Resolves once it has exited, with the reason: `exit code 1`, `SIGKILL`, or why it could not start. */
   readonly ended: Promise<string>
   /** Why it exited; undefined while it runs. */
   end(): string | undefined
   /** The end of its output. */
   output(): string
-  /** Sends `signal` and waits for the exit. SIGKILL also goes to its children, and to all after `deadline_ms`. */
+  /** Sends `signal` and waits for the exit. Kills it with its children on SIGKILL or after `deadline_ms`. */
   stop(signal?: NodeJS.Signals, deadline_ms?: number): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export function startChild(command: string, args: string[], options: SpawnOption
   }
 }
 
-/** The end of its output. The first of Postgres' last five lines, or Redis' three, says why it cannot listen. */
+/** The end of its output. Postgres needs five lines to say why it cannot listen, and Redis three. */
 export const lastLines = (child: Child, count: number): string =>
   child.output().split('\n').slice(-count).join(' / ')
 
@@ -72,10 +72,10 @@ function killGroup(child: ChildProcess): void {
 }
 
 /**
- * Wraps the command so that the kernel sends it `signal` if this process dies without stopping it. That is not
- * available outside Linux.
+ * Wraps the command so that the kernel sends it `signal` if this process dies without stopping it. That is
+ * not available outside Linux.
  */
-export async function endsWithParent(signal: 'INT' | 'TERM', command: string[]): Promise<string[]> {
+export async function endWithParent(signal: 'INT' | 'TERM', command: string[]): Promise<string[]> {
   if (process.platform !== 'linux' || !(await onPath('setpriv'))) return command
   return ['setpriv', '--pdeathsig', signal, ...command]
 }
@@ -83,36 +83,36 @@ export async function endsWithParent(signal: 'INT' | 'TERM', command: string[]):
 const isRoot = (): boolean => process.getuid?.() === 0
 
 /** Lets an unprivileged child own these files. */
-export async function giveAway(...paths: string[]): Promise<void> {
+export async function chownToNobody(...paths: string[]): Promise<void> {
   if (isRoot()) await Promise.all(paths.map((path) => chown(path, NOBODY, NOBODY)))
 }
 
 /**
- * Wraps the command so that root runs it as the user nobody. Postgres insists on that, and the services need no rights.
- * If that user cannot reach `needed`, such as below /root, it gets a capability to read everything, but can write only
- * its own files. access(2) honours a capability only with no_setuid_fixup.
+ * Wraps the command so that root runs it as the user nobody. Postgres insists on that, and the services need
+ * no rights. If that user cannot reach `needed`, such as below /root, it gets a capability to read
+ * everything, but can write only its own files. access(2) honours a capability only with no_setuid_fixup.
  */
-export async function unprivileged(command: string[], ...needed: string[]): Promise<string[]> {
+export async function asNobody(command: string[], ...needed: string[]): Promise<string[]> {
   if (!isRoot()) return command
   if (!(await onPath('setpriv')))
     throw new Failure('setpriv is missing, which starts Postgres and the services as another user than root.')
-  const reachable = (await Promise.all(needed.map((path) => isOpenToAll(dirname(path))))).every(Boolean)
+  const reachable = (await Promise.all(needed.map((path) => canAnyoneEnter(dirname(path))))).every(Boolean)
   const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
-  return [...nobody, ...(reachable ? [] : LEAVE_TO_READ), ...command]
+  return [...nobody, ...(reachable ? [] : READ_ANY_FILE), ...command]
 }
 
-const LEAVE_TO_READ = [
+const READ_ANY_FILE = [
   '--securebits=+no_setuid_fixup',
   '--inh-caps=+dac_read_search',
   '--ambient-caps=+dac_read_search',
 ]
 
 /** Whether every user can enter a folder and all on the way to it. */
-async function isOpenToAll(folder: string): Promise<boolean> {
+async function canAnyoneEnter(folder: string): Promise<boolean> {
   const { mode } = await stat(folder)
   if ((mode & 0o001) === 0) return false
   const parent = dirname(folder)
-  return parent === folder || isOpenToAll(parent)
+  return parent === folder || canAnyoneEnter(parent)
 }
 
 export async function onPath(...names: string[]): Promise<string | undefined> {

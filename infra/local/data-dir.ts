@@ -9,7 +9,7 @@ import { errorCode, Failure } from './failure.ts'
 /** The events of both services and of the admin command, one JSON object per line. */
 export const AUDIT_FILE = 'audit.ndjson'
 /** A folder with one of these is the local stack's own. */
-const OWN_NAMES = ['secrets.json', 'postgres']
+const STACK_ENTRIES = ['secrets.json', 'postgres']
 /** The Postgres of a stack that was killed stops within a second or two. */
 const END_DEADLINE_MS = 5_000
 const END_POLL_MS = 100
@@ -23,8 +23,8 @@ export interface DataDir {
 }
 
 /**
- * Creates the folder at the first start, and reserves it for this process until `release` or the end of the process.
- * @throws Failure if it is unusable, belongs to another user, has other contents, or is in use by another stack.
+ * Creates the folder at the first start, and reserves it for this process until `release` or its end.
+ * @throws Failure if it is unusable, belongs to another user, has other contents, or another stack uses it.
  */
 export async function openDataDir(path: string): Promise<DataDir> {
   await createFolder(path)
@@ -32,7 +32,7 @@ export async function openDataDir(path: string): Promise<DataDir> {
   const lock = await takeLock(path)
   try {
     await requireNoPostgres(path)
-    // Postgres, Redis and the services then run as another user. Everything inside is closed to others anyway.
+    // Postgres, Redis and the services then run as another user. What is inside is closed to others anyway.
     if (process.getuid?.() === 0) await chmod(path, 0o711)
   } catch (error) {
     lock?.close()
@@ -45,7 +45,7 @@ async function createFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const names = await readdir(path)
-    if (names.length === 0 || OWN_NAMES.some((name) => names.includes(name))) return
+    if (names.length === 0 || STACK_ENTRIES.some((name) => names.includes(name))) return
   } catch (error) {
     throw new Failure(`DATA_DIR ${path} cannot be used (${errorCode(error)}): set it to a writable folder.`)
   }
@@ -53,8 +53,8 @@ async function createFolder(path: string): Promise<void> {
 }
 
 /**
- * Listens on a name of Linux's abstract sockets, which only one process can do and which leaves nothing behind, however
- * the process ends.
+ * Listens on a name of Linux's abstract sockets, which only one process can do and which leaves nothing
+ * behind, however the process ends.
  */
 async function takeLock(path: string): Promise<Server | undefined> {
   if (process.platform !== 'linux') return undefined
@@ -68,14 +68,15 @@ async function takeLock(path: string): Promise<Server | undefined> {
   } catch (error) {
     if (errorCode(error) !== 'EADDRINUSE') throw error
     throw new Failure(
-      `Another local stack is running on DATA_DIR ${path}: stop it first, or choose another DATA_DIR and PORT.`,
+      `Another local stack is running on DATA_DIR ${path}: stop it first, or choose ` +
+        'another DATA_DIR and PORT.',
     )
   }
 }
 
 /**
- * Postgres lets one server use its folder and refuses while the process of its pid file runs, whatever that is by now.
- * So a file whose number belongs to another program is removed.
+ * Postgres lets one server use its folder and refuses while the process of its pid file runs, whatever that
+ * is by now. So a file whose number belongs to another program is removed.
  */
 async function requireNoPostgres(path: string): Promise<void> {
   // Elsewhere Postgres alone decides.
@@ -101,7 +102,8 @@ async function requireOwner(path: string): Promise<void> {
   const { uid } = await stat(path)
   if (uid === process.getuid?.() || process.getuid === undefined) return
   throw new Failure(
-    `DATA_DIR ${path} belongs to another user (uid ${uid}): start as that user, or set DATA_DIR to another folder.`,
+    `DATA_DIR ${path} belongs to another user (uid ${uid}): start as that user, or ` +
+      'set DATA_DIR to another folder.',
   )
 }
 

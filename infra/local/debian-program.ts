@@ -36,8 +36,8 @@ export interface Executable {
 }
 
 /**
- * Finds the program on the PATH, or in the cache folder from an earlier start, or else downloads Debian's package and
- * unpacks it there. Nothing is installed and no system service is left behind.
+ * Finds the program on the PATH, or in the cache folder from an earlier start, or else downloads Debian's
+ * package and unpacks it there. Nothing is installed and no system service is left behind.
  * @throws Failure that says what to do if none of these works.
  */
 export async function debianProgram(
@@ -82,7 +82,9 @@ async function isUsable(program: DebianProgram, { command, env }: Executable): P
   return program.isUsable(printed.stdout ?? '')
 }
 
-/** Several starts may do this at once. Each unpacks its own copy, and the first to finish moves it into place. */
+/**
+ * Several starts may do this at once. Each unpacks its own copy, and the first to finish moves it into place.
+ */
 async function unpack(
   program: DebianProgram,
   { cache, folder, room_bytes }: { cache: string; folder: string; room_bytes: number },
@@ -112,8 +114,8 @@ async function unpack(
 }
 
 /**
- * Asks apt which packages this machine needs to run the program, and downloads them and the named ones. Uses its own
- * lists, archives and locks, because the system's may be missing, old, or writable only by root.
+ * Asks apt which packages this machine needs to run the program, and downloads them and the named ones. Uses
+ * its own lists, archives and locks, because the system's may be missing, old, or writable only by root.
  */
 async function download(names: string[], work: string): Promise<void> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })

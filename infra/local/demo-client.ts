@@ -14,14 +14,14 @@ export interface DemoClient {
   envFile: string
 }
 
-/** Makes sure that there is a demo client, which may read Acme's analytics. A revoked one is replaced by a new one. */
-export async function demoClient(parts: {
+/** Makes sure that there is a demo client, which may read Acme's analytics. Replaces a revoked one. */
+export async function ensureDemoClient(options: {
   db: Database
   dataDir: DataDir
   secrets: LocalSecrets
   baseUrl: string
 }): Promise<DemoClient> {
-  const { db, dataDir, secrets, baseUrl } = parts
+  const { db, dataDir, secrets, baseUrl } = options
   const [stored] = await readClientCredentials(db, [secrets.demoClient.clientId])
   const isRevoked = stored?.status === 'Revoked'
   const { demoClient: client } = isRevoked ? await replaceDemoClient(dataDir, secrets) : secrets

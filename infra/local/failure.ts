@@ -1,3 +1,5 @@
+import { ConfigError } from '#shared/process/config.ts'
+
 /** The reason why the local stack cannot run, in one sentence for the person who started it. */
 export class Failure extends Error {}
 
@@ -5,4 +7,13 @@ export class Failure extends Error {}
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' ? code : undefined
+}
+
+/** Returns a sentence for any failure, without a stack trace. Names a full disk wherever it occurred. */
+export function describeFailure(error: unknown, dataDir: string): string {
+  const text = error instanceof Error ? error.message : String(error)
+  if (errorCode(error) === 'ENOSPC' || /no space left on device/i.test(text))
+    return `The disk that holds ${dataDir} is full: make room, or set DATA_DIR to a folder on another disk.`
+  if (error instanceof Failure || error instanceof ConfigError) return text
+  return `The local stack could not start: ${text.trim()}`
 }

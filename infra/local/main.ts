@@ -2,16 +2,16 @@ import { parseArgs } from 'node:util'
 import { ConfigError } from '#shared/process/config.ts'
 import { heartbeat } from '../progress.ts'
 import { card } from './card.ts'
-import { Parts } from './parts.ts'
-import { sentence } from './sentence.ts'
+import { describeFailure } from './failure.ts'
+import { Lifecycle } from './lifecycle.ts'
 import { EXIT_CONFIG } from './service.ts'
 import { localSettings } from './settings.ts'
 import type { LocalStackOptions } from './stack.ts'
 import { startLocalStack } from './start.ts'
 
 /**
- * npm forwards a Ctrl-C a moment after the terminal has sent it here, so each one arrives twice. (If you signal npm
- * alone, send a third to force an end.)
+ * npm forwards a Ctrl-C a moment after the terminal has sent it here, so each one arrives twice. (If you
+ * signal npm alone, send a third to force an end.)
  */
 const SIGNALS_PER_STOP = ['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '') ? 2 : 1
 const EXIT_USAGE = 64
@@ -20,13 +20,13 @@ const EXIT_FORCED = 130
 const say = (line: string): void => {
   process.stdout.write(`${process.uptime().toFixed(1).padStart(6)} s  ${line}\n`)
 }
-const complain = (text: string): void => {
+const printError = (text: string): void => {
   process.stderr.write(`\n${text}\n`)
 }
 
 async function main(): Promise<number> {
-  const { settings, ...options } = readOrExit()
-  const parts = new Parts()
+  const { settings, ...options } = readOptionsOrExit()
+  const lifecycle = new Lifecycle()
   const stopped = new AbortController()
   onStopSignal({
     first: () => {
@@ -34,13 +34,13 @@ async function main(): Promise<number> {
       stopped.abort()
     },
     second: () => {
-      complain('Force-stopping.')
-      void parts.kill().then(() => process.exit(EXIT_FORCED))
+      printError('Force-stopping.')
+      void lifecycle.kill().then(() => process.exit(EXIT_FORCED))
     },
   })
   try {
     const { signal } = stopped
-    const stack = await startLocalStack(parts, {
+    const stack = await startLocalStack(lifecycle, {
       settings,
       ...options,
       say,
@@ -50,28 +50,29 @@ async function main(): Promise<number> {
     process.stdout.write(`\nready ${stack.baseUrl}\n${card(stack)}`)
     const failure = await Promise.race([stack.failed, aborted(signal)])
     if (failure === undefined) return 0
-    complain(`${failure}\nStopping the rest.`)
+    printError(`${failure}\nStopping the rest.`)
     return 1
   } catch (error) {
     if (stopped.signal.aborted) return 0
-    complain(sentence(error, settings.dataDir))
+    printError(describeFailure(error, settings.dataDir))
     return error instanceof ConfigError ? EXIT_CONFIG : 1
   } finally {
-    await heartbeat(say, () => 'Stopping', parts.stop())
+    await heartbeat(say, () => 'Stopping', lifecycle.stop())
     if (stopped.signal.aborted) say('Stopped')
   }
 }
 
-function readOrExit(): Pick<LocalStackOptions, 'settings' | 'watch'> {
+function readOptionsOrExit(): Pick<LocalStackOptions, 'settings' | 'watch'> {
   try {
     if (process.env.NODE_ENV === 'production')
       throw new ConfigError(
-        'NODE_ENV is production, but npm start runs a demo with demo users. infra/runbook/install.md says how to install the services.',
+        'NODE_ENV is production, but npm start runs a demo with demo users. ' +
+          'infra/runbook/install.md says how to install the services.',
       )
     const { values } = parseArgs({ options: { watch: { type: 'boolean', default: false } } })
     return { settings: localSettings(process.env), ...values }
   } catch (error) {
-    complain((error as Error).message)
+    printError((error as Error).message)
     process.exit(error instanceof TypeError ? EXIT_USAGE : EXIT_CONFIG)
   }
 }

@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import { errorCode, Failure } from './failure.ts'
 
 /**
- * Below the ephemeral ports (32,768 and above on Linux), so that no outgoing connection takes a port between its check
- * and its use.
+ * Below the ephemeral ports (32,768 and above on Linux), so that no outgoing connection takes a port between
+ * its check and its use.
  */
 const FIRST_PORT = 20_000
 const LAST_PORT = 31_999

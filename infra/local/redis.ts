@@ -5,17 +5,16 @@ import { Redis } from 'ioredis'
 import { within } from '#shared/process/within.ts'
 import { REDIS_USER_RULES } from '../database/redis-users.ts'
 import {
+  asNobody,
   type Child,
-  endsWithParent,
-  giveAway,
+  chownToNobody,
+  endWithParent,
   lastLines,
   startChild,
   storeEnvironment,
-  unprivileged,
 } from './child.ts'
-import type { Executable } from './debian-program.ts'
+import { type DebianProgram, debianProgram, type Executable } from './debian-program.ts'
 import { Failure } from './failure.ts'
-import { redisServer } from './redis-binary.ts'
 
 const START_DEADLINE_MS = 30_000
 const STOP_DEADLINE_MS = 5_000
@@ -25,7 +24,7 @@ export interface LocalRedis {
   port: number
   /** Resolves when the server has exited, with the reason and its last output. */
   ended: Promise<string>
-  /** Returns a user's URL for this server. `auth` and `api` are the services' users; `admin` may do everything. */
+  /** Returns a user's URL for this server. The services are `auth` and `api`; `admin` may do everything. */
   url(user: RedisUser): string
   /** SIGTERM saves the data first; SIGKILL does not. */
   stop(signal?: NodeJS.Signals): Promise<void>
@@ -52,13 +51,13 @@ export async function startRedis(options: LocalRedisOptions): Promise<LocalRedis
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const file = join(directory, CONFIGURATION_FILE)
   await writeFile(file, configuration(options), { mode: 0o600 })
-  await giveAway(directory, file)
-  const ending = await endsWithParent('TERM', [server.command, file])
-  const [command, ...args] = await unprivileged(ending, server.command, directory)
+  await chownToNobody(directory, file)
+  const wrapped = await endWithParent('TERM', [server.command, file])
+  const [command, ...args] = await asNobody(wrapped, server.command, directory)
   const child = startChild(command as string, args, { env: { ...storeEnvironment(), ...server.env } })
   const url = (user: RedisUser) => redisUrl({ user, password: passwords[user], port })
   try {
-    await answers(url('admin'), child, deadline_ms)
+    await waitForAnswer(url('admin'), child, deadline_ms)
   } catch (error) {
     await child.stop('SIGKILL')
     throw error
@@ -95,7 +94,7 @@ function configuration({ directory, port, passwords }: LocalRedisOptions): strin
   return `${lines.join('\n')}\n`
 }
 
-async function answers(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
+async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
   const redis = new Redis(url, {
     retryStrategy: () => ANSWER_POLL_MS,
     maxRetriesPerRequest: null,
@@ -107,10 +106,37 @@ async function answers(url: string, child: Child, deadline_ms = START_DEADLINE_M
     return false
   }
   redis.on('error', fail)
-  // ioredis leaves a command unsettled if it is disconnected between two attempts, so none of this awaits one alone.
+  // Disconnected between two attempts, ioredis leaves a command unsettled. So nothing awaits one alone.
   const ping = redis.ping().then(() => true, fail)
   const answered = await within(deadline_ms, Promise.race([ping, child.ended.then(() => false)]))
   redis.disconnect()
   if (child.end() !== undefined) throw new Failure(`Redis did not start: ${lastLines(child, 3)}`)
   if (!answered) throw new Failure(`Redis did not answer: ${reason}; its last words: ${lastLines(child, 3)}`)
+}
+
+/** The first version with selectors in access rules. Valkey's version numbers continue from there. */
+const OLDEST_MAJOR = 7
+
+export const REDIS: DebianProgram = {
+  title: 'Redis',
+  names: ['redis-server', 'valkey-server'],
+  package: 'redis-server',
+  // redis-server is a link to redis-check-rdb, which is in the other package.
+  linksTo: ['redis-tools'],
+  isUsable: (version) => Number(/\bv=(\d+)\./.exec(version)?.[1]) >= OLDEST_MAJOR,
+  missing: (why) =>
+    `No Redis server of version ${OLDEST_MAJOR} or newer was found on the PATH, ` +
+    `and none could be fetched (${why}): install redis-server or valkey-server, ` +
+    'or set REDIS_URL to a server that runs.',
+}
+
+let found: Promise<Executable> | undefined
+
+/**
+ * Finds a Redis server to run, once per process.
+ * @throws Failure that says what to do if there is none.
+ */
+export function redisServer(say?: (line: string) => void): Promise<Executable> {
+  found ??= debianProgram(REDIS, say)
+  return found
 }

@@ -31,7 +31,8 @@ export async function localSecrets(dataDir: DataDir): Promise<LocalSecrets> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return saveSecrets(dataDir, newSecrets())
     throw new Failure(
-      `${file} cannot be read, and the data beside it is useless without it: restore it, or set DATA_DIR to a new folder.`,
+      `${file} cannot be read, and the data beside it is useless without it: ` +
+        'restore it, or set DATA_DIR to a new folder.',
     )
   }
 }

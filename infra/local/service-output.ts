@@ -9,32 +9,33 @@ const EVENT = /"event":"([a-z_.]{1,64})"/
 const LEVEL = /^\{"level":(\d{2})/
 const LINE_MAX_CHARACTERS = 64 * 1_024
 
-/** The log level at which a service prints enough both for the audit trail and for the `wanted` level. */
-export const printedLevel = (wanted: string): string => ((LEVELS[wanted] ?? 0) > INFO ? 'info' : wanted)
+/** The log level at which a service prints enough both for the audit trail and for `logLevel`. */
+export const printedLevel = (logLevel: string): string => ((LEVELS[logLevel] ?? 0) > INFO ? 'info' : logLevel)
 
 /**
- * Routes a service's output: audit events to `auditFile`, and lines of at least the level `wanted` to `output`. Text that
- * is not a log line also goes to `output`, and so does an audit event that cannot be written to the file.
+ * Routes a service's output: audit events to `auditFile`, and lines of at least `logLevel` to `output`. Text
+ * that is not a log line also goes to `output`, and so does an audit event that cannot be written to the
+ * file.
  */
 export function routeOutput(
   printed: Readable,
-  { wanted, auditFile, output }: { wanted: string; auditFile: string; output: NodeJS.WritableStream },
+  { logLevel, auditFile, output }: { logLevel: string; auditFile: string; output: NodeJS.WritableStream },
 ): void {
-  const least = LEVELS[wanted] ?? 0
+  const threshold = LEVELS[logLevel] ?? 0
   let rest = ''
-  function take(line: string): void {
+  function routeLine(line: string): void {
     const event = EVENT.exec(line)?.[1]
-    const lost = event !== undefined && AUDITED_EVENTS.has(event) && !appendLine(auditFile, line)
+    const isLost = event !== undefined && AUDITED_EVENTS.has(event) && !appendLine(auditFile, line)
     const level = LEVEL.exec(line)?.[1]
-    if (lost || level === undefined || Number(level) >= least) output.write(`${line}\n`)
+    if (isLost || level === undefined || Number(level) >= threshold) output.write(`${line}\n`)
   }
   printed.setEncoding('utf8')
   printed.on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n')
     rest = (lines.pop() ?? '').slice(-LINE_MAX_CHARACTERS)
-    for (const line of lines) take(line)
+    for (const line of lines) routeLine(line)
   })
-  printed.on('end', () => rest && take(rest))
+  printed.on('end', () => rest && routeLine(rest))
 }
 
 /** Returns whether it could be written, since a full disk must not end the stack. */

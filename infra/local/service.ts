@@ -1,6 +1,6 @@
 import { ConfigError } from '#shared/process/config.ts'
 import { serviceEnvironment } from '../service-environment.ts'
-import { type Child, endsWithParent, startChild, unprivileged } from './child.ts'
+import { asNobody, type Child, endWithParent, startChild } from './child.ts'
 import { Failure } from './failure.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
 
@@ -39,17 +39,18 @@ export interface RunningService {
 }
 
 /**
- * Starts a service as its own process, which also exits when this process does, because the channel between them closes.
- * Resolves once it is ready.
- * @throws ConfigError if it refuses its settings, or Failure with its last output if it exits or is not ready in time.
+ * Starts a service as its own process, which also exits when this process does, because the channel between
+ * them closes. Resolves once it is ready.
+ * @throws ConfigError if it refuses its settings, or Failure with its last output if it exits or is not ready
+ * in time.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { program, port, env, output, logLevel, auditFile, watch } = options
   const flags = watch ? ['--watch-preserve-output', ...watch.map((folder) => `--watch-path=${folder}`)] : []
   const node = [process.execPath, ...flags, program]
   // Unlike a service, Node's watcher does not exit when the channel closes.
-  const ending = watch ? await endsWithParent('TERM', node) : node
-  const [command = '', ...args] = await unprivileged(ending, process.execPath, program)
+  const wrapped = watch ? await endWithParent('TERM', node) : node
+  const [command = '', ...args] = await asNobody(wrapped, process.execPath, program)
   const child = startChild(command, args, {
     env: {
       ...serviceEnvironment(),
@@ -60,11 +61,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  if (child.process.stdout) routeOutput(child.process.stdout, { wanted: logLevel, auditFile, output })
+  if (child.process.stdout) routeOutput(child.process.stdout, { logLevel, auditFile, output })
   child.process.stderr?.pipe(output, { end: false })
   const url = `http://127.0.0.1:${port}`
   try {
-    await becomesReady(url, child, options)
+    await waitUntilReady(url, child, options)
   } catch (error) {
     await child.stop()
     throw error
@@ -72,26 +73,27 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   return {
     url,
     pid: child.process.pid as number,
-    ended: child.ended.then((how) => `${explained(how)}${lastWords(child)}`),
+    ended: child.ended.then((how) => `${explainExit(how)}${lastOutput(child)}`),
     stop: () => child.stop('SIGTERM', STOP_DEADLINE_MS),
     kill: () => child.stop('SIGKILL'),
   }
 }
 
-async function becomesReady(url: string, child: Child, { name, signal }: ServiceOptions): Promise<void> {
+async function waitUntilReady(url: string, child: Child, { name, signal }: ServiceOptions): Promise<void> {
   const deadline = Date.now() + READY_DEADLINE_MS
   for (;;) {
     signal?.throwIfAborted()
     const end = child.end()
     if (end === `exit code ${EXIT_CONFIG}`) throw new ConfigError(`${name} refuses its settings.`)
-    if (end !== undefined) throw new Failure(`${name} did not start (${explained(end)})${lastWords(child)}`)
-    if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastWords(child)}`)
-    if (await answersOk(`${url}/readyz`)) return
+    if (end !== undefined)
+      throw new Failure(`${name} did not start (${explainExit(end)})${lastOutput(child)}`)
+    if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastOutput(child)}`)
+    if (await isReady(`${url}/readyz`)) return
     await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
   }
 }
 
-async function answersOk(url: string): Promise<boolean> {
+async function isReady(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
     await response.body?.cancel()
@@ -101,9 +103,9 @@ async function answersOk(url: string): Promise<boolean> {
   }
 }
 
-const explained = (end: string): string => (end === 'SIGKILL' ? 'SIGKILL; out of memory?' : end)
+const explainExit = (end: string): string => (end === 'SIGKILL' ? 'SIGKILL; out of memory?' : end)
 
-function lastWords(child: Child): string {
+function lastOutput(child: Child): string {
   const lines = child.output().split('\n').slice(-5).join('\n  ')
   return lines ? `; its last words:\n  ${lines}` : ''
 }

@@ -41,12 +41,15 @@ export const LOCAL_SHAPE = {
       fallback: 'generated, shown once',
       description: 'password of all demo users, set on the first start',
     }),
-  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
-    secret: true,
-    fallback: 'starts one',
-    description:
-      'an existing Postgres; log in as a role that may create tables and roles. The roles of the services and of the operator get new passwords there',
-  }),
+  DATABASE_URL: storeUrl(['postgres:', 'postgresql:'])
+    .optional()
+    .meta({
+      secret: true,
+      fallback: 'starts one',
+      description:
+        'an existing Postgres; log in as a role that may create tables and roles. ' +
+        'The roles of the services and of the operator get new passwords there',
+    }),
   REDIS_URL: storeUrl(REDIS_PROTOCOLS).optional().meta({
     secret: true,
     fallback: 'starts one',
@@ -75,29 +78,32 @@ const NOT_PASSED_ON = new Set([
   'TRUSTED_PROXIES',
 ])
 
-/** The settings of the local stack. Everything has a default. `issuer` and `apiResource` default to the gateway. */
+/**
+ * The settings of the local stack. Everything has a default. `issuer` and `apiResource` default to the
+ * gateway.
+ */
 export type LocalSettings = ReturnType<typeof localSettings>
 
 /** @throws ConfigError that names every invalid variable. */
 export function localSettings(env: NodeJS.ProcessEnv) {
-  const given = readConfig(env, LOCAL_SHAPE)
-  const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = given
-  const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = given
+  const config = readConfig(env, LOCAL_SHAPE)
+  const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = config
+  const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = config
   const ports = { PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT }
   const baseUrl = `http://localhost:${PORT}`
   const isPassedOn = (name: string): boolean => !NOT_PASSED_ON.has(name.replace(/_FILE$/, ''))
   return {
     ports,
     baseUrl,
-    dataDir: resolve(given.DATA_DIR),
-    demoPassword: given.DEMO_PASSWORD,
-    databaseUrl: given.DATABASE_URL,
-    redisUrl: given.REDIS_URL,
+    dataDir: resolve(config.DATA_DIR),
+    demoPassword: config.DEMO_PASSWORD,
+    databaseUrl: config.DATABASE_URL,
+    redisUrl: config.REDIS_URL,
     /** In base64. */
-    keyEncryptionKey: given.KEY_ENCRYPTION_KEY?.map((key) => key.toString('base64')).join(','),
-    issuer: given.ISSUER ?? baseUrl,
-    apiResource: given.API_RESOURCE ?? baseUrl,
-    logLevel: given.LOG_LEVEL,
+    keyEncryptionKey: config.KEY_ENCRYPTION_KEY?.map((key) => key.toString('base64')).join(','),
+    issuer: config.ISSUER ?? baseUrl,
+    apiResource: config.API_RESOURCE ?? baseUrl,
+    logLevel: config.LOG_LEVEL,
     /** Passed on to the services, such as rate limits. */
     serviceEnv: {
       DRAIN_DELAY_S: '0',

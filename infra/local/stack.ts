@@ -4,28 +4,28 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
 import { heartbeat } from '../progress.ts'
 import { AUDIT_FILE, type DataDir } from './data-dir.ts'
-import { type DemoClient, demoClient } from './demo-client.ts'
+import { type DemoClient, ensureDemoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { builtPages, type Pages } from './gateway/pages.ts'
-import type { Part, Parts } from './parts.ts'
-import { redisServer } from './redis-binary.ts'
+import type { Lifecycle, Stoppable } from './lifecycle.ts'
+import { redisServer } from './redis.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
 import { type RunningService, startService } from './service.ts'
 import type { LocalSettings } from './settings.ts'
 import {
-  givenPostgres,
-  givenRedis,
-  ownPostgres,
-  ownRedis,
+  attachPostgres,
+  attachRedis,
   type PostgresStore,
   type Store,
   type StoreOptions,
+  startOwnPostgres,
+  startOwnRedis,
 } from './stores.ts'
 import { createTrail } from './trail.ts'
-import { builtWorkspace } from './workspace-build.ts'
+import { buildWorkspace } from './workspace-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -59,48 +59,55 @@ export interface LocalStack {
 /** Starts the product on this data folder. @throws Failure with a sentence for the person who started it. */
 export async function startStackOn(
   dataDir: DataDir,
-  parts: Parts,
+  lifecycle: Lifecycle,
   options: LocalStackOptions,
 ): Promise<LocalStack> {
   const { say, signal } = options
   const secrets = await localSecrets(dataDir)
   say(`Data: in ${dataDir.path}`)
 
-  const ends = watchExits(parts)
+  const exits = watchExits(lifecycle)
   const ready = bringUp(
-    parts,
-    { ...options, signal: AbortSignal.any([ends.signal, ...(signal ? [signal] : [])]) },
-    { dataDir, secrets, ends },
+    lifecycle,
+    { ...options, signal: AbortSignal.any([exits.signal, ...(signal ? [signal] : [])]) },
+    { dataDir, secrets, exits },
   )
   return ready.catch((error) => {
-    throw ends.signal.aborted ? ends.signal.reason : error
+    throw exits.signal.aborted ? exits.signal.reason : error
   })
 }
 
 async function bringUp(
-  parts: Parts,
+  lifecycle: Lifecycle,
   options: LocalStackOptions,
-  { dataDir, secrets, ends }: { dataDir: DataDir; secrets: LocalSecrets; ends: ExitWatch },
+  { dataDir, secrets, exits }: { dataDir: DataDir; secrets: LocalSecrets; exits: ExitWatch },
 ): Promise<LocalStack> {
   const { settings, say, signal } = options
   const { databaseUrl, redisUrl } = settings
-  const own = { dataDir, secrets, say }
-  // Postgres is initialised once a Redis server is found, which may need a mirror, so that a failure leaves nothing.
-  const redisFound = redisUrl ? Promise.resolve() : redisServer(say)
-  const { postgres, redis, screens } = await together(say, {
-    postgres: started(
-      parts,
-      databaseUrl ? givenPostgres(databaseUrl, secrets) : redisFound.then(() => ownPostgres(own)),
+  const storeOptions = { dataDir, secrets, say }
+  // Finding Redis may need a mirror. Postgres is initialised after it, so that a failure leaves nothing.
+  const redisLookup = redisUrl ? Promise.resolve() : redisServer(say)
+  const { postgres, redis, screens } = await waitForAll(say, {
+    postgres: register(
+      lifecycle,
+      databaseUrl
+        ? attachPostgres(databaseUrl, secrets)
+        : redisLookup.then(() => startOwnPostgres(storeOptions)),
     ),
-    redis: started(parts, redisUrl ? givenRedis(redisUrl) : redisFound.then(() => ownRedis(own))),
-    screens: options.watch ? watchedPages(parts, own) : builtWorkspace(ROOT, say).then(builtPages),
+    redis: register(
+      lifecycle,
+      redisUrl ? attachRedis(redisUrl) : redisLookup.then(() => startOwnRedis(storeOptions)),
+    ),
+    screens: options.watch
+      ? watchedPages(lifecycle, storeOptions)
+      : buildWorkspace(ROOT, say).then(builtPages),
   })
-  ends.watch('Postgres', postgres.ended)
-  ends.watch('Redis', redis.ended)
+  exits.watch('Postgres', postgres.ended)
+  exits.watch('Redis', redis.ended)
   signal?.throwIfAborted()
   await migrateTo(postgres, { secrets, say })
-  const filling = fill(postgres, { dataDir, secrets, options })
-  const { seeded, client } = await heartbeat(say, () => 'Demo data: being added', filling)
+  const seeding = seedDemoData(postgres, { dataDir, secrets, options })
+  const { seeded, client } = await heartbeat(say, () => 'Demo data: being added', seeding)
   signal?.throwIfAborted()
   const running = {
     databaseUrl: postgres.operatorUrl,
@@ -109,11 +116,11 @@ async function bringUp(
     keyEncryptionKey: settings.keyEncryptionKey ?? secrets.keyEncryptionKey,
   }
   const auditFile = dataDir.at(AUDIT_FILE)
-  const services = await startServices(parts, options, {
+  const services = await startServices(lifecycle, options, {
     stores: { postgres, redis },
     keyEncryptionKey: running.keyEncryptionKey,
     auditFile,
-    ends,
+    exits,
   })
   signal?.throwIfAborted()
   const gateway = await startGateway({
@@ -123,7 +130,7 @@ async function bringUp(
     pages: screens,
     apiResource: settings.apiResource,
   })
-  parts.add(gateway, await writeRunning(dataDir, running))
+  lifecycle.add(gateway, await writeRunning(dataDir, running))
   return {
     baseUrl: settings.baseUrl,
     authUrl: services.auth.url,
@@ -133,30 +140,30 @@ async function bringUp(
     demoPassword: seeded.password,
     stores: { postgres, redis },
     services,
-    failed: ends.failed,
+    failed: exits.failed,
   }
 }
 
 /** Vite is a development package, so only `npm run dev` loads it. */
 const watchedPages = async (
-  parts: Parts,
+  lifecycle: Lifecycle,
   { dataDir, say }: Pick<StoreOptions, 'dataDir' | 'say'>,
 ): Promise<Pages> => {
   const { startVite } = await import('./vite-pages.ts')
   const vite = await startVite(join(ROOT, 'apps/workspace'), dataDir.at('vite'))
-  parts.add(vite)
+  lifecycle.add(vite)
   say('Changes: a service restarts, a screen is updated in the open page')
   return vite.pages
 }
 
-async function started<T extends Part>(parts: Parts, starting: Promise<T>): Promise<T> {
+async function register<T extends Stoppable>(lifecycle: Lifecycle, starting: Promise<T>): Promise<T> {
   const part = await starting
-  parts.add(part)
+  lifecycle.add(part)
   return part
 }
 
 /** All results, or the first failure once none of them is still running. Says what still is. */
-async function together<T extends Record<string, unknown>>(
+async function waitForAll<T extends Record<string, unknown>>(
   say: (line: string) => void,
   work: { [Name in keyof T]: Promise<T[Name]> },
 ): Promise<T> {
@@ -174,7 +181,8 @@ async function migrateTo(
   // A real installation, where demo users would be strangers with access.
   if (await asOwner(ownerUrl, holdsOnlyOthers))
     throw new Failure(
-      'The database of DATABASE_URL already has companies, none of them from the demo. npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
+      'The database of DATABASE_URL already has companies, none of them from the demo. ' +
+        'npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
     )
   const { postgres: _, ...passwords } = secrets.postgres
   const migrating = heartbeat(say, () => 'Database: migrating', migrate({ ownerUrl, passwords }))
@@ -198,7 +206,7 @@ async function asOwner<T>(
 }
 
 /** Adds the demo companies and the demo client. */
-const fill = (
+const seedDemoData = (
   { ownerUrl }: Store,
   { dataDir, secrets, options }: { dataDir: DataDir; secrets: LocalSecrets; options: LocalStackOptions },
 ) =>
@@ -206,31 +214,33 @@ const fill = (
     ownerUrl,
     async (db) => {
       const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
-      options.say(
-        `Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added for each company` : 'complete'}`,
-      )
-      const client = await demoClient({ db, dataDir, secrets, baseUrl: options.settings.baseUrl })
+      const { days } = seeded
+      options.say(`Demo data: ${days > 0 ? `${days} days of analytics added for each company` : 'complete'}`)
+      const client = await ensureDemoClient({ db, dataDir, secrets, baseUrl: options.settings.baseUrl })
       return { seeded, client }
     },
     createTrail({ auditFile: dataDir.at(AUDIT_FILE), stderr: process.stderr }),
   )
 
-/** Each service refuses settings of the other, and the authorization server must not get the API's secrets. */
-const OF_OTHER_SERVICE = {
+/** Settings that a service does not get. The authorization server must not get the API's secrets. */
+const OTHER_SERVICES_SETTINGS = {
   auth: /^(?:OPENID_|RATE_(?!TOKEN_|INTROSPECTIONS_))/,
   api: /^RATE_(?:TOKEN|INTROSPECTIONS)_/,
 }
 
-/** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
+/**
+ * Each service gets its own database role and Redis user; only the authorization server gets the key
+ * encryption key.
+ */
 async function startServices(
-  parts: Parts,
+  lifecycle: Lifecycle,
   { settings, say, output, signal, watch }: LocalStackOptions,
-  about: Pick<LocalStack, 'stores' | 'auditFile'> & { keyEncryptionKey: string; ends: ExitWatch },
+  context: Pick<LocalStack, 'stores' | 'auditFile'> & { keyEncryptionKey: string; exits: ExitWatch },
 ): Promise<LocalStack['services']> {
-  const { stores, keyEncryptionKey, auditFile, ends } = about
+  const { stores, keyEncryptionKey, auditFile, exits } = context
   const env = (service: 'auth' | 'api') => ({
     ...Object.fromEntries(
-      Object.entries(settings.serviceEnv).filter(([name]) => !OF_OTHER_SERVICE[service].test(name)),
+      Object.entries(settings.serviceEnv).filter(([name]) => !OTHER_SERVICES_SETTINGS[service].test(name)),
     ),
     DATABASE_URL: stores.postgres.serviceUrl(service),
     REDIS_URL: stores.redis.serviceUrl(service),
@@ -238,17 +248,22 @@ async function startServices(
     API_RESOURCE: settings.apiResource,
     TRUSTED_PROXIES: '127.0.0.1',
   })
-  const start = async (service: 'auth' | 'api', name: string, port: number, own: Record<string, string>) => {
+  const start = async (
+    service: 'auth' | 'api',
+    name: string,
+    port: number,
+    extraEnv: Record<string, string>,
+  ) => {
     const folder = join(ROOT, 'apps', service)
-    const starting = started(
-      parts,
+    const starting = register(
+      lifecycle,
       startService({
         name: `The ${name}`,
         program: join(folder, 'main.ts'),
         // The API publishes the authorization server's description.
         watch: watch ? [folder, join(ROOT, 'shared'), join(ROOT, 'apps/auth/openapi.json')] : undefined,
         port,
-        env: { ...own, ...env(service) },
+        env: { ...extraEnv, ...env(service) },
         output,
         logLevel: settings.logLevel,
         auditFile,
@@ -256,7 +271,7 @@ async function startServices(
       }),
     )
     const running = await heartbeat(say, () => `The ${name}: starting`, starting)
-    ends.watch(`The ${name}`, running.ended)
+    exits.watch(`The ${name}`, running.ended)
     say(`The ${name}: on 127.0.0.1:${port}`)
     return running
   }
@@ -274,14 +289,14 @@ async function startServices(
 
 type ExitWatch = ReturnType<typeof watchExits>
 
-/** Detects a part that exits without being stopped: `failed` resolves, and `signal` is aborted, with a sentence. */
-function watchExits(parts: Parts) {
+/** Detects a process that exits on its own: `failed` resolves, and `signal` is aborted, with a sentence. */
+function watchExits(lifecycle: Lifecycle) {
   const abort = new AbortController()
   const { promise: failed, resolve: fail } = Promise.withResolvers<string>()
   return {
     watch(name: string, ended: Promise<string> | undefined) {
       void ended?.then((how) => {
-        if (parts.stopping) return
+        if (lifecycle.stopping) return
         const sentence = `${name} exited unexpectedly: ${how}`
         fail(sentence)
         abort.abort(new Failure(sentence))

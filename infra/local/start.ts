@@ -1,20 +1,21 @@
 import { openDataDir } from './data-dir.ts'
-import type { Parts } from './parts.ts'
+import type { Lifecycle } from './lifecycle.ts'
 import { requireFreePort } from './ports.ts'
 import type { LocalStack, LocalStackOptions } from './stack.ts'
 
 /**
- * Starts the whole product on this machine. Everything it starts is in `parts` as soon as it runs, even if this rejects,
- * and the caller stops it. What most often stands in the way is checked before the rest is loaded.
+ * Starts the whole product on this machine. Everything it starts is in `lifecycle` as soon as it runs, even
+ * if this rejects, and the caller stops it. What most often stands in the way is checked before the rest is
+ * loaded.
  * @throws Failure with a sentence for the person who started it.
  */
-export async function startLocalStack(parts: Parts, options: LocalStackOptions): Promise<LocalStack> {
+export async function startLocalStack(lifecycle: Lifecycle, options: LocalStackOptions): Promise<LocalStack> {
   const { settings, signal } = options
   // Before the ports: of two starts at once, the one without the folder leaves them to the other.
   const dataDir = await openDataDir(settings.dataDir)
-  parts.add({ stop: async () => dataDir.release() })
+  lifecycle.add({ stop: async () => dataDir.release() })
   for (const [name, port] of Object.entries(settings.ports)) await requireFreePort(port, name)
   const { startStackOn } = await import('./stack.ts')
   signal?.throwIfAborted()
-  return startStackOn(dataDir, parts, options)
+  return startStackOn(dataDir, lifecycle, options)
 }

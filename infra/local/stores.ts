@@ -43,14 +43,14 @@ export interface StoreOptions {
  * @param url the owner's URL.
  * @throws Failure if it does not answer.
  */
-export async function givenPostgres(url: string, secrets: LocalSecrets): Promise<PostgresStore> {
+export async function attachPostgres(url: string, secrets: LocalSecrets): Promise<PostgresStore> {
   let client: pg.Client | undefined
   try {
     client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_DEADLINE_MS })
     client.on('error', () => {})
     await client.connect()
   } catch (error) {
-    throw new Failure(`The Postgres of DATABASE_URL cannot be used: ${why(error)}.`)
+    throw new Failure(`The Postgres of DATABASE_URL cannot be used: ${reason(error)}.`)
   } finally {
     await client?.end().catch(() => {})
   }
@@ -59,10 +59,10 @@ export async function givenPostgres(url: string, secrets: LocalSecrets): Promise
 
 function postgresAt(url: string, secrets: LocalSecrets) {
   const urlOf = (role: Exclude<keyof LocalSecrets['postgres'], 'postgres'>): string => {
-    const own = new URL(url)
-    own.username = role
-    own.password = secrets.postgres[role]
-    return own.href
+    const roleUrl = new URL(url)
+    roleUrl.username = role
+    roleUrl.password = secrets.postgres[role]
+    return roleUrl.href
   }
   return {
     ownerUrl: url,
@@ -75,30 +75,33 @@ function postgresAt(url: string, secrets: LocalSecrets) {
  * Uses an existing Redis, with one URL for both services.
  * @throws Failure if it does not answer.
  */
-export async function givenRedis(url: string): Promise<Store> {
+export async function attachRedis(url: string): Promise<Store> {
   const redis = createRedis({ url, connectionName: 'integration-local' })
   try {
     await redisReady(redis, ANSWER_DEADLINE_MS)
   } catch (error) {
-    throw new Failure(`The Redis of REDIS_URL cannot be used: ${why(error)}.`)
+    throw new Failure(`The Redis of REDIS_URL cannot be used: ${reason(error)}.`)
   } finally {
     redis.disconnect()
   }
   return { ownerUrl: url, serviceUrl: () => url, ...nothingToStop }
 }
 
-/** An AggregateError of several addresses has no message of its own. The clients' messages contain no password. */
-function why(error: unknown): string {
+/**
+ * An AggregateError of several addresses has no message of its own. The clients' messages contain no
+ * password.
+ */
+function reason(error: unknown): string {
   const { message, errors } = error as AggregateError
   return message || (errors ?? []).map(({ message }: Error) => message).join(', ') || 'it does not answer'
 }
 
 const nothingToStop = { stop: async () => {}, kill: async () => {} }
 
-export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Promise<PostgresStore> {
+export async function startOwnPostgres({ dataDir, secrets, say }: StoreOptions): Promise<PostgresStore> {
   const directory = dataDir.at('postgres')
-  const own = { password: secrets.postgres.postgres, settings: { max_connections: MAX_CONNECTIONS } }
-  const server = await onFreePort((port) => startPostgres({ directory, port, ...own }))
+  const options = { password: secrets.postgres.postgres, settings: { max_connections: MAX_CONNECTIONS } }
+  const server = await onFreePort((port) => startPostgres({ directory, port, ...options }))
   try {
     await createDatabase(server.url('postgres'))
   } catch (error) {
@@ -110,7 +113,7 @@ export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Prom
   return { ...postgresAt(server.url(DATABASE), secrets), ended, stop, kill }
 }
 
-export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
+export async function startOwnRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
   const directory = dataDir.at('redis')
   const server = await onFreePort((port) => startRedis({ directory, port, passwords: secrets.redis }))
   say(`Redis: on 127.0.0.1:${server.port}`)

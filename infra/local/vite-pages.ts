@@ -1,12 +1,12 @@
 import { createServer } from 'vite'
 import { WORKSPACE_HEADERS } from '../workspace-headers.ts'
 import type { Pages } from './gateway/pages.ts'
-import type { Part } from './parts.ts'
+import type { Stoppable } from './lifecycle.ts'
 import { freePort } from './ports.ts'
 
 /**
- * The production headers, plus what Vite needs to write scripts and styles into the page and to report changes over a
- * WebSocket.
+ * The production headers, plus what Vite needs to write scripts and styles into the page and to report
+ * changes over a WebSocket.
  */
 function headersWith(webSocket: string): Record<string, string> {
   const added: Record<string, string> = {
@@ -21,10 +21,10 @@ function headersWith(webSocket: string): Record<string, string> {
 }
 
 /**
- * Serves the screens from their sources in `root` with Vite's development server. An open page follows each change. Vite
- * keeps its cache in `cacheDir`, so that two stacks do not disturb each other.
+ * Serves the screens from their sources in `root` with Vite's development server. An open page follows each
+ * change. Vite keeps its cache in `cacheDir`, so that two stacks do not disturb each other.
  */
-export async function startVite(root: string, cacheDir: string): Promise<Part & { pages: Pages }> {
+export async function startVite(root: string, cacheDir: string): Promise<Stoppable & { pages: Pages }> {
   const port = await freePort()
   const vite = await createServer({
     root,

@@ -11,11 +11,11 @@ const run = promisify(execFile)
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
 
 /**
- * Builds the workspace's files, unless these sources were built before. Each build has a folder named after its sources,
- * which is created complete and never written again, so that concurrent starts do not disturb each other. Returns the
- * folder with the files.
+ * Builds the workspace's files, unless these sources were built before. Each build has a folder named after
+ * its sources, which is created complete and never written again, so that concurrent starts do not disturb
+ * each other. Returns the folder with the files.
  */
-export async function builtWorkspace(root: string, say: (line: string) => void): Promise<string> {
+export async function buildWorkspace(root: string, say: (line: string) => void): Promise<string> {
   const source = join(root, 'apps/workspace')
   const builds = join(root, 'node_modules/.cache/workspace')
   const built = join(builds, await fingerprint(root, source))

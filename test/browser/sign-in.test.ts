@@ -4,7 +4,7 @@ import type { Page, Route } from 'playwright-core'
 import { record } from '#shared/accounts/activity.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
-import { builtWorkspace } from '../../infra/local/workspace-build.ts'
+import { buildWorkspace } from '../../infra/local/workspace-build.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from '../support/openid-provider.ts'
@@ -228,7 +228,7 @@ describe('workspace: signing in with the provider of the company', () => {
     })
     await service.createCompany({ vendorId: 'ven_acme' })
     const { url } = service
-    const pages = builtPages(await builtWorkspace(join(import.meta.dirname, '../..'), () => {}))
+    const pages = builtPages(await buildWorkspace(join(import.meta.dirname, '../..'), () => {}))
     gateway = await startGateway({ port, auth: url, api: url, pages, apiResource: baseUrl })
     const person = { org: 'ven_acme', email_verified: true }
     provider.people.set('kim', { ...person, groups: 'admin', name: 'Kim R.', email: 'kim@acme.example' })

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Resolution } from '../../apps/api/outbound/resolver.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
-import { builtWorkspace } from '../../infra/local/workspace-build.ts'
+import { buildWorkspace } from '../../infra/local/workspace-build.ts'
 import { found, OUTSIDE } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
@@ -31,7 +31,7 @@ describe('workspace: Integrations, Webhooks', () => {
       outside: { ...OUTSIDE, resolve: async () => resolution },
     })
     const { url } = service
-    const pages = builtPages(await builtWorkspace(ROOT, () => {}))
+    const pages = builtPages(await buildWorkspace(ROOT, () => {}))
     gateway = await startGateway({ port, auth: url, api: url, pages, apiResource: url })
   })
   after(async () => {

@@ -3,8 +3,8 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { debianProgram } from '../../infra/local/debian-program.ts'
-import { REDIS } from '../../infra/local/redis-binary.ts'
-import { sentence } from '../../infra/local/sentence.ts'
+import { describeFailure } from '../../infra/local/failure.ts'
+import { REDIS } from '../../infra/local/redis.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 /** Like apt on a machine that has redis-tools: it downloads what is missing and what is named, and no more. */
@@ -72,7 +72,7 @@ describe('a program that Debian has', () => {
   const failure = (room_bytes?: number): Promise<string> =>
     debianProgram(REDIS, () => {}, room_bytes).then(
       () => 'it was found',
-      (error: unknown) => sentence(error, '/data'),
+      (error: unknown) => describeFailure(error, '/data'),
     )
 
   for (const [reason, name, text] of [

@@ -4,8 +4,8 @@ import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { insertCompany } from '#shared/accounts/people.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
-import { Parts } from '../../infra/local/parts.ts'
-import { sentence } from '../../infra/local/sentence.ts'
+import { describeFailure } from '../../infra/local/failure.ts'
+import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -25,13 +25,13 @@ describe('npm start that cannot', () => {
 
   /** Starts in this process. Expects one sentence, and no store left running. */
   async function expectStartToFail(expected: RegExp, env: Record<string, string> = {}): Promise<void> {
-    const parts = new Parts()
+    const lifecycle = new Lifecycle()
     const settings = localSettings({ DATA_DIR: dataDir, ...(await stackPorts()), ...env })
-    const failure = await startLocalStack(parts, { settings, say() {}, output: process.stderr }).then(
+    const failure = await startLocalStack(lifecycle, { settings, say() {}, output: process.stderr }).then(
       () => 'it started',
-      (error: unknown) => sentence(error, dataDir),
+      (error: unknown) => describeFailure(error, dataDir),
     )
-    await parts.stop()
+    await lifecycle.stop()
     assert.deepEqual(await processesOf(dataDir), [])
     assert.match(failure, expected)
     assert.doesNotMatch(failure, /\n|hunter2/)
@@ -139,9 +139,12 @@ describe('npm start that cannot', () => {
     const full = await writeFile('/dev/full', 'x').catch((error: unknown) => error)
     const expected =
       /^The disk that holds \/d is full: make room, or set DATA_DIR to a folder on another disk\.$/
-    assert.match(sentence(full, '/d'), expected)
-    assert.match(sentence(Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' }), '/d'), expected)
+    assert.match(describeFailure(full, '/d'), expected)
+    assert.match(
+      describeFailure(Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' }), '/d'),
+      expected,
+    )
     const ofPostgres = new Error('FATAL:  could not write to file "pg_wal/x": No space left on device')
-    assert.match(sentence(ofPostgres, '/d'), expected)
+    assert.match(describeFailure(ofPostgres, '/d'), expected)
   })
 })

@@ -14,7 +14,7 @@ describe('the audit trail of the local stack', () => {
   async function routed(name: string, lines: string[], auditFile = join(folder, name)) {
     const printed = new PassThrough()
     const output = new PassThrough()
-    routeOutput(printed, { wanted: 'warn', auditFile, output })
+    routeOutput(printed, { logLevel: 'warn', auditFile, output })
     printed.end(lines.map((line) => `${line}\n`).join(''))
     await once(printed, 'end')
     const trail = await readFile(auditFile, 'utf8').catch(() => '')
@@ -39,13 +39,13 @@ describe('the audit trail of the local stack', () => {
   })
 
   it('keeps every event at any log level', () => {
-    for (const wanted of ['silent', 'error', 'warn', 'info']) assert.equal(printedLevel(wanted), 'info')
+    for (const level of ['silent', 'error', 'warn', 'info']) assert.equal(printedLevel(level), 'info')
     assert.equal(printedLevel('trace'), 'trace')
   })
 
   it('puts a line together that a service prints in pieces, and takes a last one without an end', async () => {
     const [printed, output, auditFile] = [new PassThrough(), new PassThrough(), join(folder, 'pieces')]
-    routeOutput(printed, { wanted: 'warn', auditFile, output })
+    routeOutput(printed, { logLevel: 'warn', auditFile, output })
     const line = lineOf('client.revoked')
     printed.write(line.slice(0, 20))
     printed.write(`${line.slice(20)}\n`)
@@ -57,7 +57,7 @@ describe('the audit trail of the local stack', () => {
 
   it('keeps a character whose bytes arrive in two pieces', async () => {
     const [printed, auditFile] = [new PassThrough(), join(folder, 'characters')]
-    routeOutput(printed, { wanted: 'warn', auditFile, output: new PassThrough() })
+    routeOutput(printed, { logLevel: 'warn', auditFile, output: new PassThrough() })
     const line = JSON.stringify({ level: 30, time: 1, event: 'client.revoked', name: 'Zoë €', msg: 'x' })
     for (const byte of Buffer.from(`${line}\n`)) printed.write(Buffer.of(byte))
     printed.end()

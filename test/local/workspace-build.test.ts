@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Failure } from '../../infra/local/failure.ts'
-import { builtWorkspace } from '../../infra/local/workspace-build.ts'
+import { buildWorkspace } from '../../infra/local/workspace-build.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 describe('the build of the workspace at a local start', () => {
@@ -11,7 +11,7 @@ describe('the build of the workspace at a local start', () => {
   let root: string
   let said: string[]
   const page = () => join(root, 'apps/workspace/index.html')
-  const build = () => builtWorkspace(root, (line) => said.push(line))
+  const build = () => buildWorkspace(root, (line) => said.push(line))
 
   beforeEach(async () => {
     root = join(folder, randomUUID())

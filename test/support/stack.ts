@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { openDataDir, writePrivateFile } from '../../infra/local/data-dir.ts'
-import { Parts } from '../../infra/local/parts.ts'
+import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
@@ -39,14 +39,14 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}) {
   })
   const output = new PassThrough()
   const serviceOutput = heard(output)
-  const parts = new Parts()
+  const lifecycle = new Lifecycle()
   const remove = async () => {
-    await parts.stop()
+    await lifecycle.stop()
     await database?.drop()
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    const stack = await startLocalStack(parts, { settings, say: () => {}, output })
+    const stack = await startLocalStack(lifecycle, { settings, say: () => {}, output })
     return {
       ...stack,
       demoPassword: PASSWORD,

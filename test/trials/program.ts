@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import { endsWithParent, firstExecutable, onPath, startChild } from '../../infra/local/child.ts'
+import { endWithParent, firstExecutable, onPath, startChild } from '../../infra/local/child.ts'
 import { Failure } from '../../infra/local/failure.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -16,7 +16,7 @@ export async function startProgram(
   // Only root has these folders on the PATH.
   const program = (await onPath(name)) ?? (await firstExecutable(['/usr/sbin', '/usr/local/sbin'], [name]))
   if (!program) throw new Failure(`${name} is not installed: apt-get install ${name}`)
-  const [command = '', ...rest] = await wrapped(await endsWithParent('TERM', [program, ...args]))
+  const [command = '', ...rest] = await wrapped(await endWithParent('TERM', [program, ...args]))
   await using starting = new AsyncDisposableStack()
   const child = startChild(command, rest)
   starting.defer(() => child.stop())

@@ -40,8 +40,8 @@ export interface Gateway {
 }
 
 /**
- * One address for everything. Passes requests to the two services by path and serves the workspace's files. Listens on
- * loopback, on IPv4 and, where available, IPv6, since `localhost` may mean either.
+ * One address for everything. Passes requests to the two services by path and serves the workspace's files.
+ * Listens on loopback, on IPv4 and, where available, IPv6, since `localhost` may mean either.
  * @throws the system's error if the port is in use.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
@@ -76,7 +76,7 @@ const createServer = (handle: RequestListener) =>
 function createHandler(options: GatewayOptions): RequestListener {
   const { pages, apiResource, idleTimeout_ms = IDLE_TIMEOUT_MS } = options
   const forward = createForward(idleTimeout_ms)
-  // Callers then come through a proxy that terminates TLS. HSTS must not be sent over plain HTTP (RFC 6797 §7.2).
+  // Callers then come through a proxy that terminates TLS. Plain HTTP must not have HSTS (RFC 6797 §7.2).
   const usesTls = apiResource.startsWith('https:')
   return (incoming, response) => {
     const { url = '', method = '', headers, headersDistinct } = incoming
@@ -88,7 +88,7 @@ function createHandler(options: GatewayOptions): RequestListener {
 
     if (headersDistinct.host?.length !== 1) refuse('invalid_request', 'The request must have one Host field.')
     else if (!PLAIN_PATH.test(path)) refuse('invalid_request', 'The request target is not a plain path.')
-    // http-proxy-3 would declare an empty body and send this one all the same: a second request could hide in it.
+    // http-proxy-3 would declare an empty body and still send this one, in which a second request could hide.
     else if (headers['transfer-encoding'] && (method === 'DELETE' || method === 'OPTIONS'))
       refuse('invalid_request', 'The request must declare its length.')
     else if (service) forward(incoming, response, options[service], refuse)

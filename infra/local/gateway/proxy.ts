@@ -13,8 +13,8 @@ const END_TO_END = /^(?:authorization|cache-control|content-length|content-type|
 const NOT_THE_CALLERS = /^(?:expect|forwarded|x-(?:caller-request-id|forwarded-.*|real-ip))$/
 
 /**
- * Returns a function that forwards a request to a service and streams the answer back, with the request id that
- * `response` has. It calls `refuse` if no answer comes.
+ * Returns a function that forwards a request to a service and streams the answer back, with the request id
+ * that `response` has. It calls `refuse` if no answer comes.
  * @param idleTimeout_ms the longest silence of a service, including connecting.
  */
 export function createForward(idleTimeout_ms: number) {
@@ -44,8 +44,8 @@ export function createForward(idleTimeout_ms: number) {
 }
 
 /**
- * Replaces what the caller says about the connection and about itself. Does so before http-proxy-3 sees the request,
- * because its event for this does not come for a request with Expect.
+ * Replaces what the caller says about the connection and about itself. Does so before http-proxy-3 sees the
+ * request, because its event for this does not come for a request with Expect.
  */
 function replaceHeaders({ headers, socket }: IncomingMessage, response: ServerResponse): void {
   const callerRequestId = String(headers['x-request-id'] ?? '')
@@ -61,8 +61,8 @@ function replaceHeaders({ headers, socket }: IncomingMessage, response: ServerRe
 }
 
 /**
- * Passes a chunk on only after everything that has arrived was read. A service may answer early and disconnect. If the
- * next write then fails, Node drops the connection along with the unread answer.
+ * Passes a chunk on only after everything that has arrived was read. A service may answer early and
+ * disconnect. If the next write then fails, Node drops the connection along with the unread answer.
  */
 const afterReading = (): Transform =>
   new Transform({ transform: (chunk, _encoding, done) => void setImmediate(done, null, chunk) })

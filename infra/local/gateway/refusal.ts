@@ -10,8 +10,8 @@ export type Refuse = (
 ) => void
 
 /**
- * Refuses in the format of the path's service: OAuth JSON (RFC 6749 §5.2), or problem+json (RFC 9457). The request id is
- * the one that `response` already has.
+ * Refuses in the format of the path's service: OAuth JSON (RFC 6749 §5.2), or problem+json (RFC 9457). The
+ * request id is the one that `response` already has.
  */
 export const createRefuse =
   (response: ServerResponse, { isOAuth, apiResource }: { isOAuth: boolean; apiResource: string }): Refuse =>

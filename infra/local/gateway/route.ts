@@ -7,7 +7,7 @@ export interface Route {
   to: Service
 }
 
-/** The first match wins. Everything else goes to the workspace. test/deploy/proxies.test.ts holds the proxies to this. */
+/** The first match wins, and all else goes to the workspace. A test holds the proxies' files to it. */
 export const ROUTES: readonly Route[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
@@ -29,15 +29,17 @@ export const serviceOf = (path: string): Service | undefined =>
   ROUTES.find((route) => (route.match === 'exact' ? path === route.path : path.startsWith(route.path)))?.to
 
 /**
- * The addresses of the workspace's screens, as a regular expression that JavaScript and nginx read alike. A last segment
- * with a dot is a file. Every other path is answered with 404, so that a mistyped API path is not taken for a page.
+ * The addresses of the workspace's screens, as a regular expression that JavaScript and nginx read alike. A
+ * last segment with a dot is a file. Every other path is answered with 404, so that a mistyped API path is
+ * not taken for a page.
  */
 export const SCREEN_PATHS =
   /^\/(?:(?:invitation|explain|explain\/[^/.]*|ven_[A-Za-z0-9]{1,60}(?:\/[^.]*)?)?)$/
 
 /**
- * A path that every server reads alike. It has only characters of RFC 3986, no empty segment but the last, no segment
- * `.` or `..`, and no encoded slash, backslash or NUL. All others are refused, since paths are forwarded as they came.
+ * A path that every server reads alike. It has only characters of RFC 3986, no empty segment but the last, no
+ * segment `.` or `..`, and no encoded slash, backslash or NUL. All others are refused, since paths are
+ * forwarded as they came.
  */
 export const PLAIN_PATH =
   /^(?:\/(?!\/|(?:\.|%2e){1,2}(?:\/|$))(?:[\w.~!$&'()*+,;=:@-]|%(?!2f|5c|00)[\da-f]{2})*)+$/i

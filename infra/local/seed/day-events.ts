@@ -11,7 +11,8 @@ const NOISE = 0.16
 const QUIET_MS = 440_000
 
 /**
- * Returns a company's events of a day, of today up to `now_ms`. The same company and day always give the same figures.
+ * Returns a company's events of a day, of today up to `now_ms`. The same company and day always give the same
+ * figures.
  */
 export function dayEvents(
   vendorId: string,

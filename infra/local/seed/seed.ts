@@ -41,12 +41,12 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
  * Adds missing demo companies, people and days. Changes nothing that exists.
  * @param password for new people. If undefined, one is generated and returned.
  */
-export async function seed(parts: {
+export async function seed(options: {
   db: Database
   clock: Clock
   password: string | undefined
 }): Promise<SeedResult> {
-  const { db, clock, password } = parts
+  const { db, clock, password } = options
   return db.transaction(async (transaction) => {
     await transaction.raw(`select pg_advisory_xact_lock(hashtext('demo seed'))`)
     const passwords = createDemoPassword(password)
@@ -66,8 +66,7 @@ export async function seed(parts: {
 }
 
 /** One password for all of them. Hashing is slow, so it is created when first needed. */
-function createDemoPassword(given: string | undefined) {
-  const password = given ?? randomBytes(PASSWORD_BYTES).toString('base64url')
+function createDemoPassword(password: string = randomBytes(PASSWORD_BYTES).toString('base64url')) {
   let hash: Promise<string> | undefined
   return {
     hash: () => {
@@ -92,7 +91,9 @@ async function seedPeople(
   }
 }
 
-/** The last 90 days up to today, and any earlier days since the stack last ran. Returns how many were missing. */
+/**
+ * The last 90 days up to today, and any earlier days since the stack last ran. Returns how many were missing.
+ */
 async function seedDays(db: Database, { company, trade }: DemoCompany, now_ms: number): Promise<number> {
   const { vendorId, timezone } = company
   const today = dayOf(timezone, now_ms)

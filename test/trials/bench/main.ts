@@ -1,4 +1,4 @@
-import { Parts } from '../../../infra/local/parts.ts'
+import { Lifecycle } from '../../../infra/local/lifecycle.ts'
 import { moveTo } from './cores.ts'
 import type { Measured } from './measure.ts'
 import { HELP, readOptions } from './options.ts'
@@ -47,13 +47,13 @@ function optionsOrExit() {
 
 /** Measures each row. A row that fails costs no other. */
 async function measureAll(rows: Row[], rounds: number) {
-  const parts = new Parts()
+  const lifecycle = new Lifecycle()
   moveTo('stores')
-  const starting = createWorld(parts)
+  const starting = createWorld(lifecycle)
   async function interrupt(): Promise<void> {
     // What is being started is not among the parts yet.
     await starting.catch(() => {})
-    await parts.stop()
+    await lifecycle.stop()
     process.exit(EXIT_INTERRUPTED)
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void interrupt())
@@ -63,7 +63,7 @@ async function measureAll(rows: Row[], rounds: number) {
   try {
     const world = await starting
     for (const { name, measure } of rows) {
-      if (parts.stopping) break
+      if (lifecycle.stopping) break
       const progress = (text: string) => say(`${process.uptime().toFixed().padStart(5)} s  ${name}: ${text}`)
       const bench: Bench = { ...world, rounds, progress, loads: [], business: [] }
       try {
@@ -75,7 +75,7 @@ async function measureAll(rows: Row[], rounds: number) {
       }
     }
   } finally {
-    await parts.stop()
+    await lifecycle.stop()
   }
   return { results, loads, failures }
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
 import { migrate } from '../../../infra/database/migrate.ts'
 import { startChild } from '../../../infra/local/child.ts'
-import type { Parts } from '../../../infra/local/parts.ts'
+import type { Lifecycle } from '../../../infra/local/lifecycle.ts'
 import { startPostgres } from '../../../infra/local/postgres.ts'
 import { serviceEnvironment } from '../../../infra/service-environment.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -31,20 +31,20 @@ export interface Server {
 export type World = Awaited<ReturnType<typeof createWorld>>
 
 /** The stores as the local stack runs them, durability on, in a new folder on free ports, and a service each. */
-export async function createWorld(parts: Parts) {
+export async function createWorld(lifecycle: Lifecycle) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-bench-'))
-  parts.add({ stop: () => rm(directory, { recursive: true, force: true }) })
+  lifecycle.add({ stop: () => rm(directory, { recursive: true, force: true }) })
   const password = randomBytes(16).toString('hex')
   const postgresDirectory = join(directory, 'postgres')
   const postgres = await startPostgres({ directory: postgresDirectory, port: await freePort(), password })
-  parts.add(postgres)
+  lifecycle.add(postgres)
   const databaseUrl = postgres.url('postgres')
   const redis = await createTestRedis(directory)
-  parts.add({ stop: () => redis.stop('SIGKILL') })
+  lifecycle.add({ stop: () => redis.stop('SIGKILL') })
   const passwords = { integration_auth: password, integration_api: password }
   await migrate({ ownerUrl: databaseUrl, passwords })
   const db = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } })
-  parts.add({ stop: () => db.destroy() })
+  lifecycle.add({ stop: () => db.destroy() })
   const logFile = join(directory, 'servers.log')
   const authPort = await freePort()
   const issuer = `http://127.0.0.1:${authPort}`
@@ -64,7 +64,7 @@ export async function createWorld(parts: Parts) {
       // Logs go to a file, as a log shipper would have it. The channel ends a service when this process is gone.
       stdio: ['ignore', log.fd, 'pipe', 'ipc'],
     })
-    parts.add(child)
+    lifecycle.add(child)
     await log.close()
     const url = `http://127.0.0.1:${port}`
     await eventually(async () => child.end() ?? (await isReady(url)), {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { endsWithParent, startChild } from '../../../infra/local/child.ts'
+import { endWithParent, startChild } from '../../../infra/local/child.ts'
 import { debianProgram, type Executable } from '../../../infra/local/debian-program.ts'
 import { onCore, watchServer } from './cores.ts'
 import type { Server } from './world.ts'
@@ -73,7 +73,7 @@ export async function generate({ server, requestsFile, first, connections, secon
   const wrk = await found
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, server.url]
   const generator = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
-  const [command = '', ...rest] = await endsWithParent('TERM', generator)
+  const [command = '', ...rest] = await endWithParent('TERM', generator)
   const child = startChild(command, rest, { env: { ...process.env, ...wrk.env } })
   await Promise.race([once(child.process.stdout as Readable, 'data'), child.ended])
   const watched = watchServer(server.pid)

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import knex from 'knex'
 import { migrate } from '../../../infra/database/migrate.ts'
-import { giveAway } from '../../../infra/local/child.ts'
+import { chownToNobody } from '../../../infra/local/child.ts'
 import { startPostgres } from '../../../infra/local/postgres.ts'
 import { letPostgresClockMove } from '../../support/database.ts'
 import { freePort } from '../../support/ports.ts'
@@ -21,7 +21,7 @@ export async function startServers(folder: string) {
   await mkdir(disk)
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'none', disk])
   starting.defer(() => void execFileSync('umount', ['--lazy', disk]))
-  await giveAway(disk)
+  await chownToNobody(disk)
   const options = {
     directory: join(folder, 'postgres'),
     port: await freePort(),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readDatabaseState } from '#shared/stores/database-checks.ts'
-import { giveAway, unprivileged } from '../../../infra/local/child.ts'
+import { asNobody, chownToNobody } from '../../../infra/local/child.ts'
 import { type ApiResponse, startApi } from '../../support/api.ts'
 import { startAuth } from '../../support/auth.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -43,8 +43,8 @@ async function startPgBouncer(folder: string, { target, urls }: { target: number
     shipped,
   )
   await writeFile(file, changed)
-  await giveAway(folder, users, file)
-  return { port, ...(await startProgram('pgbouncer', ['-q', file], port, unprivileged)) }
+  await chownToNobody(folder, users, file)
+  return { port, ...(await startProgram('pgbouncer', ['-q', file], port, asNobody)) }
 }
 
 it('serves behind PgBouncer in transaction mode, when it is announced, and again soon after an outage', async () => {

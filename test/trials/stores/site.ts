@@ -2,7 +2,7 @@ import { mkdir, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '../../../infra/database/migrate.ts'
-import { giveAway } from '../../../infra/local/child.ts'
+import { chownToNobody } from '../../../infra/local/child.ts'
 import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
 import { runAdmin, succeeded } from '../../support/admin.ts'
 import { freePort } from '../../support/ports.ts'
@@ -17,7 +17,7 @@ export async function startSite() {
   const folder = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-stores-')))
   const directory = (name: string) => join(folder.path, name)
   await mkdir(directory('archive'))
-  await giveAway(directory('archive'))
+  await chownToNobody(directory('archive'))
   const start = async (name: string) => {
     const server = await startPostgres({
       directory: directory(name),

@@ -1,4 +1,4 @@
-export interface Part {
+export interface Stoppable {
   /** Stops it gracefully. */
   stop(): Promise<unknown>
   /** Kills it at once. */
@@ -6,16 +6,16 @@ export interface Part {
 }
 
 /** Everything that was started, to be stopped in reverse order. */
-export class Parts {
-  #stages: Part[][] = []
+export class Lifecycle {
+  #stages: Stoppable[][] = []
   #stopping: Promise<void> | undefined
 
   get stopping(): boolean {
     return this.#stopping !== undefined
   }
 
-  /** Parts of one stage are stopped together. */
-  add(...stage: Part[]): void {
+  /** Those of one stage are stopped together. */
+  add(...stage: Stoppable[]): void {
     this.#stages.push(stage)
   }
 
