@@ -51,7 +51,7 @@ async function measureAll(rows: Row[], rounds: number) {
   moveTo('stores')
   const starting = createWorld(lifecycle)
   async function interrupt(): Promise<void> {
-    // What is being started is not among the parts yet.
+    // What is being started is not registered yet.
     await starting.catch(() => {})
     await lifecycle.stop()
     process.exit(EXIT_INTERRUPTED)
