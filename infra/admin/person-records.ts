@@ -128,7 +128,7 @@ const OF_ACCOUNT = {
     from memberships join companies using (vendor_id) where user_id = ?`,
   sessions: `select session_id as "sessionId", created_at as "createdAt", last_seen_at as "lastSeenAt",
       expires_at as "expiresAt", authenticated_at as "authenticatedAt", address, user_agent as "userAgent",
-      openid_issuer as "openidIssuer", openid_sid as "openidSession" from sessions where user_id = ?`,
+      openid_issuer as "openidIssuer" from sessions where user_id = ?`,
   signInPlaces: `select case when starts_with(address, 'browser:') then 'a browser' else address end as place,
       last_at as "lastAt" from sign_in_addresses where user_id = ?`,
   openidIdentities: `select issuer, subject, created_at as "createdAt" from openid_identities where user_id = ?`,

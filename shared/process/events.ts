@@ -5,7 +5,7 @@ export type Event = (typeof AUDITED | typeof NOT_AUDITED)[number]
 // biome-ignore format: names of a list, not lines of a program.
 export const AUDITED = [
   'activity', 'callback.refused', 'callback.tested', 'client.revoked', 'clock.unknown', 'clock.wrong',
-  'clocks.apart', 'database.promoted', 'database.restored', 'openid_logout.refused', 'password.changed',
+  'clocks.apart', 'database.promoted', 'database.restored', 'password.changed',
   'request.refused', 'secret.found', 'session.ended', 'sign_in.failed', 'sign_in.succeeded',
   'signing_key.active', 'signing_key.revoked', 'signing_key.unreadable', 'token.issued', 'token.revoked',
 ] as const

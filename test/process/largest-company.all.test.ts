@@ -204,7 +204,6 @@ describe('the event loop, with the largest company that there can be', () => {
         { body: { token: newInvitationToken(), password: TEST_PASSWORD }, status: 404 },
       ],
       'POST /v1/session/openid': [{ status: 404 }],
-      'POST /v1/session/openid/logout': [{ form: { logout_token: 'x.y.z' }, status: 404 }],
       'GET /v1/session/openid/callback': [{ status: 404 }],
     }
 

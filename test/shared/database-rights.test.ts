@@ -134,7 +134,7 @@ const RIGHTS: Record<string, string[]> = {
     'select revoked_signing_keys *',
     'select revoked_tokens jti',
     'select services service_id, name, created_at, revoked_at',
-    'select sessions user_id, created_at, expires_at, session_id, last_seen_at, address, user_agent, authenticated_at, openid_issuer, openid_sid',
+    'select sessions user_id, created_at, expires_at, session_id, last_seen_at, address, user_agent, authenticated_at, openid_issuer',
     'select sign_in_addresses *',
     'select signing_keys *',
     'select users *',

@@ -16,7 +16,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
   const answers = new Map<string, Answer>()
   const { origin } = new URL(redirectUris[0] ?? '')
   let subject: string | undefined
-  const at: { workspace?: string } = {}
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
 
   const server = createServer((request, response) => {
@@ -56,8 +55,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
         grant_types: ['authorization_code'],
         id_token_signed_response_alg: 'ES256',
         post_logout_redirect_uris: [`${origin}/`],
-        backchannel_logout_uri: `${origin}/v1/session/openid/logout`,
-        backchannel_logout_session_required: true,
       },
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'own', alg: 'ES256', use: 'sig' }] },
@@ -72,7 +69,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     pkce: { required: () => true },
     features: {
       devInteractions: { enabled: false },
-      backchannelLogout: { enabled: true },
       rpInitiatedLogout: {
         // Without the default page's fonts from elsewhere.
         logoutSource(ctx, form) {
@@ -81,9 +77,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
         },
       },
     },
-    // Without the dispatcher of oidc-provider, which refuses to connect to loopback.
-    fetch: (url, { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown } = {}) =>
-      fetch(String(url).replace(origin, at.workspace ?? origin), options),
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     findAccount: (_ctx, accountId) => ({
       accountId,
@@ -108,8 +101,6 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
 
   return {
     issuer,
-    /** Where the workspace can be reached, if it cannot be at its own address. */
-    at,
     /** What it says about each person, by subject. */
     people,
     /** Paths that were asked for. */

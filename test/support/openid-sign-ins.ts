@@ -36,7 +36,6 @@ export function sharedOpenidSignIns() {
   })
   const api = sharedApi({ env })
   before(async () => {
-    provider.at.workspace = api.url
     for (const vendorId of ['ven_acme', 'ven_globex', 'ven_full', 'ven_initech'])
       await api.createCompany({ vendorId })
   })

@@ -29,7 +29,7 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Buffer> {
   const read = koaBody({
     text: true,
-    textTypes: ['application/json', 'application/x-www-form-urlencoded'],
+    textTypes: ['application/json'],
     textLimit: limit_bytes,
     // Raw bytes; UTF-8 is checked later.
     encoding: '',

@@ -60,8 +60,6 @@ export interface RouteDescription extends ServedRoute {
   body?: z.ZodType
   /** Published in place of `body`, which may leave more checks to the handler. */
   publishedBody?: z.ZodType
-  /** The media type of the body, if it is not JSON. The handler reads it. */
-  bodyType?: string
   answers: Record<number, Answer>
   /** Problems besides those of `by` and of the input. */
   problems?: readonly ProblemCode[]

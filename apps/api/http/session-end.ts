@@ -11,7 +11,6 @@ export interface EndedSession extends SessionName {
   why:
     | 'signed_out'
     | 'signed_out_everywhere'
-    | 'signed_out_at_provider'
     | 'password_changed'
     /** Another sign-in of the same browser took its place. */
     | 'replaced'

@@ -13,7 +13,7 @@ import { requireConfirmed } from './fence.ts'
 import type { CreatedSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 import { logSignIn, type SignInMethod } from './session-events.ts'
-import { deleteSession, type OpenidSession, SESSION_LIFETIME_S, startSession } from './sessions.ts'
+import { deleteSession, SESSION_LIFETIME_S, startSession } from './sessions.ts'
 
 /** The session's user, and the sessions that ended when they were admitted. */
 export interface Admitted {
@@ -26,8 +26,8 @@ interface SignInProof {
   how: SignInMethod
   /** When the person authenticated, if not just now. */
   authenticatedAt?: Date
-  /** The provider's session. */
-  openid?: OpenidSession
+  /** The provider that the person signed in with. */
+  openidIssuer?: string
   /** The replaced session's token hash in base64url, where the request may lack its cookie. */
   replaces?: string | undefined
 }

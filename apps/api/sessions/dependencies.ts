@@ -23,9 +23,9 @@ export interface SessionDependencies {
   passwords: PasswordWork
   accountName: AccountName
   limits: SignInLimits
-  /** Counts, by address, unknown invitation tokens and logout tokens that cannot be trusted. */
+  /** Counts unknown invitation tokens by address. */
   guessesPerAddress: RateLimit
-  /** Lets each `state` through once, and each `jti` of a logout token. */
+  /** Allows each `state` once. */
   openidOnce: RateLimit
   /** undefined: people only sign in with built-in accounts. */
   openid: ConfiguredOpenid | undefined

@@ -1,7 +1,6 @@
 import { normalizedEmail } from '#shared/accounts/people.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { emailAddress, personName } from '../http/input.ts'
-import { openidName } from './openid-logout-token.ts'
 import type { Claims } from './openid-provider.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import type { OpenidRole, OpenidSettings } from './openid-settings.ts'
@@ -10,8 +9,6 @@ import type { OpenidRole, OpenidSettings } from './openid-settings.ts'
 export interface ClaimedPerson {
   issuer: string
   subject: string
-  /** The name of the person's session there; undefined: the provider does not name them. */
-  sid: string | undefined
   vendorId: string
   role: OpenidRole
   /** undefined if the provider verified none. */
@@ -21,13 +18,14 @@ export interface ClaimedPerson {
   authenticatedAt_ms: number
 }
 
+const SUBJECT_MAX_CHARACTERS = 255
 /** The latest possible Date. */
 const TIME_MAX_MS = 8.64e15
 
 /** Nothing is guessed: a missing or unknown company or role ends the sign-in. @throws OpenidRefusal */
 export function claimedPerson(claims: Claims, settings: OpenidSettings): ClaimedPerson {
   const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
-  const [subject, authTime] = [openidName(of('sub')), of('auth_time')]
+  const [subject, authTime] = [subjectOf(of('sub')), of('auth_time')]
   if (subject === undefined) throw new OpenidRefusal('not_trusted', 'sub')
   const vendorId = companyOf(of(settings.companyClaim), settings)
   if (vendorId === undefined) throw new OpenidRefusal('no_company')
@@ -38,7 +36,6 @@ export function claimedPerson(claims: Claims, settings: OpenidSettings): Claimed
   return {
     issuer: settings.issuer,
     subject,
-    sid: openidName(of('sid')),
     vendorId,
     role,
     email: email && normalizedEmail(email),
@@ -47,6 +44,14 @@ export function claimedPerson(claims: Claims, settings: OpenidSettings): Claimed
       typeof authTime === 'number' && authTime > 0 ? Math.min(authTime * 1_000, TIME_MAX_MS) : 0,
   }
 }
+
+const subjectOf = (claimed: unknown): string | undefined =>
+  typeof claimed === 'string' &&
+  claimed.length > 0 &&
+  claimed.length <= SUBJECT_MAX_CHARACTERS &&
+  !claimed.includes('\0')
+    ? claimed
+    : undefined
 
 function companyOf(claimed: unknown, { companies }: OpenidSettings): string | undefined {
   if (typeof claimed !== 'string') return undefined

@@ -1,10 +1,9 @@
-import { createRemoteJWKSet, customFetch, decodeProtectedHeader, type JWTVerifyGetKey } from 'jose'
+import { decodeProtectedHeader } from 'jose'
 import * as openid from 'openid-client'
 import type { Clock } from '#shared/process/clock.ts'
 import { createFairQueue } from '#shared/process/fair-queue.ts'
 import { within } from '#shared/process/within.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { judgeLogoutToken, type OpenidLogout } from './openid-logout-token.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import { isAllowedUrl, type OpenidSettings } from './openid-settings.ts'
 import type { OpenidTransaction } from './openid-transaction.ts'
@@ -20,18 +19,9 @@ const FRESH_MAX_AGE_S = 300
 const CLOCK_SKEW_MAX_S = 120
 /** How long signing out waits for the provider's metadata. */
 const SIGN_OUT_MAX_MS = 2_000
-/** A secret key could only be the client's own secret, and a published one is no proof. */
-const PUBLIC_KEY_ALGORITHM = /^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/
 const WAITING_MAX = 64
 
 export type Claims = Readonly<Record<string, unknown>>
-
-/** What is known of the provider. */
-interface Discovered {
-  configuration: openid.Configuration
-  /** What it signs with. */
-  keys: JWTVerifyGetKey
-}
 
 /** The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9700). */
 export function createOpenidProvider({
@@ -46,34 +36,30 @@ export function createOpenidProvider({
   redirectUri: string
   clock: Clock
 }) {
-  let known: { found: Discovered; until_ms: number } | undefined
-  let discovering: Promise<Discovered> | undefined
+  let known: { configuration: openid.Configuration; until_ms: number } | undefined
+  let discovering: Promise<openid.Configuration> | undefined
   const refusal = () => new OpenidRefusal('unavailable', 'too_many_at_once')
-  const inLine = createFairQueue({
+  const runQueued = createFairQueue({
     atOnce: AT_ONCE,
     waitingMax: WAITING_MAX,
     wait_ms: DEADLINE_MS,
     refusal,
   })
 
-  async function discovered(): Promise<Discovered> {
-    if (known && clock.now() < known.until_ms) return known.found
+  async function discovered(): Promise<openid.Configuration> {
+    if (known && clock.now() < known.until_ms) return known.configuration
     discovering ??= discover(settings).finally(() => {
       discovering = undefined
     })
-    const found = await discovering
-    known = { found, until_ms: clock.now() + METADATA_LIFETIME_MS }
-    return found
+    const configuration = await discovering
+    known = { configuration, until_ms: clock.now() + METADATA_LIFETIME_MS }
+    return configuration
   }
-
-  const inTurn = <T extends object>(address: string, work: (found: Discovered) => Promise<T>) =>
-    inLine(addressSubject(address, 48), () => bounded(discovered().then(work)))
 
   return {
     /** Where the browser goes to sign in. @throws OpenidRefusal unreachable or not_trusted */
     async authorizationUrl({ state, nonce, codeVerifier, fresh }: OpenidTransaction): Promise<URL> {
-      const { configuration } = await bounded(discovered())
-      return openid.buildAuthorizationUrl(configuration, {
+      return openid.buildAuthorizationUrl(await bounded(discovered()), {
         response_type: 'code',
         redirect_uri: redirectUri,
         scope: settings.scope,
@@ -88,12 +74,13 @@ export function createOpenidProvider({
      * Exchanges the code in the redirect's query for the person's claims. Nothing else from the provider is kept.
      * @throws OpenidRefusal
      */
-    claims: (
+    claims(
       querystring: string,
       { state, nonce, codeVerifier, fresh }: OpenidTransaction,
       { address }: { address: string },
-    ): Promise<Claims> =>
-      inTurn(address, async ({ configuration }) => {
+    ): Promise<Claims> {
+      const exchange = async (): Promise<Claims> => {
+        const configuration = await discovered()
         const tokens = await openid.authorizationCodeGrant(
           configuration,
           new URL(`${redirectUri}?${querystring}`),
@@ -108,7 +95,9 @@ export function createOpenidProvider({
         if (!claims || !tokens.id_token) throw new OpenidRefusal('not_trusted', 'no_id_token')
         judgeIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
         return completed(configuration, settings, { claims, accessToken: tokens.access_token })
-      }),
+      }
+      return runQueued(addressSubject(address, 48), () => bounded(exchange()))
+    },
     /**
      * Where the browser goes to sign out there too (OpenID Connect RP-Initiated Logout 1.0 §2); undefined if there is no
      * such place or the provider does not answer in time. It has no `id_token_hint`, which would have to be kept for as
@@ -116,19 +105,12 @@ export function createOpenidProvider({
      */
     async signOutUrl(): Promise<URL | undefined> {
       if (!settings.signOut) return undefined
-      const found = await within(SIGN_OUT_MAX_MS, discovered()).catch(() => undefined)
-      const endpoint = URL.parse(found?.configuration.serverMetadata().end_session_endpoint ?? '')
-      if (!found || !endpoint || !isAllowedUrl(endpoint, { loopback: isLoopback(settings) })) return undefined
-      return openid.buildEndSessionUrl(found.configuration, { post_logout_redirect_uri: `${baseUrl}/` })
+      const configuration = await within(SIGN_OUT_MAX_MS, discovered()).catch(() => undefined)
+      const endpoint = URL.parse(configuration?.serverMetadata().end_session_endpoint ?? '')
+      if (!configuration || !endpoint || !isAllowedUrl(endpoint, { loopback: isLoopback(settings) }))
+        return undefined
+      return openid.buildEndSessionUrl(configuration, { post_logout_redirect_uri: `${baseUrl}/` })
     },
-    /** What a logout token ends. Whether it was used before is left to the caller. @throws OpenidRefusal */
-    logout: (token: string, { address }: { address: string }): Promise<OpenidLogout> =>
-      inTurn(address, async ({ configuration, keys }) => {
-        const { id_token_signing_alg_values_supported: listed = ['RS256'] } = configuration.serverMetadata()
-        const algorithms = listed.filter((name) => PUBLIC_KEY_ALGORITHM.test(name))
-        const { issuer, clientId } = settings
-        return judgeLogoutToken(token, { keys, algorithms, issuer, clientId, now_ms: clock.now() })
-      }),
   }
 }
 
@@ -170,12 +152,11 @@ async function completed(
 }
 
 /** @throws OpenidRefusal, or what the library throws. */
-async function discover(settings: OpenidSettings): Promise<Discovered> {
+async function discover(settings: OpenidSettings): Promise<openid.Configuration> {
   const { issuer, clientId, clientSecret } = settings
   const server = new URL(issuer)
   const loopback = isLoopback(settings)
   const allowed = (url: URL) => isAllowedUrl(url, { loopback })
-  const fetch = boundedFetch(allowed)
   const basic = openid.ClientSecretBasic(clientSecret)
   const post = openid.ClientSecretPost(clientSecret)
   const authenticate: openid.ClientAuth = (server, ...request) => {
@@ -183,7 +164,7 @@ async function discover(settings: OpenidSettings): Promise<Discovered> {
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...request)
   }
   const configuration = await openid.discovery(server, clientId, undefined, authenticate, {
-    [openid.customFetch]: fetch,
+    [openid.customFetch]: boundedFetch(allowed),
     timeout: DEADLINE_MS / 1_000,
     // By default, the library relies on TLS and skips the signature of an ID token from the token endpoint.
     execute: [openid.enableNonRepudiationChecks, ...(loopback ? [openid.allowInsecureRequests] : [])],
@@ -195,11 +176,7 @@ async function discover(settings: OpenidSettings): Promise<Discovered> {
     const url = URL.parse(metadata[name] ?? '')
     if (!url || !allowed(url)) throw new OpenidRefusal('not_trusted', `no_usable_${name}`)
   }
-  const keys = createRemoteJWKSet(new URL(metadata.jwks_uri ?? ''), {
-    timeoutDuration: DEADLINE_MS,
-    [customFetch]: fetch as typeof globalThis.fetch,
-  })
-  return { configuration, keys }
+  return configuration
 }
 
 /** Runs `work` within the deadline. @throws OpenidRefusal for any failure. */
@@ -216,8 +193,8 @@ const WORD = /^[A-Za-z_]{1,60}$/
 const word = (text: unknown): string | undefined =>
   typeof text === 'string' && WORD.test(text) ? text : undefined
 
-/** The codes of openid-client and jose for a provider that does not answer, or not with 200. */
-const UNANSWERED = ['OAUTH_TIMEOUT', 'ERR_JWKS_TIMEOUT', 'ERR_JOSE_GENERIC']
+/** openid-client's code for a provider that does not answer. */
+const UNANSWERED = 'OAUTH_TIMEOUT'
 
 function refusalOf(error: unknown): OpenidRefusal {
   if (error instanceof OpenidRefusal) return error
@@ -228,8 +205,7 @@ function refusalOf(error: unknown): OpenidRefusal {
   if (error instanceof AnswerRefused) return new OpenidRefusal('not_trusted', error.message)
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; status?: unknown } }
   if (cause instanceof AnswerRefused) return new OpenidRefusal('not_trusted', cause.message)
-  const failed =
-    Number(cause?.status) >= 500 || UNANSWERED.includes(String(code)) || error instanceof TypeError
+  const failed = Number(cause?.status) >= 500 || code === UNANSWERED || error instanceof TypeError
   return new OpenidRefusal(failed ? 'unreachable' : 'not_trusted', word(cause?.code) ?? word(code))
 }
 

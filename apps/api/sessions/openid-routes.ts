@@ -10,7 +10,6 @@ import { beginSession } from './begin.ts'
 import type { SessionDependencies } from './dependencies.ts'
 import { claimedPerson } from './openid-claims.ts'
 import { CALLBACK_PATH, type ConfiguredOpenid, whereConfigured } from './openid-configured.ts'
-import { endIfEnded, postOpenidLogout } from './openid-logout.ts'
 import { admitClaimed } from './openid-person.ts'
 import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
 import type { OpenidTransaction } from './openid-transaction.ts'
@@ -24,7 +23,6 @@ export const createOpenidRoutes = (deps: SessionDependencies): Route[] => [
   getSignInMethods(deps),
   postOpenid(deps),
   getCallback(deps),
-  postOpenidLogout(deps),
 ]
 
 const SignInMethods = z
@@ -177,17 +175,13 @@ async function finish(
     inCookie: true,
     how: 'openid',
     authenticatedAt,
-    openid: claimed,
+    openidIssuer: settings.issuer,
     replaces: begun.replaces,
   } as const
   const session = beginSession(ctx, deps, how, (transaction) =>
     admitClaimed(transaction, { claimed, settings, now }),
   )
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')
-  if (!(await endIfEnded(ctx, deps, claimed))) return
-  // The session's.
-  ctx.remove('Set-Cookie')
-  throw new OpenidRefusal('expired', 'signed_out_at_provider')
 }
 
 /** The browser is navigating, so a failure must end on a page too. */

@@ -10,13 +10,6 @@ const USER_AGENT_MAX_CHARACTERS = 200
 /** An IPv6 address with its zone may be longer. */
 const ADDRESS_MAX_CHARACTERS = 60
 
-/** The session at an OpenID provider that a session began with. */
-export interface OpenidSession {
-  issuer: string
-  /** undefined: the provider does not name its sessions. */
-  sid: string | undefined
-}
-
 export interface SessionRecord extends Omit<SessionState, 'tokenHash'> {
   lastSeenAt: Date
   /** The database may predate the session's end or its user's suspension. */
@@ -29,7 +22,8 @@ export interface SessionStart {
   now: Date
   /** Default: `now`. */
   authenticatedAt?: Date | undefined
-  openid?: OpenidSession | undefined
+  /** The OpenID provider that the person signed in with, if any. */
+  openidIssuer?: string | undefined
   address?: string
   userAgent?: string
 }
@@ -39,8 +33,8 @@ export async function startSession(transaction: Queryable, session: SessionStart
   const { now } = session
   const { rows } = await transaction.raw(
     `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, authenticated_at, address, user_agent,
-       openid_issuer, openid_sid)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
+       openid_issuer)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
     [
       session.tokenHash,
       session.userId,
@@ -50,8 +44,7 @@ export async function startSession(transaction: Queryable, session: SessionStart
       session.authenticatedAt ?? null,
       session.address?.slice(0, ADDRESS_MAX_CHARACTERS) ?? null,
       session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
-      session.openid?.issuer ?? null,
-      session.openid?.sid ?? null,
+      session.openidIssuer ?? null,
     ],
   )
   return rows[0].sessionId
@@ -148,24 +141,6 @@ export async function deleteSession(
     [tokenHash],
   )
   return rows[0]
-}
-
-/**
- * Ends what a provider says has ended: the sessions of its session `sid`, of the user, or of both. If both are given,
- * the user's sessions without a name of the provider's may be meant and end too. Returns the ended sessions.
- */
-export async function deleteOpenidSessions(
-  db: Queryable,
-  { issuer, sid, userId }: { issuer: string; sid: string | undefined; userId: string | undefined },
-): Promise<{ userId: string; sessionId: string }[]> {
-  const { rows } = await db.raw(
-    `delete from sessions where openid_issuer = :issuer
-       ${userId === undefined ? '' : 'and user_id = :userId'}
-       ${sid === undefined ? '' : `and (openid_sid = :sid${userId === undefined ? '' : ' or openid_sid is null'})`}
-     returning user_id as "userId", session_id as "sessionId"`,
-    { issuer, ...(userId !== undefined && { userId }), ...(sid !== undefined && { sid }) },
-  )
-  return rows
 }
 
 /** Removes at most `limit` expired sessions and returns them. */

@@ -56,15 +56,11 @@ create table sessions (
   address          text check (char_length(address) <= 60),
   user_agent       text check (char_length(user_agent) <= 200),
   -- The OpenID provider that began the session. null: another way of signing in did.
-  openid_issuer    text check (char_length(openid_issuer) between 1 and 2000),
-  -- Names the person's session at the provider, which may end it. null: the provider does not name its sessions.
-  openid_sid       text check (char_length(openid_sid) between 1 and 255),
-  constraint sessions_sid_of_issuer check (openid_sid is null or openid_issuer is not null)
+  openid_issuer    text check (char_length(openid_issuer) between 1 and 2000)
 );
 create index sessions_by_user on sessions (user_id, created_at desc, session_id desc);
 create index sessions_by_expiry on sessions (expires_at);
 create index sessions_by_use on sessions (last_seen_at);
-create index sessions_by_openid_sid on sessions (openid_sid) where openid_sid is not null;
 
 -- Places that a person has lately signed in from: failures elsewhere must not lock that person out.
 create table sign_in_addresses (

@@ -60,7 +60,7 @@ grant select, insert (user_id, email, name, password_hash), update (email, passw
   on users to integration_operator;
 grant select, insert, update (role, status) on memberships to integration_operator;
 grant select (user_id, session_id, created_at, expires_at, last_seen_at, address, user_agent, authenticated_at,
-  openid_issuer, openid_sid), delete on sessions to integration_operator;
+  openid_issuer), delete on sessions to integration_operator;
 grant select, insert, update (last_at), delete on sign_in_addresses to integration_operator;
 grant select (vendor_id, user_id, email, name, role, created_at, expires_at), delete
   on invitations to integration_operator;

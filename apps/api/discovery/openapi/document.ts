@@ -142,7 +142,7 @@ type Schemas = Record<string, JsonSchema>
 
 function describeOperation(path: string, route: RouteDescription, schemas: Schemas): Operation {
   const { operationId, summary, description, tag, by } = route
-  const { query, headers, body, publishedBody = body, bodyType } = route
+  const { query, headers, body, publishedBody = body } = route
   const allParameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
     ...(query ? describeParameters(query, 'query', schemas) : []),
@@ -158,7 +158,7 @@ function describeOperation(path: string, route: RouteDescription, schemas: Schem
     ...(publishedBody && {
       requestBody: {
         required: true,
-        content: mediaTypes(toJsonSchema(publishedBody, 'input', schemas), bodyType),
+        content: mediaTypes(toJsonSchema(publishedBody, 'input', schemas)),
       },
     }),
     responses: { ...describeAnswers(route, schemas), ...describeProblems(listProblems(route)) },
@@ -302,7 +302,7 @@ function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
   }
 }
 
-const mediaTypes = (schema: JsonSchema, type = 'application/json') => ({ [type]: { schema } })
+const mediaTypes = (schema: JsonSchema) => ({ 'application/json': { schema } })
 
 /** Generators take an integer without a format to have 32 bits. */
 const INT32_MAX = 2 ** 31 - 1
