@@ -19,6 +19,7 @@ import { createClientRoutes } from './clients/routes.ts'
 import type { ApiConfig } from './config.ts'
 import type { ApiDocument } from './discovery/openapi/document-shape.ts'
 import { createDiscovery, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
+import type { FoundSecretReports } from './found-secrets/reports.ts'
 import { createFoundSecretRoutes } from './found-secrets/routes.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
@@ -69,6 +70,7 @@ export interface ApiDependencies {
   limits: Limits
   /** Fetches the public keys of a workload's issuer. */
   fetchKeys: FetchKeys
+  foundSecrets: FoundSecretReports
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
   draining: () => boolean
@@ -157,7 +159,7 @@ function workspaceRoutes(
   deps: ApiDependencies,
   { cookie, session, manager, changer, owner }: AccessOfPeople,
 ): Route[] {
-  const { config, clock, pools, redis, revocation, limits, callbacks, metrics } = deps
+  const { config, clock, pools, redis, revocation, limits, callbacks, foundSecrets } = deps
   const { workspace: db } = pools
   const { openid } = config
   const builtInAccounts = config.BUILT_IN_ACCOUNTS === 'on'
@@ -193,7 +195,7 @@ function workspaceRoutes(
       creationsPerCompany: limits.clientCreationsPerCompany,
       fetchKeys: fetchInTurn(deps.fetchKeys),
     }),
-    ...createFoundSecretRoutes({ db, metrics, perAddress: limits.foundSecretsPerAddress }),
+    ...createFoundSecretRoutes({ reports: foundSecrets, perAddress: limits.foundSecretsPerAddress }),
     ...createCallbackRoutes({
       db,
       clock,

@@ -14,6 +14,7 @@ import { type ApiPools, createApi } from './app.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import { createFetchKeys } from './clients/issuer-keys.ts'
 import type { ApiConfig } from './config.ts'
+import { createFoundSecretReports } from './found-secrets/reports.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { createLimits } from './limits.ts'
 import { measureIssuers } from './metrics.ts'
@@ -65,6 +66,7 @@ export function createService({
   const guards = guardsOf(config, outside)
   const sender = createTestSender({ clock, ...guards })
   const fetchKeys = createFetchKeys(guards)
+  const foundSecrets = createFoundSecretReports({ db: pools.workspace, metrics })
   measureIssuers(metrics, pools.workspace, clock)
 
   let draining = false
@@ -79,6 +81,7 @@ export function createService({
     usage,
     signingKeys,
     limits: createLimits(config, redis, metrics),
+    foundSecrets,
     callbacks: { ...guards, sender },
     fetchKeys,
     draining: () => draining,
@@ -118,7 +121,7 @@ export function createService({
       draining = true
     },
     async stop() {
-      await sender.close()
+      await Promise.all([sender.close(), foundSecrets.stop()])
       await usage.stop()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { pino } from 'pino'
+import { reportFoundSecrets } from '#shared/oauth/client-changes.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { usesMissingBefore } from '#shared/usage/missing-uses.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
@@ -93,8 +95,8 @@ describe('the work beside the requests', () => {
   it('starts none anew while it is still in progress, so that the end waits for one alone', async () => {
     await using api = await startApi()
     const { secret } = await (await api.createOwner()).createClient()
-    await api.request('POST', '/v1/found-secrets', { body: { secrets: [secret] } })
     const db = api.apiDb
+    await reportFoundSecrets(db, [{ secretHash: hashSecret(secret), source: null }])
     using redis = serviceRedis(api.redis.url('api'))
     const revocation = createRevocation({ redis, db })
     let begun = 0

@@ -3,14 +3,16 @@ import { generateKeyPairSync } from 'node:crypto'
 import { listFoundClients } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { hasSecretChecksum, newClientSecret } from '#shared/oauth/new-ids.ts'
-import { atEvenSteps } from '../../apps/api/found-secrets/even-steps.ts'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { createFoundSecretReports } from '../../apps/api/found-secrets/reports.ts'
 import { sourceOf } from '../../apps/api/found-secrets/source.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { startAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
-import { loggedEvents } from '../support/log.ts'
+import { keptLog, loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
-import { cutOffDatabase } from '../support/stores.ts'
+import { cutOffDatabase, untilBlocked } from '../support/stores.ts'
 
 const PATH = '/v1/found-secrets'
 /** Differs from one answer to the next by nature. */
@@ -23,11 +25,27 @@ describe('POST /v1/found-secrets', () => {
     api.logLines.length = 0
   })
 
-  const report = (body: unknown) => api.request('POST', PATH, { body })
+  const marker = freshOwner(api)
+
+  const send = (body: unknown, at = api) => at.request('POST', PATH, { body })
+  /** Sends a report, and waits until it has been looked up: reports of one address are looked up in order. */
+  async function report(body: unknown) {
+    const response = await send(body)
+    const { clientId, secret } = await marker.createClient()
+    await send({ secrets: [secret] })
+    await untilMarked(marker, clientId)
+    // With FOUND_SECRETS=revoke, those found first are revoked first.
+    await revokeInDatabase(clientId)
+    return response
+  }
+  const revokeInDatabase = (clientId: string) =>
+    api.db('oauth_clients').where({ client_id: clientId }).update({ status: 'Revoked' })
+  const untilMarked = (person: typeof owner, clientId: string) =>
+    eventually(async () => (await read(clientId, person)).secretFoundAt !== null)
   const read = async (clientId: string, person = owner) =>
     (await person.request('GET', `oauth-clients/${clientId}`)).json
   const entries = (company = owner.vendorId) => api.db('activity').where({ vendor_id: company })
-  const events = () => loggedEvents(api, 'secret.found')
+  const events = () => loggedEvents(api, 'secret.found').filter(({ vendorId }) => vendorId === owner.vendorId)
 
   it('marks the client, with its source, an activity entry and an audit event', async () => {
     const { clientId, secret } = await owner.createClient({ name: 'Export' })
@@ -107,7 +125,7 @@ describe('POST /v1/found-secrets', () => {
 
   it('leaves a Revoked client and one that has a key as they are', async () => {
     const dead = await owner.createClient()
-    await api.db.raw(`update oauth_clients set status = 'Revoked' where client_id = ?`, [dead.clientId])
+    await revokeInDatabase(dead.clientId)
     const keyed = await api.createClient({
       vendorId: owner.vendorId,
       authenticatesBy: {
@@ -120,45 +138,75 @@ describe('POST /v1/found-secrets', () => {
     assert.equal((await entries()).length, 0)
   })
 
-  it('answers with the same bytes, not before the same time, whatever the secret is', async () => {
+  it('answers with the same bytes before it looks anything up, whatever the secret is', async () => {
     const real = await owner.createClient()
     const known = await owner.createClient()
     const dead = await owner.createClient()
     await report({ secrets: [known.secret] })
-    await api.db.raw(`update oauth_clients set status = 'Revoked' where client_id = ?`, [dead.clientId])
+    await revokeInDatabase(dead.clientId)
+    await using lock = await lockClient(real.clientId)
     const answers = []
     for (const secret of [real.secret, known.secret, dead.secret, newClientSecret(), 'noise', '']) {
-      const began_ms = performance.now()
-      const { status, headers, text } = await report({ secrets: [secret] })
-      assert.ok(performance.now() - began_ms > 490)
+      const { status, headers, text } = await send({ secrets: [secret] })
       answers.push([status, text, ...[...headers].filter(([name]) => !OF_ITS_OWN.includes(name))])
     }
+    await untilBlocked(api.db)
+    assert.equal((await read(real.clientId)).secretFoundAt, null)
     for (const answer of answers) assert.deepEqual(answer, answers[0])
     assert.deepEqual(answers[0]?.slice(0, 2), [202, ''])
+    await lock.release()
+    await untilMarked(owner, real.clientId)
   })
 
-  it('answers at whole steps: how long the work took shows only in steps', async () => {
-    const settledAt = async (took_ms: number, outcome: () => unknown = () => 'done') => {
-      let now_ms = 7
-      const sleep = async (duration_ms: number) => {
-        now_ms += duration_ms
-      }
-      const timing = { step_ms: 500, monotonic: () => now_ms, sleep }
-      const work = async () => {
-        now_ms += took_ms
-        return outcome()
-      }
-      const result = await atEvenSteps(work, timing).catch((error: Error) => error.message)
-      return [now_ms - 7, result]
+  async function lockClient(clientId: string) {
+    const lock = await api.db.transaction()
+    await lock.raw('select 1 from oauth_clients where client_id = ? for update', [clientId])
+    return {
+      release: () => lock.commit(),
+      /** An open transaction would keep the block from ending after a failure. */
+      [Symbol.asyncDispose]: async () => void (lock.isCompleted() || (await lock.rollback())),
     }
-    assert.deepEqual(await settledAt(0), [500, 'done'])
-    assert.deepEqual(await settledAt(1), [500, 'done'])
-    assert.deepEqual(await settledAt(499.5), [500, 'done'])
-    assert.deepEqual(await settledAt(501), [1_000, 'done'])
-    const fail = () => {
-      throw new Error('failed')
+  }
+
+  it('drops a report of the address that sent most when too many wait, and counts and logs it', async () => {
+    const { log, lines } = keptLog()
+    const metrics = createMetrics({ service: 'api' })
+    const reports = createFoundSecretReports({ db: api.apiDb, metrics })
+    const from = (clientAddress: string, secret: string) =>
+      reports.add({ secrets: [{ secretHash: hashSecret(secret), source: null }], clientAddress, log })
+    const [locked, waiting] = [await owner.createClient(), await owner.createClient()]
+    await using lock = await lockClient(locked.clientId)
+    from('192.0.2.1', locked.secret)
+    for (let i = 0; i < 102; i += 1) from('192.0.2.1', newClientSecret())
+    from('192.0.2.2', waiting.secret)
+    await untilBlocked(api.db)
+    assert.deepEqual(
+      lines.map(({ level, event, reason, secrets, clientAddress }) => [
+        level,
+        event,
+        reason,
+        secrets,
+        clientAddress,
+      ]),
+      Array(3).fill([40, 'secret_report.lost', 'busy', 1, '192.0.2.1']),
+    )
+    assert.match(await metrics.registry.metrics(), /secret_reports_lost_total\{reason="busy"\} 3\n/)
+    await lock.release()
+    await reports.stop()
+    for (const { clientId } of [locked, waiting]) assert.notEqual((await read(clientId)).secretFoundAt, null)
+  })
+
+  it('looks up all that it has answered before it stops', async () => {
+    const [locked, waiting] = [await owner.createClient(), await owner.createClient()]
+    await using lock = await lockClient(locked.clientId)
+    {
+      await using ending = await startApi({ beside: api })
+      for (const { secret } of [locked, waiting])
+        assert.equal((await send({ secrets: [secret] }, ending)).status, 202)
+      await untilBlocked(api.db)
+      setTimeout(() => lock.release(), 200)
     }
-    assert.deepEqual(await settledAt(3, fail), [500, 'failed'])
+    for (const { clientId } of [locked, waiting]) assert.notEqual((await read(clientId)).secretFoundAt, null)
   })
 
   it('neither stores nor logs anything of a secret, wherever it was sent', async () => {
@@ -200,18 +248,18 @@ describe('POST /v1/found-secrets', () => {
     ['a text', '"ias_"', ''],
   ] as const) {
     it(`refuses ${what}`, async () => {
-      assertInvalid(await report(body), pointer)
+      assertInvalid(await send(body), pointer)
     })
   }
 
   it('takes a hundred entries with long URLs, and members that it does not know', async () => {
     const entry = { url: `https://a.example/${'x'.repeat(400)}`, source: 'commit', score: 1, nested: [{}] }
-    const response = await report(Array.from({ length: 100 }, () => ({ token: newClientSecret(), ...entry })))
+    const response = await send(Array.from({ length: 100 }, () => ({ token: newClientSecret(), ...entry })))
     assert.equal(response.status, 202, response.text)
   })
 
   it('refuses a body of 8 MB, and one that is no JSON', async () => {
-    assertProblem(await report(`{"secrets":["${'x'.repeat(8 * 1_024 ** 2)}"]}`), 'payload_too_large')
+    assertProblem(await send(`{"secrets":["${'x'.repeat(8 * 1_024 ** 2)}"]}`), 'payload_too_large')
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     assertProblem(
       await api.request('POST', PATH, { body: 'secrets=x', headers: form }),
@@ -251,23 +299,40 @@ describe('POST /v1/found-secrets', () => {
     assertProblem(await report([{ token: 'noise', url: 'x'.repeat(65_536) }]), 'payload_too_large')
   })
 
-  it('answers 503 while Postgres is gone, to all but noise, so that a scanner tries again', async () => {
+  it('logs and counts a report that the database refuses, without the secret or its place', async () => {
+    const { log, lines } = keptLog()
+    const metrics = createMetrics({ service: 'api' })
+    const reports = createFoundSecretReports({ db: api.apiDb, metrics })
+    const marking = 'execute on function mark_found_secrets'
+    await api.db.raw(`revoke ${marking} from integration_api`)
+    await using _ = afterwards(() => api.db.raw(`grant ${marking} to integration_api`))
+    const secretHash = hashSecret(newClientSecret())
+    reports.add({ secrets: [{ secretHash, source: 'place.example/x' }], clientAddress: '192.0.2.1', log })
+    await reports.stop()
+    const [{ level, event, reason, secrets, clientAddress, error } = {}] = lines
+    assert.match(String(error), /permission denied for function mark_found_secrets$/)
+    for (const text of [secretHash.toString('hex'), secretHash.toString('base64'), 'place.example'])
+      assert.equal(JSON.stringify(lines).includes(text), false, text)
+    assert.deepEqual(
+      [level, event, reason, secrets, clientAddress],
+      [50, 'secret_report.lost', 'failed', 1, '192.0.2.1'],
+    )
+    assert.match(await metrics.registry.metrics(), /secret_reports_lost_total\{reason="failed"\} 1\n/)
+  })
+
+  it('answers 202 while Postgres is gone, and logs what it could not look up, but no secret', async () => {
     await using apart = await startApi()
     const company = await apart.createCompany()
     const { secret } = await apart.createClient({ vendorId: company.vendorId })
     const comeBack = await cutOffDatabase(apart.database)
-    for (const each of [secret, newClientSecret()]) {
-      const response = await apart.request('POST', PATH, { body: { secrets: [each] } })
-      assertProblem(response, 'unavailable')
-      assert.ok(Number(response.headers.get('retry-after')) > 0)
-    }
-    const noise = `ias_${'0'.repeat(49)}`
-    assert.equal((await apart.request('POST', PATH, { body: { secrets: [noise] } })).status, 202)
+    assert.equal((await send({ secrets: [secret] }, apart)).status, 202)
+    await eventually(() => loggedEvents(apart, 'secret_report.lost').length === 1)
+    assert.equal(apart.logLines.join('\n').includes(secret), false)
     await comeBack()
+    assert.equal((await send({ secrets: [secret] }, apart)).status, 202)
     await eventually(
-      async () => (await apart.request('POST', PATH, { body: { secrets: [secret] } })).status === 202,
+      async () => (await apart.db('activity').where({ vendor_id: company.vendorId })).length === 1,
     )
-    assert.equal((await apart.db('activity').where({ vendor_id: company.vendorId })).length, 1)
   })
 
   it('keeps the mark once it is set', async () => {

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
+import { eventually } from '../support/eventually.ts'
 import {
   api,
   assertAccessible,
@@ -29,6 +30,8 @@ describe('workspace: a client secret that was found', () => {
     clientId = client.clientId
     clientSecret = client.clientSecret
     await api('/v1/found-secrets', { body: [{ token: client.clientSecret, url: `https://${SOURCE}?raw=1` }] })
+    const path = `/v1/vendor/ven_acme/oauth-clients/${clientId}`
+    await eventually(async () => (await api(path, { token })).secretFoundAt !== null)
   })
   // A warning on every page would be in the way of other tests.
   after(() => api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' }))

@@ -1,18 +1,13 @@
-import { performance } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { reportFoundSecrets } from '#shared/oauth/client-changes.ts'
 import type { FoundSecret } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { hasSecretChecksum } from '#shared/oauth/new-ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import type { Metrics } from '#shared/process/metrics.ts'
 import { type AddressLimits, consumeAddress } from '#shared/stores/address-limits.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { declaredLength } from '../http/received-bytes.ts'
 import { type Access, type Route, route } from '../http/route.ts'
-import { atEvenSteps } from './even-steps.ts'
+import type { FoundSecretReports } from './reports.ts'
 import { sourceOf } from './source.ts'
 
 const SECRETS_MAX = 100
@@ -21,8 +16,6 @@ const SECRET_MAX_CHARACTERS = 255
 const BODY_LIMIT_BYTES = 64 * 1_024
 /** A longer report counts as several: what a stranger costs is the reading. */
 const COUNTED_AS_ONE_BYTES = 8 * 1_024
-/** Far more than the statement takes, and nothing to a scanner. */
-const ANSWERED_EVERY_MS = 500
 
 const secret = z
   .string('must be a secret')
@@ -45,14 +38,11 @@ const INVALID =
   'must be {"secrets": […]} or a list of {"token": …, "url": …, "source": …}, with 1 to 100 entries'
 
 export interface FoundSecretDependencies {
-  db: Database
-  metrics: Metrics
+  reports: FoundSecretReports
   perAddress: AddressLimits
 }
 
-export function createFoundSecretRoutes({ db, metrics, perAddress }: FoundSecretDependencies): Route[] {
-  const help = 'Clients whose secret was reported as found for the first time'
-  const marked = metrics.counter('integration_found_secrets_total', help)
+export function createFoundSecretRoutes({ reports, perAddress }: FoundSecretDependencies): Route[] {
   return [
     route({
       method: 'post',
@@ -61,28 +51,17 @@ export function createFoundSecretRoutes({ db, metrics, perAddress }: FoundSecret
       tag: 'Clients',
       summary: 'Report client secrets that were found',
       description:
-        "Needs no authentication. Also takes the list of GitHub's secret scanning. The answer does not tell whether a " +
-        'secret is in use.',
+        "Needs no authentication. Also takes the list of GitHub's secret scanning. The answer is sent before " +
+        'anything is looked up, so it does not tell whether a secret is in use.',
       by: limitedByAddress(perAddress),
       body: z.union([FoundSecrets, ScannerReport], INVALID),
       publishedBody: FoundSecrets,
       bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },
       answers: { 202: { description: 'Received.' } },
-      problems: ['unavailable'],
       async handle({ body }, ctx) {
         const secrets = candidates(body)
-        const timing = { step_ms: ANSWERED_EVERY_MS, monotonic: () => performance.now(), sleep }
-        await atEvenSteps(async () => {
-          if (secrets.length === 0) return
-          const { clientAddress } = ctx.state.request
-          for (const { clientId, vendorId, source } of await reportFoundSecrets(db, secrets)) {
-            marked.inc()
-            // The rest of the place is a stranger's text, which may name someone.
-            const host = source?.includes('/') ? source.split('/')[0] : undefined
-            const found = { clientId, vendorId, host, clientAddress }
-            ctx.state.log.warn({ event: 'secret.found', ...found }, 'a client secret was reported as found')
-          }
-        }, timing)
+        const { log, request } = ctx.state
+        if (secrets.length > 0) reports.add({ secrets, clientAddress: request.clientAddress, log })
         ctx.body = null
         // Without a body Koa means 204.
         ctx.status = 202

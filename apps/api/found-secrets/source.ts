@@ -22,9 +22,10 @@ export function sourceOf({
   url?: unknown
   source?: unknown
 }): string | null {
-  const said = placeOf(url) ?? (typeof source === 'string' && WORDS.test(source) ? source : null)
-  if (said === null || repeatsSecret(said, token)) return null
-  return said.length <= SOURCE_MAX_CHARACTERS ? said : said.slice(0, SOURCE_MAX_CHARACTERS - CUT.length) + CUT
+  const place = placeOf(url) ?? (typeof source === 'string' && WORDS.test(source) ? source : null)
+  if (place === null || repeatsSecret(place, token)) return null
+  if (place.length <= SOURCE_MAX_CHARACTERS) return place
+  return place.slice(0, SOURCE_MAX_CHARACTERS - CUT.length) + CUT
 }
 
 function placeOf(url: unknown): string | null {
