@@ -37,7 +37,7 @@ import { createRefusalRoutes } from './refusals/routes.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
-import { configureOpenid } from './sessions/openid-configured.ts'
+import { configureOpenid } from './sessions/openid-provider.ts'
 import { createPasswordWork } from './sessions/password-check.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 

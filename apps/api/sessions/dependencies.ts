@@ -5,7 +5,7 @@ import type { Access } from '../http/route.ts'
 import type { SessionState } from '../http/state.ts'
 import type { AccountName } from './account-names.ts'
 import type { SessionCookie } from './cookie.ts'
-import type { ConfiguredOpenid } from './openid-configured.ts'
+import type { ConfiguredOpenid } from './openid-provider.ts'
 import type { PasswordWork } from './password-check.ts'
 import type { SignInLimits } from './sign-in-limits.ts'
 

@@ -11,23 +11,84 @@ import {
   listMemberships,
   lockMembers,
   type Member,
+  normalizedEmail,
   PEOPLE_MAX,
   resetPassword,
   saveMembership,
   type User,
 } from '#shared/accounts/people.ts'
 import { changePerson } from '#shared/accounts/people-changes.ts'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { newUserId } from '#shared/oauth/new-ids.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { emailAddress, personName } from '../http/input.ts'
 import type { Admitted } from './begin.ts'
-import { type ClaimedPerson, serves } from './openid-claims.ts'
+import type { Claims } from './openid-provider.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
-import type { OpenidSettings } from './openid-settings.ts'
+import type { OpenidRole, OpenidSettings } from './openid-settings.ts'
 
+const SUBJECT_MAX_CHARACTERS = 255
 /** An address may be longer. */
 const NAME_MAX_CHARACTERS = 200
+/** The latest possible Date. */
+const TIME_MAX_MS = 8.64e15
 
-export interface Admission {
+/** What the claims of a provider say about a person, in our terms. */
+interface ClaimedPerson {
+  issuer: string
+  subject: string
+  vendorId: string
+  role: OpenidRole
+  /** undefined if the provider verified none. */
+  email: string | undefined
+  name: string | undefined
+  /** When the person last authenticated at the provider; 0 if it does not say. */
+  authenticatedAt_ms: number
+}
+
+/** Nothing is guessed: a missing or unknown company or role ends the sign-in. @throws OpenidRefusal */
+export function claimedPerson(claims: Claims, settings: OpenidSettings): ClaimedPerson {
+  const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+  const [subject, authTime] = [subjectOf(of('sub')), of('auth_time')]
+  if (subject === undefined) throw new OpenidRefusal('not_trusted', 'sub')
+  const vendorId = companyOf(of(settings.companyClaim), settings)
+  if (vendorId === undefined) throw new OpenidRefusal('no_company')
+  const role = roleOf(of(settings.roleClaim), settings)
+  if (role === undefined) throw new OpenidRefusal('no_role')
+  const verified = settings.emailAlwaysVerified || of('email_verified') === true
+  const email = verified ? emailAddress.safeParse(of('email')).data : undefined
+  return {
+    issuer: settings.issuer,
+    subject,
+    vendorId,
+    role,
+    email: email && normalizedEmail(email),
+    name: personName.safeParse(of('name')).data,
+    authenticatedAt_ms:
+      typeof authTime === 'number' && authTime > 0 ? Math.min(authTime * 1_000, TIME_MAX_MS) : 0,
+  }
+}
+
+const subjectOf = (claimed: unknown): string | undefined =>
+  typeof claimed === 'string' &&
+  claimed.length > 0 &&
+  claimed.length <= SUBJECT_MAX_CHARACTERS &&
+  !claimed.includes('\0')
+    ? claimed
+    : undefined
+
+function companyOf(claimed: unknown, { companies }: OpenidSettings): string | undefined {
+  if (typeof claimed !== 'string') return undefined
+  if (companies !== 'any') return companies.get(claimed)
+  return VENDOR_ID_PATTERN.test(claimed) ? claimed : undefined
+}
+
+function roleOf(claimed: unknown, { roles }: OpenidSettings): OpenidRole | undefined {
+  const known = (Array.isArray(claimed) ? claimed : [claimed]).map((value) => roles.get(value))
+  return known.includes('admin') ? 'admin' : known.find((role) => role !== undefined)
+}
+
+interface Admission {
   claimed: ClaimedPerson
   settings: OpenidSettings
   now: Date
@@ -49,9 +110,13 @@ export async function admitClaimed(transaction: Queryable, admission: Admission)
   await followRole(transaction, claimed, user)
   // A session reaches all companies of its user, so the provider must be one that all of them accept.
   const memberships = await listMemberships(transaction, user.userId)
-  if (!memberships.every((one) => serves(settings, one.vendorId))) throw new OpenidRefusal('other_company')
+  if (!memberships.every((membership) => acceptsCompany(settings, membership.vendorId)))
+    throw new OpenidRefusal('other_company')
   return admitted
 }
+
+const acceptsCompany = ({ companies }: OpenidSettings, vendorId: string): boolean =>
+  companies === 'any' || [...companies.values()].includes(vendorId)
 
 /**
  * Links the company's member with this address, or creates an account. The address's account in another company is

@@ -6,7 +6,9 @@ import { within } from '#shared/process/within.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import { isAllowedUrl, type OpenidSettings } from './openid-settings.ts'
-import type { OpenidTransaction } from './openid-transaction.ts'
+import { createOpenidTransactions, type OpenidTransaction } from './openid-transaction.ts'
+
+export const CALLBACK_PATH = '/v1/session/openid/callback'
 
 /** For all requests to the provider in one sign-in step. */
 const DEADLINE_MS = 8_000
@@ -23,19 +25,30 @@ const WAITING_MAX = 64
 
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9700). */
-export function createOpenidProvider({
+/** The OpenID provider that people sign in with. */
+export type ConfiguredOpenid = ReturnType<typeof configureOpenid>
+
+export const configureOpenid = (
+  settings: OpenidSettings,
+  { db, clock, baseUrl }: Omit<Parameters<typeof createOpenidTransactions>[0], 'issuer'>,
+) => ({
   settings,
-  redirectUri,
+  provider: createOpenidProvider({ settings, clock, baseUrl }),
+  transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),
+})
+
+/** The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9700). */
+function createOpenidProvider({
+  settings,
   baseUrl,
   clock,
 }: {
   settings: OpenidSettings
   /** The workspace's URL. */
   baseUrl: string
-  redirectUri: string
   clock: Clock
 }) {
+  const redirectUri = baseUrl + CALLBACK_PATH
   let known: { configuration: openid.Configuration; until_ms: number } | undefined
   let discovering: Promise<openid.Configuration> | undefined
   const refusal = () => new OpenidRefusal('unavailable', 'too_many_at_once')

@@ -1,16 +1,15 @@
 import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { unavailable } from '#shared/problems/problems.ts'
+import { Problem, unavailable } from '#shared/problems/problems.ts'
 import { within } from '#shared/process/within.ts'
 import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
 import { asProblem, logFailure } from '../http/problem.ts'
-import { anyone, type Route, route } from '../http/route.ts'
+import { type Access, anyone, type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
 import type { SessionDependencies } from './dependencies.ts'
-import { claimedPerson } from './openid-claims.ts'
-import { CALLBACK_PATH, type ConfiguredOpenid, whereConfigured } from './openid-configured.ts'
-import { admitClaimed } from './openid-person.ts'
+import { admitClaimed, claimedPerson } from './openid-person.ts'
+import { CALLBACK_PATH, type ConfiguredOpenid } from './openid-provider.ts'
 import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
 import type { OpenidTransaction } from './openid-transaction.ts'
 import { countAddress } from './sign-in-limits.ts'
@@ -50,6 +49,19 @@ const getSignInMethods = ({ openid, builtInAccounts }: SessionDependencies): Rou
     answers: { 200: { description: 'The sign-in methods.', schema: SignInMethods } },
     handle: async () => ({ builtInAccounts, openid: openid ? { name: openid.settings.name } : null }),
   })
+
+/** Admits anyone whom `check` does not refuse, where a provider is configured. */
+const requireOpenid = (
+  configured: ConfiguredOpenid | undefined,
+  check: (ctx: ApiContext) => void = () => {},
+): Access<{ configured: ConfiguredOpenid }> => ({
+  async admit(ctx) {
+    if (!configured) throw new Problem('not_found', 'No OpenID provider is configured here.')
+    check(ctx)
+    return { configured }
+  },
+  problems: ['not_found'],
+})
 
 /** Returns the path and query as a browser would request them; undefined for anything but a workspace page. */
 function pageOf(text: string, baseUrl: string): string | undefined {
@@ -91,7 +103,7 @@ const postOpenid = ({ cookie, limits, baseUrl, openid }: SessionDependencies): R
     summary: 'Start sign-in with the OpenID provider',
     description:
       'For the workspace. The browser gets a cookie and opens the returned URL; the provider redirects it back.',
-    by: whereConfigured(openid, cookie.requireOwnPage),
+    by: requireOpenid(openid, cookie.requireOwnPage),
     body: OpenidStart(baseUrl),
     answers: {
       201: {
@@ -105,13 +117,13 @@ const postOpenid = ({ cookie, limits, baseUrl, openid }: SessionDependencies): R
       await countAddress(ctx, limits)
       const sessionToken = cookie.read(ctx)
       const replaces = sessionToken && hashSecret(sessionToken).toString('base64url')
-      const begun = transactions.begin({ to: pageOf(to, baseUrl) ?? '/', fresh, replaces })
-      const url = await provider.authorizationUrl(begun).catch((error: unknown) => {
+      const transaction = transactions.begin({ to: pageOf(to, baseUrl) ?? '/', fresh, replaces })
+      const url = await provider.authorizationUrl(transaction).catch((error: unknown) => {
         if (!(error instanceof OpenidRefusal)) throw error
         noteRefusal(ctx, error)
         throw unavailable(`Signing in with ${settings.name} is not possible right now.`)
       })
-      await transactions.keep(ctx, begun)
+      await transactions.keep(ctx, transaction)
       return { authorizationUrl: url.href }
     },
   })
@@ -126,7 +138,7 @@ const getCallback = (deps: SessionDependencies): Route =>
     summary: 'OpenID Connect redirect URI',
     description:
       'Takes the query of an authorization response (RFC 6749 §4.1.2, RFC 9207). Redirects to the workspace, signed in or not, with the outcome in the fragment.',
-    by: whereConfigured(deps.openid),
+    by: requireOpenid(deps.openid),
     answers: {
       303: {
         description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${OPENID_REFUSALS.join(', ')}.`,
@@ -137,22 +149,22 @@ const getCallback = (deps: SessionDependencies): Route =>
       const { transactions } = configured
       // Not validated like other queries: the browser must always reach a page.
       const state = new URLSearchParams(ctx.querystring).get('state')
-      let own: OpenidTransaction | undefined
+      let transaction: OpenidTransaction | undefined
       let outcome = 'done'
       try {
-        const begun = await transactions.read(ctx)
+        const stored = await transactions.read(ctx)
         // A different state belongs to another browser, or to an earlier try.
-        own = begun?.state === state ? begun : undefined
-        if (!own || !(await isFirst(deps, own))) throw new OpenidRefusal('expired')
-        await finish(ctx, deps, configured, own)
+        transaction = stored?.state === state ? stored : undefined
+        if (!transaction || !(await isFirst(deps, transaction))) throw new OpenidRefusal('expired')
+        await finish(ctx, deps, configured, transaction)
       } catch (error) {
         const refusal = asRefusal(ctx, error)
         noteRefusal(ctx, refusal)
         outcome = refusal.reason
       }
       // Otherwise any site could cancel a sign-in in progress.
-      if (own) transactions.clear(ctx)
-      ctx.set('Location', `${deps.baseUrl}${own?.to ?? '/'}#sign-in=${outcome}`)
+      if (transaction) transactions.clear(ctx)
+      ctx.set('Location', `${deps.baseUrl}${transaction?.to ?? '/'}#sign-in=${outcome}`)
       ctx.body = ''
       return undefined
     },
@@ -165,10 +177,10 @@ async function finish(
   ctx: ApiContext,
   deps: SessionDependencies,
   { settings, provider }: ConfiguredOpenid,
-  begun: OpenidTransaction,
+  transaction: OpenidTransaction,
 ): Promise<void> {
   const { clientAddress: address } = ctx.state.request
-  const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
+  const claimed = claimedPerson(await provider.claims(ctx.querystring, transaction, { address }), settings)
   const now = new Date(deps.clock.now())
   const authenticatedAt = new Date(Math.min(claimed.authenticatedAt_ms, now.getTime()))
   const how = {
@@ -176,11 +188,9 @@ async function finish(
     how: 'openid',
     authenticatedAt,
     openidIssuer: settings.issuer,
-    replaces: begun.replaces,
+    replaces: transaction.replaces,
   } as const
-  const session = beginSession(ctx, deps, how, (transaction) =>
-    admitClaimed(transaction, { claimed, settings, now }),
-  )
+  const session = beginSession(ctx, deps, how, (db) => admitClaimed(db, { claimed, settings, now }))
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')
 }
 

@@ -58,8 +58,8 @@ export function createOpenidTransactions({
       ...start,
     }),
     /** Stores it in the browser, replacing an earlier one. */
-    async keep(ctx: ApiContext, begun: OpenidTransaction): Promise<void> {
-      const sealed = await new EncryptJWT(begun)
+    async keep(ctx: ApiContext, pending: OpenidTransaction): Promise<void> {
+      const sealed = await new EncryptJWT(pending)
         .setProtectedHeader({ alg: 'dir', enc: ENCRYPTION })
         .setIssuer(issuer)
         .setExpirationTime(Math.floor(clock.now() / 1_000) + OPENID_TRANSACTION_LIFETIME_S)
