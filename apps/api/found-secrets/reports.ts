@@ -27,9 +27,10 @@ export type FoundSecretReports = ReturnType<typeof createFoundSecretReports>
 class QueueFull extends Error {}
 
 /**
- * Marks the clients of reported secrets after the report was answered, so that neither the answer nor its time can tell
- * whether a secret is in use. Addresses take turns. When too many wait, those of the address that sent most are
- * dropped: keeping them would let strangers fill the memory, and the sender already has its answer.
+ * Marks the clients of reported secrets after the report was answered, so that neither the answer nor its
+ * time can tell whether a secret is in use. Addresses take turns. When too many reports wait, those of the
+ * address that sent most are dropped: keeping them would let strangers fill the memory, and the sender
+ * already has its answer.
  */
 export function createFoundSecretReports({ db, metrics }: { db: Database; metrics: Metrics }) {
   const marked = metrics.counter(

@@ -95,8 +95,8 @@ interface Admission {
 }
 
 /**
- * Admits the provider's person, an active member of the claimed company. A first sign-in joins the
- * company. After that, membership is managed here, and only the role follows the claim. Call it in a transaction.
+ * Admits the provider's person, an active member of the claimed company. A first sign-in joins the company.
+ * After that, membership is managed here, and only the role follows the claim. Call it in a transaction.
  * @throws OpenidRefusal
  */
 export async function admitClaimed(transaction: Queryable, admission: Admission): Promise<Admitted> {
@@ -119,8 +119,8 @@ const acceptsCompany = ({ companies }: OpenidSettings, vendorId: string): boolea
   companies === 'any' || [...companies.values()].includes(vendorId)
 
 /**
- * Links the company's member with this address, or creates an account. The address's account in another company is
- * left alone: it is not proved to be this person's.
+ * Links the company's member with this address, or creates an account. The address's account in another
+ * company is left alone: it is not proved to be this person's.
  */
 async function firstSignIn(transaction: Queryable, admission: Admission): Promise<Admitted> {
   const { email, vendorId } = admission.claimed
