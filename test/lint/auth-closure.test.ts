@@ -6,8 +6,8 @@ import { closureOf } from '../support/closure.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
 /** Bounds that only grow on purpose: what an audit reads closely, and all. */
-const DECIDES_LINES_MAX = 2_850
-const LINES_MAX = 4_395
+const DECIDES_LINES_MAX = 3_000
+const LINES_MAX = 4_650
 const DECIDES = ['apps/auth', 'shared/oauth', 'shared/revocation']
 /** How far the guide's figures may be off, so that not every change touches it. */
 const TOLERANCE = 40
