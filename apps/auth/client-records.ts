@@ -1,8 +1,8 @@
 import { type ClientCredentials, readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { createBatcher } from '#shared/process/batcher.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** Counted from the start of the read; using a record does not prolong it. */
@@ -28,7 +28,7 @@ export function createClientRecords(parts: {
     string,
     { record: ClientCredentials; readAt_ms: number; readAtMonotonic_ms: number }
   >()
-  const query = batchPerTurn((ids: string[]) => readClientCredentials(db, ids), CLIENTS_A_QUERY)
+  const query = createBatcher((ids: string[]) => readClientCredentials(db, ids), CLIENTS_A_QUERY)
 
   /** Returns the record as it was in Postgres at most five minutes ago, if this process has read it since. */
   function remembered(clientId: string): ClientCredentials | undefined {

@@ -1,7 +1,7 @@
 import { SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { readServiceCredentials } from '#shared/oauth/service-credentials.ts'
+import { createBatcher } from '#shared/process/batcher.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -31,7 +31,7 @@ export function createPostIntrospect(parts: {
   clockWatch: ClockWatch
 }): Handler {
   const { db, limit, countFailure, revocation, readOwnToken, clock, clockWatch } = parts
-  const readService = batchPerTurn((ids: string[]) => readServiceCredentials(db, ids), SERVICES_A_QUERY)
+  const readService = createBatcher((ids: string[]) => readServiceCredentials(db, ids), SERVICES_A_QUERY)
 
   /** The record is read from the primary each time, so that a service is refused from its revocation on. */
   async function refuse(exchange: Exchange, { clientId, secret }: PresentedCredentials) {

@@ -1,5 +1,5 @@
 export interface FairQueueOptions {
-  /** How many callers may be inside at once. */
+  /** How many callers may run at once. */
   atOnce: number
   /** The same for each key. Default: no limit. */
   atOncePerKey?: number
@@ -12,8 +12,8 @@ export interface FairQueueOptions {
 }
 
 /**
- * Does `work` once there is room for it.
- * @throws the error that `refusal` creates if the queue is full or the wait was too long: `work` is not done then.
+ * Runs `work` once there is capacity for it.
+ * @throws what `refusal` creates, without running `work`, if the queue is full or the wait too long.
  */
 export type FairQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
@@ -23,63 +23,63 @@ interface Waiting {
 }
 
 /**
- * A fair queue, keyed. Keys take turns, and within a key the first comes first. When the queue is full,
- * a newcomer takes the place of the last one of the key that has the most waiting, if its own key has fewer.
+ * Creates a queue in which keys take turns; within a key, callers run in order. When the queue is full, a
+ * newcomer displaces the last caller of the key that has the most waiting, if its own key has fewer.
  */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { atOnce, atOncePerKey = Number.POSITIVE_INFINITY, waitingMax, wait_ms, refusal } = options
-  const inside = new Map<string, number>()
+  const running = new Map<string, number>()
   /** By key, in the order in which the keys take turns. */
   const queues = new Map<string, Waiting[]>()
-  let used = 0
+  let total = 0
   let waiting = 0
 
-  function enter(key: string): void {
-    used += 1
-    inside.set(key, (inside.get(key) ?? 0) + 1)
+  function start(key: string): void {
+    total += 1
+    running.set(key, (running.get(key) ?? 0) + 1)
   }
 
-  function leave(key: string): void {
-    used -= 1
-    const left = (inside.get(key) ?? 1) - 1
-    if (left > 0) inside.set(key, left)
-    else inside.delete(key)
-    letIn()
+  function finish(key: string): void {
+    total -= 1
+    const left = (running.get(key) ?? 1) - 1
+    if (left > 0) running.set(key, left)
+    else running.delete(key)
+    startNext()
   }
 
-  const mayEnter = (key: string): boolean => (inside.get(key) ?? 0) < atOncePerKey
+  const hasCapacity = (key: string): boolean => (running.get(key) ?? 0) < atOncePerKey
 
-  /** The key whose turn it is, of those that may enter. */
+  /** Returns the next key in turn that has capacity. */
   function nextKey(): string | undefined {
-    for (const key of queues.keys()) if (mayEnter(key)) return key
+    for (const key of queues.keys()) if (hasCapacity(key)) return key
     return undefined
   }
 
-  function letIn(): void {
-    const key = used < atOnce ? nextKey() : undefined
+  function startNext(): void {
+    const key = total < atOnce ? nextKey() : undefined
     const next = key !== undefined && queues.get(key)?.[0]
     if (!next) return
     remove(key, next)
-    moveBack(key)
-    enter(key)
+    rotate(key)
+    start(key)
     next.begin()
   }
 
-  function remove(key: string, one: Waiting): void {
+  function remove(key: string, caller: Waiting): void {
     const queue = queues.get(key) ?? []
-    queue.splice(queue.indexOf(one), 1)
+    queue.splice(queue.indexOf(caller), 1)
     if (queue.length === 0) queues.delete(key)
     waiting -= 1
   }
 
-  function moveBack(key: string): void {
+  function rotate(key: string): void {
     const queue = queues.get(key)
     if (!queue) return
     queues.delete(key)
     queues.set(key, queue)
   }
 
-  /** Returns whether a newcomer of this key may wait. */
+  /** Returns whether a newcomer with this key may wait. */
   function makeRoom(key: string): boolean {
     if (waiting < waitingMax) return true
     const [longest = []] = [...queues.values()].sort((a, b) => b.length - a.length)
@@ -91,32 +91,32 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   function wait(key: string): Promise<void> {
     if (!makeRoom(key)) return Promise.reject(refusal())
     return new Promise((resolve, reject) => {
-      const one: Waiting = {
+      const caller: Waiting = {
         begin() {
           clearTimeout(timer)
           resolve()
         },
         refuse() {
           clearTimeout(timer)
-          remove(key, one)
+          remove(key, caller)
           reject(refusal())
         },
       }
-      const timer = setTimeout(one.refuse, wait_ms)
+      const timer = setTimeout(caller.refuse, wait_ms)
       const queue = queues.get(key)
-      if (queue) queue.push(one)
-      else queues.set(key, [one])
+      if (queue) queue.push(caller)
+      else queues.set(key, [caller])
       waiting += 1
     })
   }
 
   return async (key, work) => {
-    if (mayEnter(key) && used < atOnce) enter(key)
+    if (hasCapacity(key) && total < atOnce) start(key)
     else await wait(key)
     try {
       return await work()
     } finally {
-      leave(key)
+      finish(key)
     }
   }
 }

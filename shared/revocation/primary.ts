@@ -1,4 +1,4 @@
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import { createBatcher } from '#shared/process/batcher.ts'
 import { within } from '#shared/process/within.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { readStandings } from './records.ts'
@@ -13,7 +13,7 @@ const SUBJECTS_A_STATEMENT = 500
  * Returns a function that answers within `deadline_ms`, `undecided` when Postgres cannot, and never rejects.
  */
 export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_ms: number }) {
-  const read = batchPerTurn<Subject, Standing>(
+  const read = createBatcher<Subject, Standing>(
     async (subjects) =>
       (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
     SUBJECTS_A_STATEMENT,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import { createBatcher } from '#shared/process/batcher.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
@@ -44,7 +44,7 @@ export function createRevocation(parts: {
   }
 
   /** Reads the marker once for all of them: what Redis holds about each, and whether it is known to be complete. */
-  const read = batchPerTurn(async (subjects: Subject[]) => {
+  const read = createBatcher(async (subjects: Subject[]) => {
     const entriesOfEach = subjects.map(entriesOf)
     const keys = [...new Set(entriesOfEach.flat().map(entryKey))]
     const sentAt_ms = monotonic()

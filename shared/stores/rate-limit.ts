@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
+import { createBatcher } from '#shared/process/batcher.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import { redisKeys } from './redis-keys.ts'
 
 /** At most `limit` per `window_s` for each subject. */
@@ -56,7 +56,7 @@ export function rateLimits(redis: Redis, { counter }: Metrics) {
     const policy = { name, limit, window_s }
     const window_ms = window_s * 1_000
     exceeded.inc({ limit: name }, 0)
-    const countInRedis = batchPerTurn(async (uses: Use[]): Promise<Counted[]> => {
+    const countInRedis = createBatcher(async (uses: Use[]): Promise<Counted[]> => {
       const keys = uses.map(({ subject }) => redisKeys.rateLimit(name, subject))
       const weights = uses.map(({ weight }) => weight)
       return (await redis.eval(COUNT, keys.length, ...keys, window_ms, ...weights)) as Counted[]

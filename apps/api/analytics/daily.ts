@@ -3,7 +3,7 @@ import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from 
 import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
 import { entityTag } from '#shared/http/entity-tag.ts'
 import { type InputError, Problem, unavailable } from '#shared/problems/problems.ts'
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import { createBatcher } from '#shared/process/batcher.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { Json } from '../http/route.ts'
@@ -60,7 +60,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
     revision: string | undefined
   }
   const readTogether = (vendorIds: string[]) => readRevisions(db, vendorIds)
-  const askRevision = batchPerTurn(readTogether, REVISIONS_A_QUERY, QUERIES_AT_ONCE)
+  const askRevision = createBatcher(readTogether, REVISIONS_A_QUERY, QUERIES_AT_ONCE)
   const cached = new Map<string, CachedAnswer>()
   let size_bytes = 0
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import { createBatcher } from '#shared/process/batcher.ts'
 
 describe('asking in batches', () => {
   it('asks what came in one turn together, and gives each its own answer', async () => {
     const asked: number[][] = []
-    const double = batchPerTurn(async (questions: number[]) => {
+    const double = createBatcher(async (questions: number[]) => {
       asked.push(questions)
       return questions.map((n) => n * 2)
     }, 10)
@@ -16,7 +16,7 @@ describe('asking in batches', () => {
 
   it('asks at most so many questions together', async () => {
     const sizes: number[] = []
-    const ask = batchPerTurn(async (questions: number[]) => {
+    const ask = createBatcher(async (questions: number[]) => {
       sizes.push(questions.length)
       return questions
     }, 2)
@@ -26,7 +26,7 @@ describe('asking in batches', () => {
 
   it('begins a batch after its questions were put, and lets what comes meanwhile wait', async () => {
     const begun: (PromiseWithResolvers<void> & { questions: string[] })[] = []
-    const ask = batchPerTurn(
+    const ask = createBatcher(
       async (questions: string[]) => {
         const batch = { questions, ...Promise.withResolvers<void>() }
         begun.push(batch)
@@ -54,7 +54,7 @@ describe('asking in batches', () => {
 
   it('rejects what is too much to wait, while every batch is stuck, and goes on', async () => {
     const stuck = Promise.withResolvers<void>()
-    const ask = batchPerTurn(
+    const ask = createBatcher(
       async (questions: string[]) => {
         if (questions.includes('stuck')) await stuck.promise
         return questions
@@ -73,7 +73,7 @@ describe('asking in batches', () => {
   })
 
   it('rejects each question of a batch that fails, and goes on', async () => {
-    const ask = batchPerTurn(
+    const ask = createBatcher(
       async (questions: string[]) => {
         if (questions.includes('bad')) throw new Error('no')
         return questions
