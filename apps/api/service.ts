@@ -4,8 +4,8 @@ import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
-import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { type Reconciling, startReconciling } from '#shared/revocation/round.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
@@ -35,7 +35,7 @@ export interface ServiceOptions {
     /** In PEM. */
     certificateAuthority?: string
   }
-  revocationTimings?: RoundTimings
+  revocationTimings?: Timings
   metrics?: Metrics
 }
 
@@ -45,7 +45,7 @@ export function createService({
   clock,
   log,
   outside = {},
-  revocationTimings: timings = ROUND_TIMINGS,
+  revocationTimings: timings = PRODUCTION_TIMINGS,
   metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
   const pools = createPools(config, log)

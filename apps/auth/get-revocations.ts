@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
-import { publishedId, readPublishedRevocations } from '#shared/revocation/records.ts'
+import { publishedId, readPublishedRevocations } from '#shared/revocation/state.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Answer } from './answer.ts'
 import type { ClockWatch } from './clock-watch.ts'

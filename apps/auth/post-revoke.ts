@@ -1,5 +1,5 @@
-import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
+import { insertRevokedToken } from '#shared/revocation/state.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { EMPTY } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'

@@ -13,7 +13,7 @@ import {
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
-import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { shownTime } from './commands.ts'
 import { OperatorError } from './operator.ts'

@@ -2,8 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Operator, record } from '#shared/accounts/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
-import { heldEntries, idsOf, insertLostTokens, lostAmong } from '#shared/revocation/held.ts'
-import { differInTimeline, type LastSeen, parseSeen, raiseFence } from '#shared/revocation/restored.ts'
+import { raiseFence } from '#shared/revocation/fence.ts'
+import {
+  differInTimeline,
+  heldEntries,
+  idsOf,
+  insertLostTokens,
+  type LastSeen,
+  lostAmong,
+  parseSeen,
+} from '#shared/revocation/restore-check.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'

@@ -1,4 +1,4 @@
-import { assertPrimary, FENCED } from '#shared/revocation/records.ts'
+import { assertPrimary, FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** What authenticating a service takes that may introspect tokens. */

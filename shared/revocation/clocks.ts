@@ -4,7 +4,7 @@ const APART_MAX_MS = 120_000
 /** How far each store's wall clock is ahead of this process's; negative if it is behind. */
 export type ClockOffsets = Record<'postgres_ms' | 'redis_ms', number>
 
-/** Returns how far a clock that was read between two of our own times is ahead at least; 0 if it may be the same. */
+/** Returns how far ahead a clock read between two of our times is at least; 0 if it may be the same. */
 export const clockOffset_ms = (theirs_ms: number, ours: Record<'before_ms' | 'after_ms', number>): number =>
   theirs_ms < ours.before_ms ? theirs_ms - ours.before_ms : Math.max(0, theirs_ms - ours.after_ms)
 

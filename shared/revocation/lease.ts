@@ -1,6 +1,6 @@
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { TICK } from './scripts.ts'
+import { TICK } from './redis.ts'
 import type { Timings } from './timings.ts'
 
 export type Lease = ReturnType<typeof createLease>
@@ -8,10 +8,10 @@ export type Lease = ReturnType<typeof createLease>
 /**
  * For how long this process may believe what the Redis server behind its connection says.
  *
- * Redis lets a marker expire by its wall clock, which may be set back or stand still with a suspended machine. So
- * that nothing hangs on it, every process moves a counter in Redis about once a second and notes when it sent the
- * command; a marker carries the count at which its round began. A marker with at least the count of a tick was
- * therefore begun after that tick was sent, and is believed for `lease_ms` from there, by this process's clock.
+ * Redis lets a marker expire by its wall clock, which may be set back or stand still with a suspended
+ * machine. So every process advances a counter in Redis about once a second and notes when it sent the
+ * command. A marker carries the count at which its round began, so a marker with at least the count of a tick
+ * began after that tick was sent. It is believed for `lease_ms` from then, by this process's clock.
  *
  * The run_id is learned on the same connection that it is compared on, and forgotten when that closes.
  */
@@ -78,11 +78,11 @@ export function createLease(parts: {
   void tick()
 
   return {
-    /** False until the server is known, and after a failure until it answers again. While false, do not wait for it. */
+    /** False until the server is known, and after a failure until it answers. Do not wait for it then. */
     usable: () => answers,
     /** Returns the run_id of the server behind the connection, if known. */
     server: () => server,
-    /** Whether what was read together with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
+    /** Whether what was read with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
     vouches,
     /** Whether a question asked now could be answered by Redis, by the marker of the latest tick. */
     trusted: () => answers && vouches(marker, monotonic()),

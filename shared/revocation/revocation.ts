@@ -1,19 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Knex } from 'knex'
 import { createBatcher } from '#shared/process/batcher.ts'
+import { within } from '#shared/process/within.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { commitWithin } from './commit.ts'
 import { createLease } from './lease.ts'
-import { createPrimaryAsk } from './primary.ts'
-import { readNamedRunId } from './records.ts'
-import { ASK, REVOKE } from './scripts.ts'
-import { type Entry, entriesOf, type Standing, type Subject } from './subject.ts'
+import { entryKey, REVOKE } from './redis.ts'
+import { createPrimaryAsk, readEntries, readNamedRunId } from './state.ts'
+import type { Entry, Standing, Subject } from './subject.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 export type Revocation = ReturnType<typeof createRevocation>
-
-const entryKey = ({ kind, id }: Entry): string => redisKeys.revoked(kind, id)
 
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
 const SUBJECTS_A_COMMAND = 200
@@ -43,19 +41,12 @@ export function createRevocation(parts: {
     return standing
   }
 
-  /** Reads the marker once for all of them: what Redis holds about each, and whether it is known to be complete. */
+  /** Returns what Redis holds about each subject, and whether that is known to be complete. */
   const read = createBatcher(async (subjects: Subject[]) => {
-    const entriesOfEach = subjects.map(entriesOf)
-    const keys = [...new Set(entriesOfEach.flat().map(entryKey))]
     const sentAt_ms = monotonic()
-    const reply = await redis.eval(ASK, 0, redisKeys.revocationMarker, ...keys)
-    const [marker = null, ...values] = reply as (string | null)[]
-    const present = new Set(keys.filter((_, i) => values[i] !== null))
+    const { marker, revoked } = await readEntries(redis, subjects)
     const vouched = lease.vouches(marker, sentAt_ms)
-    return entriesOfEach.map((entries) => ({
-      vouched,
-      revoked: entries.find((entry) => present.has(entryKey(entry)))?.kind,
-    }))
+    return revoked.map((kind) => ({ vouched, revoked: kind }))
   }, SUBJECTS_A_COMMAND)
 
   function ask(subject: Subject): Promise<Standing> {
@@ -74,7 +65,7 @@ export function createRevocation(parts: {
     )
   }
 
-  /** Adds the entry. Returns whether the server is the one that Postgres named and every process now sees it. */
+  /** Adds the entry. Returns whether Postgres named this server, so that every process now sees the entry. */
   async function add(entry: Entry, namedRunId: string): Promise<boolean> {
     const sentAt_ms = monotonic()
     const key = entryKey(entry)
@@ -84,7 +75,7 @@ export function createRevocation(parts: {
     return named && lease.vouches(marker ?? null, sentAt_ms)
   }
 
-  /** Resolves when every process refuses the entry: at once if Redis vouches for it, else when no lease is left. */
+  /** Resolves when every process refuses the entry: at once if Redis vouches for it, else after a lease. */
   async function settle(entry: Entry, namedRunId: string, committedAt_ms: number): Promise<void> {
     while (!(await add(entry, namedRunId))) {
       const left_ms = committedAt_ms + timings.settle_ms - monotonic()
@@ -95,15 +86,15 @@ export function createRevocation(parts: {
 
   return {
     /**
-     * Whether the subject has been revoked, and which part of it: a client within the last day, which is longer than any
-     * token lives or any client record is remembered. Never rejects. All that is asked in one turn is one Redis command.
+     * Returns whether the subject was revoked, and which part of it: a client within the last day, which is
+     * longer than any token or cached record lives. Never rejects. Calls of one tick share a command.
      */
     ask,
     /**
-     * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), then calls
-     * `onCommit`, and resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
-     * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
-     * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
+     * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already),
+     * then `onCommit`, and resolves with its result once no process accepts the entry: up to 3 s to commit,
+     * and 6 s more if Redis cannot vouch. Rejects, with nothing changed, if `commit` rejects or exceeds 3 s.
+     * Rejects too if the commit itself fails: only a repeat shows whether it counted.
      */
     async revoke<T>(entry: Entry, commit: (db: Queryable) => Promise<T>, onCommit = () => {}): Promise<T> {
       const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
@@ -119,4 +110,36 @@ export function createRevocation(parts: {
     /** Whether Redis vouches for revocations now; else Postgres decides. */
     trusted: lease.trusted,
   }
+}
+
+/**
+ * Runs `act` in a transaction that begins to commit within `deadline_ms` or never: waiting for a connection,
+ * for locks and for statements all count. It then waits for the commit as long as Postgres takes.
+ * @throws what `act` or Postgres throws; an Error with code ETIMEDOUT, and nothing changed, if it is late.
+ */
+async function commitWithin<T>(
+  deadline_ms: number,
+  db: Database,
+  act: (transaction: Knex.Transaction) => Promise<T>,
+): Promise<T> {
+  let phase: 'before' | 'committing' | 'late' = 'before'
+  const inTime = () => {
+    // The code makes it one of the failures that are answered with 503.
+    const sentence = 'Postgres took too long: nothing was changed'
+    if (phase === 'late') throw Object.assign(new Error(sentence), { code: 'ETIMEDOUT' })
+  }
+  const transaction = db.transaction(async (transaction) => {
+    inTime()
+    // One that comes too late must not keep its connection waiting for a lock.
+    await transaction.raw(`select set_config('statement_timeout', ?, true)`, [String(deadline_ms)])
+    const result = await act(transaction)
+    inTime()
+    phase = 'committing'
+    return { result }
+  })
+  const done = await within(deadline_ms, transaction)
+  if (done) return done.result
+  if (phase === 'before') phase = 'late'
+  inTime()
+  return (await transaction).result
 }

@@ -1,6 +1,6 @@
 /**
- * What a request depends on: its client, and for a bearer token also the token's id (RFC 7519 §4.1.7) and its signing
- * key. For the key set it is a key alone.
+ * What a request depends on: its client, and for a bearer token also the token's id (RFC 7519 §4.1.7) and its
+ * signing key. For the key set it is a key alone.
  */
 export type Subject =
   | { clientId: string; jti?: string | undefined; kid?: string | undefined }
@@ -12,7 +12,7 @@ export interface Entry {
   id: string
 }
 
-/** `revoked` names the client before the key and the key before the token. `undecided`: answer 503, never access. */
+/** `revoked` names the client before the key, the key before the token. `undecided` means 503, not access. */
 export type Standing = 'live' | 'undecided' | { revoked: Entry['kind'] }
 
 /** Returns everything the subject depends on, in the order of `Standing`. */

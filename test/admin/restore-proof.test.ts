@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { provenByRedis, revokeAgain } from '../../infra/admin/restore.ts'
 import { forBlock } from '../support/block.ts'

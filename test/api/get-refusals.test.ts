@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { decodeJwt } from 'jose'
-import { insertRevokedToken } from '#shared/revocation/records.ts'
+import { insertRevokedToken } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AnsweredRequest, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'

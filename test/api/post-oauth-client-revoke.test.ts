@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { freshOwner, type Person, sharedApi, startApi, type TestApi } from '../support/api.ts'
@@ -143,7 +142,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
   }
 
   it('waits for the longest lease when Redis is gone, with production durations', async () => {
-    await using real = await startApi({ beside: api, revocationTimings: ROUND_TIMINGS })
+    await using real = await startApi({ beside: api, revocationTimings: PRODUCTION_TIMINGS })
     await api.redis.stop('SIGKILL')
     const started_ms = performance.now()
     assert.equal((await revoke({ at: real })).status, 200)

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { revokeService } from '../../infra/admin/services.ts'
 import { afterwards } from '../support/afterwards.ts'

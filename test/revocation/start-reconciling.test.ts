@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#shared/process/log.ts'
-import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
-import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
-import type { Step } from '#shared/revocation/reconcile.ts'
-import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
-import { startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { TOKEN_MAX_MS } from '#shared/revocation/restore-check.ts'
+import type { Step } from '#shared/revocation/round.ts'
+import { startReconciling } from '#shared/revocation/round.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
@@ -151,7 +151,7 @@ describe('reconciling all the time', () => {
 
   it('has production timings that each leave room for the others', () => {
     const { lease_ms, settle_ms, commit_ms, entry_ms, lookBack_ms, nonce_ms, round_ms, tick_ms, ...others } =
-      ROUND_TIMINGS
+      PRODUCTION_TIMINGS
     const { refill_ms, compare_ms } = others
     for (const [what, [less, more]] of Object.entries({
       'clocks that run apart by a fifth': [1.2 * lease_ms, settle_ms],

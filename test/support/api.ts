@@ -12,7 +12,7 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import { newSessionToken, newUserId } from '#shared/oauth/new-ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
@@ -56,11 +56,11 @@ export interface TestApiOptions {
   /** What stands in for DNS and the internet; left out: the real thing. */
   outside?: ServiceOptions['outside']
   /** Default: the protocol runs five times as fast as in production. */
-  revocationTimings?: RoundTimings
+  revocationTimings?: Timings
 }
 
-export const TEST_TIMINGS: RoundTimings = {
-  ...ROUND_TIMINGS,
+export const TEST_TIMINGS: Timings = {
+  ...PRODUCTION_TIMINGS,
   lease_ms: 1_000,
   settle_ms: 1_200,
   round_ms: 200,

@@ -9,7 +9,7 @@ import { newClientId, newClientSecret, newVendorId } from '#shared/oauth/new-ids
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { type IssuerKeys, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
 import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
@@ -172,7 +172,7 @@ export async function startAuth({
       await using process = await startProcess({
         redisUrl: redis.url('api'),
         databaseUrl: database.ownerUrl,
-        timings: ROUND_TIMINGS,
+        timings: PRODUCTION_TIMINGS,
       })
       await revokeClient(process, client)
     },
@@ -186,7 +186,7 @@ export const sharedAuth = (options?: TestAuthOptions) => forBlock(() => startAut
 
 /** Rounds that trust a Redis server sooner than in production. Returns what ends them, once Redis vouches. */
 async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promise<() => Promise<void>> {
-  const timings = { ...ROUND_TIMINGS, settle_ms: 100, round_ms: 100 }
+  const timings = { ...PRODUCTION_TIMINGS, settle_ms: 100, round_ms: 100 }
   const process = await startProcess({ redisUrl: redis.url('api'), databaseUrl: database.apiUrl, timings })
   await process.untilTrusted()
   const stop = process.keepReconciling()

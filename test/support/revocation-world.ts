@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Step } from '#shared/revocation/reconcile.ts'
+import type { Step } from '#shared/revocation/round.ts'
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'

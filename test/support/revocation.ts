@@ -5,12 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
-import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
-import { createReconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
-import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
+import { createReconciler, type Round, type Step } from '#shared/revocation/round.ts'
+import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/state.ts'
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
@@ -22,8 +21,8 @@ import { createTestDatabase, createTestRedis, type TestRedis } from './servers.t
 import { createTcpProxy } from './tcp-proxy.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
-export const FAST: Readonly<RoundTimings> = Object.freeze({
-  ...ROUND_TIMINGS,
+export const FAST: Readonly<Timings> = Object.freeze({
+  ...PRODUCTION_TIMINGS,
   lease_ms: 500,
   settle_ms: 600,
   nonce_ms: 6_000,
@@ -43,7 +42,7 @@ export type TestProcess = Awaited<ReturnType<typeof startProcess>>
 export interface TestProcessOptions {
   redisUrl: string
   databaseUrl: string
-  timings?: RoundTimings
+  timings?: Timings
   statementTimeout_ms?: number
   step?: (step: Step) => Promise<void> | void
 }

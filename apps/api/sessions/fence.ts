@@ -1,5 +1,5 @@
 import { Problem } from '#shared/problems/problems.ts'
-import { FENCED } from '#shared/revocation/records.ts'
+import { FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 export const restored = (): Problem =>

@@ -1,4 +1,4 @@
-import { FENCED } from '#shared/revocation/records.ts'
+import { FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { SessionState } from '../http/state.ts'
 

@@ -5,6 +5,6 @@ export const ELSEWHERE: Record<string, string> = {
     '`npm run test:proxies` stops every instance behind nginx and haproxy; the starts of this trial are the cure.',
   'Postgres is gone': '`npm run faults` takes it away, restores it, and promotes a synchronous standby.',
   'a standby was promoted':
-    'Several million revocations cannot be made here. `test/revocation/reconcile.test.ts` has a comparison that takes too long, and `npm run test:stores` a promotion that is fenced and confirmed.',
+    'Several million revocations cannot be made here. `test/revocation/round.test.ts` has a comparison that takes too long, and `npm run test:stores` a promotion that is fenced and confirmed.',
   'the OpenID provider is gone': '`test/api/openid-provider.test.ts` has providers that do not answer.',
 }

@@ -1,7 +1,41 @@
 import { z } from 'zod'
-import { PRIMARY, SERVER } from './scripts.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import type { Entry } from './subject.ts'
 
-/* The scripts of a round; scripts.ts says what holds for all of them. */
+/*
+ * Every script that runs inside Redis (7 or newer, Valkey too), each atomically.
+ *
+ * A replica refuses all of them: its new primary may overwrite what it holds. `#!lua` without the flag
+ * no-writes does that for a read-only replica, and PRIMARY for one with `replica-read-only no`.
+ * The keys are in ARGV, not in KEYS. Redis checks a user's rights to ARGV keys by command, but requires the
+ * right to both read and write each of KEYS, which a user that may only read the marker lacks.
+ */
+
+const PRIMARY = `if string.find(redis.call('info', 'replication'), 'role:slave', 1, true) then
+  return redis.error_reply('READONLY a replica answers')
+end`
+
+const SERVER = `${PRIMARY}
+local info = redis.call('info', 'server')
+local run_id = string.match(info, 'run_id:(%x+)')`
+
+export const entryKey = ({ kind, id }: Entry): string => redisKeys.revoked(kind, id)
+
+/** ARGV: marker, entries… → their values. */
+export const ASK = `#!lua
+${PRIMARY}
+return redis.call('mget', unpack(ARGV))`
+
+/** ARGV: tick counter, marker → [run_id, the counter's new value, marker or nil]. */
+export const TICK = `#!lua
+${SERVER}
+return {run_id, redis.call('incr', ARGV[1]), redis.call('get', ARGV[2])}`
+
+/** ARGV: entry, its life in ms, marker → [run_id, marker or nil]. */
+export const REVOKE = `#!lua
+${SERVER}
+redis.call('set', ARGV[1], '1', 'px', ARGV[2])
+return {run_id, redis.call('get', ARGV[3])}`
 
 /** ARGV: nonce key, new nonce, its life in ms, tick counter, marker, what was seen → RoundBegin, as JSON. */
 export const BEGIN = `#!lua
@@ -43,15 +77,16 @@ for i = 4, #ARGV do redis.call('set', ARGV[i], '1', 'px', ARGV[3]) end
 return 1`
 
 /**
- * ARGV: run_id, keys evicted at the beginning, nonce key, nonce, marker, its value, its end in ms since the epoch,
- * key and value of what is seen → 'marked', or why not.
+ * ARGV: run_id, keys evicted by the beginning, nonce key, nonce, marker, its value, its end in epoch ms, key
+ * and value of what is seen → 'marked', or why not.
  */
 export const MARK = `#!lua
 ${SERVER}
 if run_id ~= ARGV[1] then return 'another server answers' end
 local policy = string.match(redis.call('info', 'memory'), 'maxmemory_policy:(%S+)')
 if policy ~= 'noeviction' then return 'the eviction policy is ' .. policy end
-if string.match(redis.call('info', 'stats'), 'evicted_keys:(%d+)') ~= ARGV[2] then return 'keys were evicted' end
+local evicted = string.match(redis.call('info', 'stats'), 'evicted_keys:(%d+)')
+if evicted ~= ARGV[2] then return 'keys were evicted' end
 if redis.call('get', ARGV[3]) ~= ARGV[4] then return 'the server was flushed' end
 redis.call('set', ARGV[5], ARGV[6], 'pxat', ARGV[7])
 redis.call('set', ARGV[8], ARGV[9])

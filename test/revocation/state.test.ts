@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import {
   insertRevokedSigningKey,
+  insertRevokedToken,
   PURGE_BATCH,
   purgeExpiredTokens,
   readRecentRevocations,
+  readStandings,
   replaceNamedServer,
-} from '#shared/revocation/recent.ts'
-import { insertRevokedToken, readStandings } from '#shared/revocation/records.ts'
+} from '#shared/revocation/state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { type DatabaseState, formatSeen, judgeDatabase, parseSeen } from '#shared/revocation/restored.ts'
+import { formatSeen, judgeDatabase, parseSeen } from '#shared/revocation/restore-check.ts'
+import type { DatabaseState } from '#shared/revocation/state.ts'
 
 describe('whether the database may have forgotten revocations', () => {
   const complete: DatabaseState = {

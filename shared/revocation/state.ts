@@ -1,0 +1,241 @@
+import { hash } from 'node:crypto'
+import { createBatcher } from '#shared/process/batcher.ts'
+import { within } from '#shared/process/within.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { assertPrimary, FENCE_REASON, FENCED } from './fence.ts'
+import { ASK, entryKey } from './redis.ts'
+import { type Entry, entriesOf, type Standing, type Subject } from './subject.ts'
+import { PRODUCTION_TIMINGS } from './timings.ts'
+
+/** A verifier's clock is never further behind than this. */
+const CLOCK_MARGIN_S = 300
+/** Leaves a connection of the API's pool for decisions, which has three, to its rounds. */
+const STATEMENTS_AT_ONCE = 2
+const SUBJECTS_A_STATEMENT = 500
+export const PURGE_BATCH = 1_000
+
+/** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
+export async function insertRevokedToken(
+  db: Queryable,
+  token: { jti: string; clientId: string; expiresAt: Date },
+): Promise<void> {
+  await db.raw(
+    `insert into revoked_tokens (jti, client_id, expires_at) values (?, ?, ?)
+     on conflict (jti) do nothing`,
+    [token.jti, token.clientId, token.expiresAt],
+  )
+}
+
+/** Records that a signing key is revoked, by its `kid`; repeating it changes nothing. */
+export async function insertRevokedSigningKey(db: Queryable, kid: string): Promise<void> {
+  await db.raw(
+    `insert into revoked_signing_keys (kid, revoked_at) values (?, clock_timestamp())
+     on conflict (kid) do nothing`,
+    [kid],
+  )
+}
+
+/** Removes revocations of tokens that expired over an hour ago. Returns how many, at most PURGE_BATCH. */
+export async function purgeExpiredTokens(db: Queryable): Promise<number> {
+  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
+  return rows[0].purged
+}
+
+/** Returns the marker and which part of each subject Redis has as revoked. Rejects if Redis fails. */
+export async function readEntries(
+  redis: Redis,
+  subjects: readonly Subject[],
+): Promise<{ marker: string | null; revoked: (Entry['kind'] | undefined)[] }> {
+  const entries = subjects.map(entriesOf)
+  const keys = [...new Set(entries.flat().map(entryKey))]
+  const reply = await redis.eval(ASK, 0, redisKeys.revocationMarker, ...keys)
+  const [marker = null, ...values] = reply as (string | null)[]
+  const present = new Set(keys.filter((_, i) => values[i] !== null))
+  const revoked = entries.map((parts) => parts.find((entry) => present.has(entryKey(entry)))?.kind)
+  return { marker, revoked }
+}
+
+/**
+ * Returns whether each subject is live, at one moment of the primary. A client that does not exist or is not
+ * Active counts as revoked.
+ * @throws as `assertPrimary`, if the database may not know yet, or may have forgotten.
+ */
+export async function readStandings(db: Queryable, subjects: readonly Subject[]): Promise<Standing[]> {
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby, ${FENCED} as restored,
+       case when asked.client_id is not null and c.status is distinct from 'Active' then 'client'
+            when k.kid is not null then 'key'
+            when t.jti is not null then 'token' end as revoked
+     from unnest(?::text[], ?::text[], ?::text[]) with ordinality as asked (client_id, jti, kid, place)
+     left join oauth_clients c on c.client_id = asked.client_id
+     left join revoked_tokens t on t.jti = asked.jti
+     left join revoked_signing_keys k on k.kid = asked.kid
+     order by asked.place`,
+    bindings([
+      subjects.map(({ clientId }) => clientId ?? null),
+      subjects.map(({ jti }) => jti ?? null),
+      subjects.map(({ kid }) => kid ?? null),
+    ]),
+  )
+  assertPrimary(rows[0])
+  return rows.map(({ revoked }: { revoked: Entry['kind'] | null }) => (revoked ? { revoked } : 'live'))
+}
+
+/**
+ * Asks the Postgres primary. Waiting calls share one statement, which begins after each of them was made.
+ * Returns a function that answers within `deadline_ms`, `undecided` if Postgres cannot, and never rejects.
+ */
+export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_ms: number }) {
+  const read = createBatcher<Subject, Standing>(
+    async (subjects) =>
+      (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
+    SUBJECTS_A_STATEMENT,
+    STATEMENTS_AT_ONCE,
+  )
+  return (subject: Subject): Promise<Standing> => {
+    // Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.
+    const impossible = entriesOf(subject).find(({ id }) => id.includes('\0'))
+    if (impossible) return Promise.resolve({ revoked: impossible.kind })
+    return within(deadline_ms, read(subject)).then(
+      (standing) => standing ?? 'undecided',
+      () => 'undecided',
+    )
+  }
+}
+
+const DIGEST_BYTES = 12
+
+/** What the page of revocations says in place of an id, which it must not give away. */
+export const publishedId = (id: string): string =>
+  hash('sha256', id, 'buffer').subarray(0, DIGEST_BYTES).toString('base64url')
+
+/** SQL for all of them as JSON: a hundred thousand in JavaScript would hold up every other request. */
+const publishedIds = (id: string, condition: string): string => `
+  (select '[' || coalesce('"' || string_agg(published, '","' order by published) || '"', '') || ']'
+   from (select translate(
+       encode(substring(sha256(convert_to(${id}, 'UTF8')) for ${DIGEST_BYTES}), 'base64'), '+/', '-_')
+     collate "C" as published from ${condition}) as ids)`
+
+const PUBLISHED_CLIENTS = 'oauth_clients where revoked_at > least(now(), ?) - make_interval(secs => ?)'
+const PUBLISHED_TOKENS = 'revoked_tokens where expires_at > least(now(), ?) - make_interval(secs => ?)'
+
+/**
+ * Returns everything whose revocation was committed before this statement and can still matter: clients,
+ * tokens and signing keys as in a round, each a sorted JSON array of `publishedId`s. If Postgres' clock is
+ * ahead of `now`, `now` decides what has expired.
+ * @throws as `readStandings`.
+ */
+export async function readPublishedRevocations(
+  db: Queryable,
+  now: Date,
+): Promise<Record<'clients' | 'tokens' | 'keys', string>> {
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby, ${FENCED} as restored,
+       ${publishedIds('client_id', PUBLISHED_CLIENTS)} as clients,
+       ${publishedIds('jti', PUBLISHED_TOKENS)} as tokens,
+       ${publishedIds('kid', 'revoked_signing_keys')} as keys`,
+    [now, PRODUCTION_TIMINGS.lookBack_ms / 1_000, now, CLOCK_MARGIN_S],
+  )
+  assertPrimary(rows[0])
+  return rows[0]
+}
+
+/** The only Redis server to be trusted, as named in Postgres; a different `since` is a new naming. */
+export interface NamedServer {
+  runId: string
+  since: string | null
+}
+
+/** Returns the run_id of the Redis server that Postgres names. */
+export async function readNamedRunId(db: Queryable): Promise<string> {
+  const { rows } = await db.raw('select run_id as "runId" from revocation_trust')
+  return rows[0].runId
+}
+
+/** Names another server. Returns the new naming, committed; undefined if `old` was replaced meanwhile. */
+export async function replaceNamedServer(
+  db: Queryable,
+  old: NamedServer,
+  runId: string,
+): Promise<NamedServer | undefined> {
+  const { rows } = await db.raw(
+    `update revocation_trust set run_id = ?, since = clock_timestamp()
+     where run_id = ? and since is not distinct from ?::timestamptz
+     returning run_id as "runId", since::text`,
+    [runId, old.runId, old.since],
+  )
+  return rows[0]
+}
+
+/** What a database says about itself, read together with its revocations. */
+export interface DatabaseState {
+  /** Names this database; the last part is its timeline, which changes when a standby is promoted. */
+  place: string
+  /** The same at the time when the database was confirmed to be complete. */
+  confirmedPlace: string
+  confirmedAt_ms: number
+  /** Why a fence is up; null if none. */
+  fence: string | null
+  /** The client or signing key that was revoked last; null if none ever was. */
+  newest: string | null
+  /** Whether what Redis names as the newest revocation is revoked here. */
+  knowsSeen: boolean
+}
+
+export interface RecentRevocations {
+  named: NamedServer
+  /** The database's wall clock, in ms since the epoch. */
+  now_ms: number
+  /** Every transaction before this one had ended: what it wrote was seen. A transaction id (xid8). */
+  watermark: string
+  clients: string[]
+  tokens: string[]
+  keys: string[]
+  database: DatabaseState
+}
+
+const NEWEST = `(select id from (
+  (select client_id, revoked_at from oauth_clients
+   where revoked_at is not null order by revoked_at desc limit 1)
+  union all
+  (select kid, revoked_at from revoked_signing_keys order by revoked_at desc limit 1)
+) as last (id, revoked_at) order by revoked_at desc limit 1)`
+
+/**
+ * Returns everything whose revocation can still matter: clients revoked within `within_ms`, every signing key
+ * ever revoked (a thief can sign a new token at any time), and tokens not yet expired; with the `watermark`
+ * of an earlier read, only the tokens that it did not see. One statement, so one snapshot. The watermark goes
+ * by transaction ids, not by `revoked_at`, since transactions become visible out of timestamp order.
+ * @param since.seen What Redis names as the newest revocation.
+ * @throws as `assertPrimary`, if the database is a standby.
+ */
+export async function readRecentRevocations(
+  db: Queryable,
+  within_ms: number,
+  { watermark, seen = '' }: { watermark?: string | undefined; seen?: string | undefined } = {},
+): Promise<RecentRevocations> {
+  const unseen = watermark === undefined ? '' : 'and age(xmin) <= age(?::xid8::xid)'
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby, run_id as "runId", since::text,
+       (extract(epoch from now()) * 1000)::bigint as now_ms,
+       pg_snapshot_xmin(pg_current_snapshot())::text as watermark,
+       array(select client_id from oauth_clients
+         where revoked_at > now() - make_interval(secs => ?)) as clients,
+       array(select jti from revoked_tokens
+         where expires_at > now() - make_interval(secs => ?) ${unseen}) as tokens,
+       array(select kid from revoked_signing_keys) as keys,
+       json_build_object('place', database_place(), 'confirmedPlace', place,
+         'confirmedAt_ms', (extract(epoch from confirmed_at) * 1000)::bigint,
+         'fence', ${FENCE_REASON}, 'newest', ${NEWEST},
+         'knowsSeen', ? = ''
+           or exists (select from oauth_clients where client_id = ? and status = 'Revoked')
+           or exists (select from revoked_signing_keys where kid = ?)) as database
+     from revocation_trust`,
+    [within_ms / 1_000, CLOCK_MARGIN_S, ...(watermark === undefined ? [] : [watermark]), seen, seen, seen],
+  )
+  const [{ standby, runId, since, ...recent }] = rows
+  assertPrimary({ standby })
+  return { named: { runId, since }, ...recent }
+}
