@@ -1,7 +1,7 @@
 import { type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { within } from '#shared/process/within.ts'
-import { readDatabaseState, type SchemaState } from '#shared/stores/database-checks.ts'
+import { readDatabaseState, type SchemaState } from '#shared/revocation/database-state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { routerOf } from './http/route.ts'
 import type { ApiMiddleware, ApiRouter } from './http/state.ts'

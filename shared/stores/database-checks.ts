@@ -4,20 +4,13 @@ import type { Queryable } from './postgres.ts'
 export const SCHEMA_NEEDED = 7
 
 /**
- * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that takes away what an older
- * release uses (the contracting half of a change) raises it to the number that release lacks.
+ * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that removes what an
+ * older release uses (the contracting half of a change) raises it to the number that release lacks.
  */
 export const SCHEMA_SERVES_FROM = 7
 
 /** Kept as the comment of a table, which every role may read and every dump includes. */
 const MARK = /^integration schema (\d{1,9}), serves (\d{1,9})$/
-
-/**
- * `missing`: not migrated far enough. `newer`: migrated by a release that this one is too old for. `fenced`: it may have
- * been restored to an earlier moment, and no operator has confirmed it. `moved`: it is not where it was confirmed, as
- * after the promotion of a standby; a round of reconciling either follows it or raises a fence.
- */
-export type SchemaState = 'usable' | 'missing' | 'newer' | 'fenced' | 'moved'
 
 /** Records which schema the database has. For the migration, as the owner of the tables. */
 export async function markSchema(db: Queryable, newest: number, serves = SCHEMA_SERVES_FROM): Promise<void> {
@@ -29,20 +22,4 @@ export async function readSchema(db: Queryable): Promise<{ newest: number; serve
   const { rows } = await db.raw(`select obj_description(to_regclass('companies'), 'pg_class') as mark`)
   const [, newest, serves] = MARK.exec(rows[0]?.mark ?? '') ?? []
   return newest === undefined ? undefined : { newest: Number(newest), serves: Number(serves) }
-}
-
-/** Whether this code can work on the database, and write there. Rejects with what the database throws. */
-export async function readDatabaseState(
-  db: Queryable,
-): Promise<{ schema: SchemaState; isReadOnly: boolean }> {
-  const schema = await readSchema(db)
-  if (schema === undefined || schema.newest < SCHEMA_NEEDED) return { schema: 'missing', isReadOnly: false }
-  if (schema.serves > SCHEMA_NEEDED) return { schema: 'newer', isReadOnly: false }
-  const { rows } = await db.raw(
-    `select case when exists (select from restore_fences where lowered_at is null) then 'fenced'
-       when not exists (select from revocation_trust where place = database_place()) then 'moved'
-       else 'usable' end as schema,
-       current_setting('transaction_read_only')::boolean as "isReadOnly"`,
-  )
-  return rows[0]
 }

@@ -13,7 +13,8 @@ const HOUSES: Record<string, string[][]> = {
   shared: [
     ['process', 'problems'],
     ['stores'],
-    ['accounts', 'analytics', 'revocation', 'usage'],
+    ['accounts', 'analytics', 'revocation'],
+    ['usage'],
     ['oauth'],
     ['access-tokens', 'http'],
   ],

@@ -7,13 +7,9 @@ import { createServer, type Server } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { listen } from '#shared/process/http-server.ts'
 import type { Log } from '#shared/process/log.ts'
+import { readDatabaseState } from '#shared/revocation/database-state.ts'
 import { createLease } from '#shared/revocation/lease.ts'
-import {
-  markSchema,
-  readDatabaseState,
-  SCHEMA_NEEDED,
-  SCHEMA_SERVES_FROM,
-} from '#shared/stores/database-checks.ts'
+import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
