@@ -64,8 +64,8 @@ export class TokenRefused extends Error {
 /** What decides whether an access token admits a request: `admit`, or the four steps of which it consists. */
 export interface AccessTokens {
   /**
-   * Takes all four steps for the token in the request's Authorization header. Returns the token of a request that may
-   * use this scope for this company. Call it for each request and never remember its answer.
+   * Takes all four steps for the token in the request's Authorization header. Returns the token of a request
+   * that may use this scope for this company. Call it for each request and never remember its answer.
    * @throws TokenRefused by the first step that fails.
    */
   admit(
@@ -78,7 +78,7 @@ export interface AccessTokens {
    */
   verify(bearer: Bearer): Promise<VerifiedToken>
   /**
-   * Asks whether the token, its client or its key was revoked. Ask for each request and never remember the answer.
+   * Asks whether the token, its client or its key was revoked. Ask for each request; never cache the answer.
    * @throws TokenRefused 401, or 503 when that cannot be decided.
    */
   requireLive(token: VerifiedToken): Promise<void>
@@ -152,11 +152,11 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
       return token
     },
     async verify(bearer) {
-      const judged = await judge(tokenOf(bearer))
-      if (judged.verdict === 'refused') throw invalid(judged.reason, judged.client)
-      if (judged.verdict === 'undecided')
+      const result = await judge(tokenOf(bearer))
+      if (result.verdict === 'refused') throw invalid(result.reason, result.client)
+      if (result.verdict === 'undecided')
         throw unavailable("We cannot fetch this token's signing key right now.")
-      return judged.token
+      return result.token
     },
     async requireLive({ clientId, vendorId, jti, kid }) {
       const standing = await revocation.ask({ clientId, jti, kid })

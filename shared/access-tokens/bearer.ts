@@ -10,8 +10,8 @@ const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 const BEARER_SCHEME = /^bearer(?: |$)/i
 
 /**
- * A request of Node's own server, Express, Fastify or Koa (`ctx.req`), a Request of the Fetch API, or anything else with
- * headers whose names are in lower case.
+ * A request of Node's own server, Express, Fastify or Koa (`ctx.req`), a Request of the Fetch API, or
+ * anything else with headers whose names are in lower case.
  */
 export interface IncomingRequest {
   readonly headers: object
@@ -20,7 +20,7 @@ export interface IncomingRequest {
   readonly raw?: { readonly rawHeaders?: readonly string[] }
 }
 
-/** A scheme other than Bearer counts as no token, and so as a request without authentication (RFC 6750 §3.1). */
+/** A scheme other than Bearer counts as no token, so as a request without authentication (RFC 6750 §3.1). */
 export function bearerOf({ headers, rawHeaders, raw }: IncomingRequest): Bearer {
   const { get, authorization: plain } = headers as Partial<Headers> & { authorization?: unknown }
   const authorization = typeof get === 'function' ? get.call(headers, 'authorization') : plain

@@ -1,5 +1,5 @@
 /**
- * Fetches a text of bounded size without following a redirect. Requests that follow each other share one connection.
+ * Fetches a text of bounded size without following a redirect. Consecutive requests share one connection.
  * `limit_bytes` counts what is uncompressed, and `signal` ends the request early.
  * @throws Error for any status but 200, above `limit_bytes`, and after `timeout_ms`.
  */

@@ -5,9 +5,9 @@ import type { TokenVerdict, VerifyToken } from './verify.ts'
 const TOKENS_REMEMBERED = 10_000
 
 /**
- * Remembers good tokens until they expire, so that repeating one costs no signature verification. Nothing outlasts the
- * signing key, which may be withdrawn or replaced. Whether a token was revoked is never remembered: that is asked for
- * every request. Tokens themselves are not kept, only their SHA-256.
+ * Remembers good tokens until they expire, so that repeating one costs no signature verification. Nothing
+ * outlasts the signing key, which may be withdrawn or replaced. Whether a token was revoked is never
+ * remembered: every request asks. Tokens themselves are not kept, only their SHA-256.
  */
 export function rememberVerified(parts: {
   verify: VerifyToken

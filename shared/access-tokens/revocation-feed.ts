@@ -4,7 +4,7 @@ import { fetchDocument, fetchFailure } from './fetch-document.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 const POLL_EVERY_MS = 1_000
-/** The part of it by which a poll may come early, so that verifiers that started together do not poll together. */
+/** The part of it by which a poll may come early, so that verifiers started together do not poll together. */
 const JITTER = 0.2
 const TIMEOUT_MS = 3_000
 /** Uncompressed: more than three hundred thousand revocations. */
@@ -28,15 +28,15 @@ interface Copy {
   revoked: Revoked
   iat: number
   /**
-   * Every revocation answered a second before this moment of the monotonic clock is in the copy. (The server shares a
-   * page for a second.)
+   * Every revocation answered a second before this moment of the monotonic clock is in the copy. (The server
+   * shares a page for a second.)
    */
   completeUntil_ms: number
 }
 
 /** A local copy of the revocations page of the authorization server. */
 export interface RevocationFeed {
-  /** Fetches the page, and from then on a new one each second. Resolves after the first try, whether or not it worked. */
+  /** Fetches the page at once, then each second. Resolves after the first try, whether or not it worked. */
   start(): Promise<void>
   stop(): void
   /** Whether there is a copy that is young enough to decide. */
@@ -50,9 +50,9 @@ export interface RevocationFeed {
 }
 
 /**
- * Polls the revocations page at `url` (`{issuer}/v1/oauth/revocations`), so that asking costs no request. A token is
- * refused at most 3 seconds after its revocation was answered. Without the page for 10 seconds, every answer is
- * `undecided`.
+ * Polls the revocations page at `url` (`{issuer}/v1/oauth/revocations`), so that asking costs no request. A
+ * token is refused at most 3 seconds after its revocation was answered. Without the page for 10 seconds,
+ * every answer is `undecided`.
  * @param options.keys the issuer's signing keys; a page is judged by them as a token is.
  * @param options.clock wall clock, compared with the page's `iat`.
  * @param options.monotonic milliseconds that only ever go forward; ages are counted by them.
@@ -127,15 +127,15 @@ export function createRevocationFeed(options: {
       if (!copy || !usable()) return 'undecided'
       const ids = { client: clientId, key: kid, token: jti }
       const { revoked } = copy
-      const kind = KINDS.find((each) => revoked[each].has(digest(ids[each])))
-      return kind ? { revoked: kind } : 'live'
+      const revokedKind = KINDS.find((kind) => revoked[kind].has(digest(ids[kind])))
+      return revokedKind ? { revoked: revokedKind } : 'live'
     },
   }
 }
 
 /**
- * Returns when a page was made, by the clock that counts ages: as long after its `iat` as the page that came soonest.
- * So a page that was held back is as old as it is, even if nothing says so and each page is held back as long.
+ * Returns when a page was made, by the clock that counts ages: as long after its `iat` as the quickest page.
+ * So a page that was held back counts as old, even if nothing says so and each page is held back as long.
  */
 function createArrivals(): (iat_s: number, receivedAt_ms: number) => number {
   let soonest_ms = Number.POSITIVE_INFINITY
@@ -156,24 +156,24 @@ function ageOf(headers: { get(name: string): string | null }): number {
 }
 
 /**
- * The copy after a further page. Only a page that is later by the issuer's clock and was complete later by ours
- * replaces the one before. Any other adds what it lists, since a revocation is final, and proves nothing about age:
- * it may be a replay, or come from a server whose clock is behind that of another.
+ * Returns the copy after a further page. Only a page that is later by the issuer's clock and was complete
+ * later by ours replaces the one before. Any other adds what it lists, since a revocation is final, and
+ * proves nothing about age: it may be a replay, or come from a server whose clock is behind that of another.
  */
 function newer(copy: Copy | undefined, page: Copy): Copy {
   if (!copy || (page.iat > copy.iat && page.completeUntil_ms >= copy.completeUntil_ms)) return page
-  return { ...copy, revoked: both(copy.revoked, page.revoked) }
+  return { ...copy, revoked: union(copy.revoked, page.revoked) }
 }
 
-const both = (one: Revoked, other: Revoked): Revoked => ({
-  client: new Set([...one.client, ...other.client]),
-  key: new Set([...one.key, ...other.key]),
-  token: new Set([...one.token, ...other.token]),
+const union = (first: Revoked, second: Revoked): Revoked => ({
+  client: new Set([...first.client, ...second.client]),
+  key: new Set([...first.key, ...second.key]),
+  token: new Set([...first.token, ...second.token]),
 })
 
 /**
- * Verifies a page. It rejects one that is not signed by a current key, or whose key the page itself or the copy before
- * lists as revoked: whoever stole a key may sign pages too.
+ * Verifies a page. It rejects one that is not signed by a current key, or whose key the page itself or the
+ * copy before lists as revoked: whoever stole a key may sign pages too.
  */
 async function readPage(
   text: string,

@@ -12,7 +12,7 @@ const RETRY_FIRST_EVERY_MS = 1_000
 const RETRY_EVERY_MS = 30_000
 /** Unknown kids cause a fetch this often, whether or not the last one worked. */
 const UNKNOWN_KID_EVERY_MS = 10_000
-/** After a quiet time, this many in a row: two revocations in a row sign with a key that no planned fetch has seen. */
+/** This many in a row after a quiet time: after two revocations, a key signs that no refresh has seen. */
 const UNKNOWN_KID_BURST = 3
 /** How long the keys of the last good fetch are trusted while the authorization server is unreachable. */
 export const STALE_BOUND_MS = 24 * 3_600_000
@@ -24,7 +24,7 @@ export interface SigningKey {
 }
 
 export interface SigningKeys {
-  /** Loads the set, and from then on keeps it fresh. Resolves after the first try, whether or not it worked. */
+  /** Loads the set, and then keeps it fresh. Resolves after the first try, whether or not it worked. */
   start(): Promise<void>
   stop(): void
   /** Whether there is a key set that may still be trusted. */
@@ -33,13 +33,13 @@ export interface SigningKeys {
   known(kid: string): SigningKey | undefined
   /**
    * The key; if it is not known yet, it is fetched, unless that was done too often lately. Never rejects.
-   * Returns `unknown` when a set lacks it whose fetch began in the last 10 s: a key is published long before it signs.
+   * Returns `unknown` if a set fetched in the last 10 s lacks it: a key is published long before it signs.
    * `undecided` when no fetch worked in that time.
    */
   find(kid: string): Promise<SigningKey | 'unknown' | 'undecided'>
   /**
-   * Fetches the set for a key in it that was revoked, once, however often unknown kids caused a fetch lately: a standby
-   * key was published in its place, and may sign soon.
+   * Fetches the set for a key in it that was revoked, once, however often unknown kids caused a fetch lately:
+   * a standby key was published in its place, and may sign soon.
    */
   revoked(kid: string): void
 }
@@ -145,7 +145,7 @@ function createAllowance(clock: { now(): number }): () => boolean {
 }
 
 /**
- * Keys that are not for verifying one of our algorithms are left out. A key that has not changed stays the same
+ * Keys that do not verify one of our algorithms are left out. A key that has not changed stays the same
  * object, so that what was verified with it need not be verified again.
  * @throws Error when there is none, so that an empty or broken document does not replace a good one.
  */

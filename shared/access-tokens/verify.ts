@@ -40,7 +40,7 @@ export const DESCRIPTIONS = {
 
 export type RefusalReason = keyof typeof DESCRIPTIONS
 
-/** `valid` holds until the token expires, as long as its key stays the same. `undecided`: the key is not known yet. */
+/** `valid` holds until the token expires, while its key stays the same. `undecided`: its key is unknown. */
 export type TokenVerdict =
   | { verdict: 'valid'; token: VerifiedToken; signingKey: SigningKey; expiresAt_s: number }
   | { verdict: 'refused'; reason: RefusalReason; client?: TokenClient }
@@ -99,8 +99,8 @@ function protectedHeader(text: string) {
 }
 
 /**
- * Whether the signature is spelt as RFC 7515 §2 has it, without padding or spare bits. jose accepts those, and every
- * further spelling of a good token would be one more to verify and remember.
+ * Whether the signature is spelt as RFC 7515 §2 has it, without padding or spare bits. jose accepts those,
+ * and every further spelling of a good token would be one more to verify and remember.
  */
 function hasOneSpelling(text: string): boolean {
   const signature = text.slice(text.lastIndexOf('.') + 1)

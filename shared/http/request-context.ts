@@ -22,8 +22,8 @@ export interface RequestContext {
 /**
  * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
  * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
- * Returns a reader of a request's context. It warns once about an untrusted peer that sends X-Forwarded-For: a proxy
- * that TRUSTED_PROXIES should name, or else the limits see all its callers as one address; or someone who pretends.
+ * Returns a reader of a request's context. It warns once about an untrusted peer that sends X-Forwarded-For:
+ * either a proxy missing in TRUSTED_PROXIES, so limits see its callers as one, or someone who pretends.
  */
 export function createContextReader(trustedProxies: BlockList, log: Log) {
   const message = 'X-Forwarded-For comes from an address that TRUSTED_PROXIES does not name and is ignored'
@@ -44,7 +44,7 @@ export function createContextReader(trustedProxies: BlockList, log: Log) {
   }
 }
 
-/** version-traceid-parentid-flags (W3C Trace Context §3.2); a later version than 00 may have more behind the flags. */
+/** version-traceid-parentid-flags (W3C Trace Context §3.2); a version after 00 may have more after them. */
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
 

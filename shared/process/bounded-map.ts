@@ -1,4 +1,4 @@
-/** Inserts an entry, and removes the oldest once there are more than `max`: a Map keeps the order of insertion. */
+/** Inserts an entry, and removes the oldest once there are more than `max`: a Map keeps insertion order. */
 export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key)
   map.set(key, value)

@@ -9,46 +9,46 @@ export class ConfigError extends Error {}
 export type Env = Record<string, string | undefined>
 
 const SECRET_FILE_MAX_BYTES = 64 * 1_024
-/** Names of variables that begin so are meant for a service, so an unknown one is a typo or has been removed. */
+/** A variable whose name begins so is meant for a service: an unknown one is a typo or was removed. */
 const SERVICE_PREFIX = /^(?:KEY_ENCRYPTION|OPENID|RATE|TRUSTED)_/
 
 /**
- * Reads a process's settings from its environment, once. A setting whose schema says `secret` in its metadata may
- * instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is ignored.
+ * Reads a process's settings from its environment, once. A setting whose schema says `secret` in its metadata
+ * may instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is ignored.
  * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
  */
 export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T, unknown: string[] = []) {
   const problems = unknown.map((name) => `${name}: is not a setting of this service`)
-  const given: Record<string, string> = {}
+  const values: Record<string, string> = {}
   for (const [name, schema] of Object.entries(shape)) {
     const value = env[name]
     const file = z.globalRegistry.get(schema)?.secret ? env[`${name}_FILE`] : undefined
-    if (value) given[name] = value
+    if (value) values[name] = value
     if (!file) continue
     if (value) problems.push(`${name}: is set twice, directly and by ${name}_FILE`)
     try {
-      given[name] = readSecretFile(file)
+      values[name] = readSecretFile(file)
     } catch (error) {
-      // The system's own message would repeat the path, which is the secret if someone confused the two settings.
+      // The system's own message repeats the path, which is the secret if the two settings were confused.
       const { errno, message } = error as NodeJS.ErrnoException
       problems.push(`${name}_FILE: ${errno === undefined ? message : getSystemErrorMessage(errno)}`)
     }
   }
-  if (losesTls(env.PGSSLMODE, given.DATABASE_URL))
+  if (losesTls(env.PGSSLMODE, values.DATABASE_URL))
     problems.push(
       'PGSSLMODE: is not read, and DATABASE_URL does not say whether to use TLS: add sslmode to it',
     )
-  const result = z.object(shape).safeParse(given)
+  const result = z.object(shape).safeParse(values)
   for (const { path, message } of result.error?.issues ?? []) {
     const name = path.join('.')
     if (problems.some((problem) => problem.startsWith(`${name}_FILE: `))) continue
-    problems.push(`${name}: ${name in given ? message : 'is required'}`)
+    problems.push(`${name}: ${name in values ? message : 'is required'}`)
   }
   if (result.success && problems.length === 0) return Object.freeze(result.data)
   throw new ConfigError(`The configuration is invalid:\n  ${problems.join('\n  ')}`)
 }
 
-/** Reads a service's settings. @throws ConfigError also for a variable that looks like a setting but is none. */
+/** Reads a service's settings. @throws ConfigError also for a variable that only looks like a setting. */
 export function readServiceConfig<T extends z.ZodRawShape>(env: Env, shape: T) {
   const isUnknown = (name: string) => SERVICE_PREFIX.test(name) && !(name.replace(/_FILE$/, '') in shape)
   return readConfig(env, shape, Object.keys(env).filter(isUnknown))
@@ -166,7 +166,7 @@ export const addressRangeList = z
     })
   })
 
-/** The addresses of the proxies whose X-Forwarded-For and X-Request-Id are trusted; no private range is wider than /7. */
+/** The proxies whose X-Forwarded-For and X-Request-Id are trusted; no private range is wider than /7. */
 const addressRanges = addressRangeList
   .refine(
     (ranges) => ranges.every((range) => Number(range.split('/')[1]) >= 7),

@@ -12,9 +12,9 @@ export type Log = Record<'debug' | 'info' | 'warn' | 'error', Write> & {
 }
 
 /**
- * Lines are written in batches: a process killed with SIGKILL loses the last of them. Workers share one standard
- * output, where a write of up to 4 KiB to a pipe stays in one piece among those of others (PIPE_BUF, pipe(7)). A
- * process that writes alone makes larger and fewer writes, each of which costs as much as several lines.
+ * Lines are written in batches: a process killed with SIGKILL loses the last of them. Workers share one
+ * standard output, where a write of up to 4 KiB to a pipe stays in one piece (PIPE_BUF, pipe(7)).
+ * A process that writes alone makes larger and fewer writes, each of which costs as much as several lines.
  */
 const WRITE_MAX_BYTES = cluster.isWorker ? 4 * 1_024 : 16 * 1_024
 const WRITTEN_FROM_BYTES = WRITE_MAX_BYTES - 1_024
@@ -23,9 +23,9 @@ const FLUSH_EVERY_MS = 100
 const WAITING_MAX_BYTES = 8 * 1_024 * 1_024
 
 /**
- * Structured log lines on standard output. Callers name the fields they log one by one: a request body, a header
- * set or an error of a library is never logged whole, so that no secret or token can reach a log. Each line names the
- * service, its version, the machine and the process.
+ * Structured log lines on standard output. Callers name the fields they log one by one: a request body, a
+ * header set or a library's error is never logged whole, so that no secret or token can reach a log. Each
+ * line names the service, its version, the machine and the process.
  */
 export function createLog({ service, level }: { service: string; level: string }): Log {
   const stream = destination({
@@ -41,8 +41,8 @@ export function createLog({ service, level }: { service: string; level: string }
 }
 
 /**
- * A full disk must neither end the service nor keep the process from ending: as long as nothing can be written, the
- * last flush, which would never finish, is skipped. Reported once each time.
+ * A full disk must neither end the service nor keep the process from ending: while nothing can be written,
+ * the last flush, which would never finish, is skipped. Reported once each time.
  */
 function outliveFailures(stream: ReturnType<typeof destination>): void {
   let failing = false

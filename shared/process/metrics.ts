@@ -9,7 +9,7 @@ const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
+/** @param service its name in `integration_build_info`. `ofProcess`: measure memory, CPU, event loop. */
 export function createMetrics({ service, ofProcess = false }: { service: string; ofProcess?: boolean }) {
   const registry = new Registry()
   if (ofProcess) collectDefaultMetrics({ register: registry })
@@ -44,16 +44,16 @@ export function createMetrics({ service, ofProcess = false }: { service: string;
   )
   return {
     registry,
-    /** @param request its route as it is documented, never the path that was sent; `unmatched` without one. */
+    /** @param request its route as documented, never the path that was sent; `unmatched` without one. */
     answered(request: { route: string; method: string; status: number; duration_ms: number }): void {
       const { duration_ms, ...labels } = request
       durations.observe(labels, duration_ms / 1_000)
     },
-    /** @param values of its label: each is there from the start as 0, since a rate does not see a first value. */
+    /** @param values of its label: each begins as 0, since a rate does not see a first value. */
     counter(name: string, help: string, values: Record<string, readonly string[]> = {}): Counter {
       const counter = new Counter({ name, help, labelNames: Object.keys(values), registers: [registry] })
-      for (const [label, each] of Object.entries(values))
-        for (const value of each) counter.inc({ [label]: value }, 0)
+      for (const [label, labelValues] of Object.entries(values))
+        for (const value of labelValues) counter.inc({ [label]: value }, 0)
       return counter
     },
     gauge,
@@ -76,8 +76,8 @@ export function measureReadiness(
 }
 
 /**
- * Serves `GET /metrics` in the text format of Prometheus on a port of its own, summed over the processes that share
- * the service's port. To be called in each of them; only the first one listens. The listener keeps no process alive.
+ * Serves `GET /metrics` in the text format of Prometheus on a port of its own, summed over the processes that
+ * share the service's port. Call it in each; only the first listens. The listener keeps no process alive.
  * @throws the system's error, such as EADDRINUSE.
  */
 export async function serveMetrics(

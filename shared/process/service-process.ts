@@ -38,10 +38,10 @@ const COLLECT_AFTER_MS = 1_000
 const COLLECT_ALL = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const
 
 /**
- * Runs a service until SIGTERM, SIGINT, or the end of the IPC channel to the process that started it. From then on
- * it is not ready and closes each connection with its next answer; after `DRAIN_DELAY_S` it takes no new connection,
- * requests in flight get their answers, and the process ends with code 0. If it cannot start, it says why in one line
- * and ends with code 78 if a setting is the reason, with 1 otherwise. With the argument `--check` it only loads.
+ * Runs a service until SIGTERM, SIGINT, or the end of the IPC channel to the process that started it. Then it
+ * closes each connection with its next answer; after `DRAIN_DELAY_S` it takes no new connection,
+ * requests in flight get their answers, and the process ends with code 0. If it cannot start, it says why and
+ * ends with code 78 if a setting is the reason, else with 1. With the argument `--check` it only loads.
  */
 export async function runService<Config extends CommonConfig>(
   env: Env,
@@ -72,7 +72,7 @@ async function run<C extends CommonConfig>(config: C, program: ServiceProgram<C>
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })
   const stopped = new Promise<void>((resolve) => {
-    // For good: an impatient second Ctrl-C, or the one that a terminal also sends to a worker, changes nothing.
+    // Permanent: a second Ctrl-C, or the one that a terminal also sends to a worker, changes nothing.
     for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(signal, () => resolve())
   })
   if (cluster.isPrimary && PROCESSES > 1) await runWorkers(PROCESSES, log, stopped)
@@ -101,7 +101,7 @@ async function runServer(
   const listeningOn = await listen(server, { host, port })
   if (cluster.isPrimary) log.info({ event: 'service.listening', host, port: listeningOn }, 'listening')
   await starting
-  // What loading left behind, 17 MiB that V8 would keep while there is no load. It takes 70 ms, so not at first.
+  // Loading leaves 17 MiB that V8 would keep while there is no load. Collecting takes 70 ms, so not at first.
   setTimeout(() => globalThis.gc?.(COLLECT_ALL), COLLECT_AFTER_MS).unref()
   await stopped
   service.drain()

@@ -40,7 +40,7 @@ const NETWORK_CODES = [
 const UNAVAILABLE_MESSAGES =
   /^(?:.* - )?(Connection terminated|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/s
 
-/** Whether a query failed because the server is gone, too slow or failing over, and not because of the query. */
+/** Whether a query failed because the server is gone, too slow or failing over, not because of the query. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const state = sqlState(error)

@@ -8,7 +8,7 @@ export type Database = Knex
 /** A database or a transaction of it: what a query needs. */
 export type Queryable = Knex | Knex.Transaction
 
-/** Returns the bindings of a statement. pg takes lists that knex's types lack: read-only ones, and those with null. */
+/** Returns a statement's bindings. pg takes lists that knex's types lack: read-only, or with null. */
 export const bindings = (values: readonly unknown[]) => values as Knex.RawBinding[]
 
 const INT8 = 20
@@ -29,7 +29,7 @@ type PoolConnection = pg.Client & {
   isReadOnly: boolean
 }
 
-/** int8 as number (the schema keeps every sum below 2^53), date as `YYYY-MM-DD`, everything else as pg does. */
+/** int8 as number (the schema keeps every sum below 2^53), date as `YYYY-MM-DD`, all else as pg does. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === DATE) return (text: string) => text
@@ -45,9 +45,9 @@ const types = {
 /** The SQLSTATE of a write that a read-only session or a standby refuses. */
 export const READ_ONLY = '25006'
 /**
- * A connection that takes no writes is used this long, then replaced: a session keeps the default_transaction_read_only
- * that it began with, and one to a standby stays there when the name of the primary moves. Not at once, since while the
- * database takes no writes, each query would connect anew.
+ * A connection that takes no writes is used this long, then replaced: a session keeps the
+ * default_transaction_read_only that it began with, and one to a standby stays there when the primary's name
+ * moves. Not at once, since while the database takes no writes, each query would connect anew.
  */
 const READ_ONLY_MAX_MS = 2_000
 
@@ -93,8 +93,8 @@ export function createPostgres(parts: {
       min: 0,
       max: poolSize,
       acquireTimeoutMillis: CONNECT_TIMEOUT_MS,
-      // A connection that owes an answer and has brought nothing for this long is closed: its server has silently
-      // gone, and knex would wait 5 s more for its ROLLBACK. Whatever was asked there rejects.
+      // A connection that owes an answer and has brought nothing for this long is closed: its server has gone
+      // silently, and knex would wait 5 s more for its ROLLBACK. Its queries reject.
       afterCreate: (connection: PoolConnection, created: (error: null) => void) => {
         const { stream } = connection.connection
         stream.setTimeout(statementTimeout_ms + ANSWER_MARGIN_MS)
@@ -116,16 +116,17 @@ export function createPostgres(parts: {
 }
 
 const POOLER =
-  'DATABASE_URL: leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction, or connect to Postgres itself'
+  'DATABASE_URL: leads to a pooler, such as PgBouncer; ' +
+  'set DATABASE_POOLER=transaction, or connect to Postgres itself'
 
 /**
- * With another role a service may do more than it should, and nothing would say so; behind a pooler that it does not
- * know of, its prepared statements would fail now and then.
- * @param own the role that the migration made for the service.
- * @throws ConfigError when DATABASE_URL logs in as another role or a superuser, or leads to a pooler unannounced; whatever
- * the database throws.
+ * With another role a service may do more than it should, and nothing would say so. Behind a pooler that it
+ * does not know of, its prepared statements would fail now and then.
+ * @param expectedRole the role that the migration made for the service.
+ * @throws ConfigError if DATABASE_URL logs in as another role or a superuser, or leads to a pooler
+ * unannounced; whatever the database throws.
  */
-export async function checkDatabaseUrl(db: Database, own: string): Promise<void> {
+export async function checkDatabaseUrl(db: Database, expectedRole: string): Promise<void> {
   const connection = await db.client.acquireConnection().catch((error: Error) => {
     throw /unsupported startup parameter/.test(error.message) ? new ConfigError(POOLER) : error
   })
@@ -136,8 +137,8 @@ export async function checkDatabaseUrl(db: Database, own: string): Promise<void>
     )
     const [{ role, isSuperuser, pid }] = rows
     const mistake = isSuperuser ? `${role}, a superuser` : role
-    if (mistake !== own)
-      throw new ConfigError(`DATABASE_URL: logs in as ${mistake}; this service runs only as ${own}`)
+    if (mistake !== expectedRole)
+      throw new ConfigError(`DATABASE_URL: logs in as ${mistake}; this service runs only as ${expectedRole}`)
     // A pooler invents a process id for each of its clients.
     if (!db.userParams.pooled && pid !== connection.processID) throw new ConfigError(POOLER)
   } finally {

@@ -9,8 +9,8 @@ export interface PreparedQuery {
 }
 
 /**
- * Runs a named prepared statement on a connection of the pool, without knex's query builder, which would cost more
- * than the query itself.
+ * Runs a named prepared statement on a connection of the pool, without knex's query builder, which would cost
+ * more than the query itself.
  * Returns the rows, each an array of its columns.
  */
 export async function queryPrepared<Row extends unknown[]>(
@@ -21,8 +21,8 @@ export async function queryPrepared<Row extends unknown[]>(
   try {
     const named = db.userParams.pooled ? {} : { name }
     const answer = Promise.withResolvers<Row[]>()
-    // Not by pg's own promise: that is resolved by a function which V8 puts among its old objects right away, so that each
-    // query and its rows would stay in memory until all of it is searched.
+    // Not by pg's own promise: V8 puts the function that resolves it among its old objects right away, so
+    // each query and its rows would stay in memory until the next full collection.
     const answered = (error: Error | null, result: { rows: Row[] }) =>
       error ? answer.reject(error) : answer.resolve(result.rows)
     connection.query({ ...named, text, values, rowMode: 'array' }, answered)

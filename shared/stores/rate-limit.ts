@@ -20,13 +20,13 @@ export interface RateLimitVerdict {
 }
 
 export interface RateLimit {
-  /** Counts `weight`, 1 by default. Never rejects: without Redis this process enforces the same rate alone. */
+  /** Counts `weight`, by default 1. Never rejects: without Redis this process enforces the rate alone. */
   consume(subject: string, weight?: number): Promise<RateLimitVerdict>
 }
 
 /**
- * KEYS: counters. ARGV: their window in ms, then the weight to add to each → for each its count and the ms until its
- * window ends. Time stands still while a script runs, so no window can end in between.
+ * KEYS: counters. ARGV: their window in ms, then the weight to add to each → for each its count and the ms
+ * until its window ends. Time stands still while a script runs, so no window can end in between.
  */
 const COUNT = `
 local answers = {}
@@ -37,7 +37,7 @@ end
 return answers`
 
 const SUBJECTS_A_COMMAND = 200
-/** The most subjects that a process counts without Redis. When full, the one whose window ends first is dropped. */
+/** The most subjects that a process counts without Redis. When full, the oldest window is dropped. */
 const SUBJECTS_IN_MEMORY = 100_000
 
 type Use = { subject: string; weight: number }
@@ -46,8 +46,8 @@ type Use = { subject: string; weight: number }
 type Counted = [count: number, left_ms: number]
 
 /**
- * Returns a factory of rate limits that count in fixed windows in Redis. Everything counted in one turn of the event loop
- * takes one command: at 16 requests at a time, this saves about a tenth of a token request's CPU.
+ * Returns a factory of rate limits that count in fixed windows in Redis. Everything counted in one tick takes
+ * one command: at 16 requests at a time, this saves about a tenth of a token request's CPU.
  */
 export function rateLimits(redis: Redis, { counter }: Metrics) {
   const help = 'Times that a rate limit was exceeded'
@@ -82,7 +82,7 @@ export function rateLimits(redis: Redis, { counter }: Metrics) {
 function createMemoryCounter(window_ms: number): (use: Use) => Counted {
   const windows = new Map<string, { count: number; ends_ms: number }>()
   return ({ subject, weight }) => {
-    // A whole number: adding a window to a fraction and taking it away again may leave a little more than the window.
+    // A whole number: adding a window to a fraction and subtracting it may leave more than the window.
     const now_ms = Math.floor(performance.now())
     const known = windows.get(subject)
     const current = known && known.ends_ms > now_ms ? known : { count: 0, ends_ms: now_ms + window_ms }
@@ -92,7 +92,7 @@ function createMemoryCounter(window_ms: number): (use: Use) => Counted {
   }
 }
 
-/** The header fields of draft-ietf-httpapi-ratelimit-headers-10, and Retry-After (RFC 9110 §10.2.3) when refused. */
+/** The fields of draft-ietf-httpapi-ratelimit-headers-10, and Retry-After (RFC 9110 §10.2.3) when refused. */
 export function rateLimitHeaders(verdict: RateLimitVerdict): Record<string, string> {
   const { allowed, policy, remaining, reset_s } = verdict
   return {
@@ -105,8 +105,8 @@ export function rateLimitHeaders(verdict: RateLimitVerdict): Record<string, stri
 const FOURTH_GROUP = { 64: 0xffff, 56: 0xff00, 48: 0 }
 
 /**
- * What failures are counted by: an IPv4 address, or the network of an IPv6 one: the /64, which is what one person has,
- * or the /56 or /48, which is what a provider gives a household or an office.
+ * Returns what failures are counted by: an IPv4 address, or an IPv6 network: the /64 that one person has, or
+ * the /56 or /48 that a provider gives a household or an office.
  */
 export function addressSubject(address: string, bits: 64 | 56 | 48 = 64): string {
   if (!address.includes(':')) return address

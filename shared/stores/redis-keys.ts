@@ -10,13 +10,13 @@ export const redisKeys = {
   revoked: (kind: 'client' | 'token' | 'key', id: string) => `revoked:${kind}:${id}`,
   /** Matches them all. */
   revokedAny: 'revoked:*',
-  /** Its value: the run_id of the server that holds every recent revocation, a space, and the tick at its start. */
+  /** The run_id of the server that holds every recent revocation, a space, and the tick of the round. */
   revocationMarker: 'revocation:marker',
-  /** Set before filling, looked for after it: gone, or another, means that the server was flushed meanwhile. */
+  /** Set before filling, read after it: missing or different means that the server was flushed meanwhile. */
   revocationNonce: (reconciler: string) => `revocation:nonce:${reconciler}`,
-  /** When the database was last confirmed to be complete, which one it is, and the newest revocation that it then had. */
+  /** When the database was last confirmed, which one it is, and the newest revocation that it then had. */
   revocationSeen: 'revocation:seen',
-  /** A counter that every process advances every second. It tells the age of a marker without Redis' clock. */
+  /** A counter that every process advances each second: the age of a marker without Redis' clock. */
   revocationTick: 'revocation:tick',
   /** How often the subject was counted. Lives for one window of the policy. */
   rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
@@ -24,12 +24,12 @@ export const redisKeys = {
   usedAssertion: (id: string) => `assertion:${id}`,
   /** A refused request of a company's client, in JSON. Lives for a day. */
   refusal: (vendorId: string, requestId: string) => `refusals:record:${vendorId}:${requestId}`,
-  /** Sorted set: the positions of a client's refused requests, or of a company's. Lives for a day after the last one. */
+  /** Sorted set: positions of a client's or company's refused requests. Lives for a day after the last. */
   refusals: (kind: 'proven' | 'unproven', clientOrVendorId: string) =>
     `refusals:${kind}:of:${clientOrVendorId}`,
-  /** List, newest first: the latest requests of a company's client, in JSON. Lives for two weeks after the last one. */
+  /** List, newest first: a client's answered requests as text. Lives for two weeks after the last one. */
   requests: (vendorId: string, clientId: string) => `requests:of:${vendorId}:${clientId}`,
-  /** Sorted set: the keys of a company's lists of requests, by when each began. Lives for a year after the last one began. */
+  /** Sorted set: keys of a company's lists of requests, by start. Lives for a year after the last start. */
   requestLogs: (vendorId: string) => `requests:logs:${vendorId}`,
 } as const
 

@@ -1,7 +1,7 @@
 import { within } from '#shared/process/within.ts'
 import type { Redis } from './redis.ts'
 
-/** Resolves when the connection can take commands. @throws Error that says why if it cannot within `timeout_ms`. */
+/** Resolves when the connection takes commands. @throws Error that says why not, after `timeout_ms`. */
 export async function redisReady(redis: Redis, timeout_ms = 10_000): Promise<void> {
   if (redis.status === 'ready') return
   let reason = ''

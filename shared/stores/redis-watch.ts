@@ -12,16 +12,16 @@ const READY_WITHIN_MS = 1_000
 export type RedisWatch = ReturnType<typeof watchRedis>
 
 /**
- * Keeps account of whether the server lets this process do its work. A server that refuses (wrong password, no
- * permission, TLS) or does not answer is logged with its own reason when that begins, each minute while it lasts,
- * and once when it ends.
+ * Tracks whether the server lets this process do its work. A server that refuses (wrong password, no
+ * permission, TLS) or does not answer is logged with its own reason when that begins, each minute while it
+ * lasts, and once when it ends.
  */
 export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name: string }) {
   let trouble: string | undefined
   let closed = false
   let loggedAt_ms = Number.NEGATIVE_INFINITY
 
-  /** Redis never puts a password into its errors. If several addresses failed, the first error represents all. */
+  /** Redis never puts a password into its errors. If several addresses failed, reports the first error. */
   function report(error?: Error & { code?: string; errors?: Error[] }): void {
     if (closed) return
     const text = error && (error.message || error.errors?.[0]?.message || error.code || error.name)
@@ -56,8 +56,8 @@ export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name:
 export type RedisConnections = ReturnType<typeof connectRedis>
 
 /**
- * A process's connections to Redis, each watched: one for revocations, which may be the same as the other. That one's
- * watch waits for reports of the lease's ticks; a second server is probed. `name` is shown in `CLIENT LIST`.
+ * A process's connections to Redis, each watched: one for revocations, which may be the same. Its
+ * watch waits for reports of the lease's ticks; a second server is probed. `name`: as in `CLIENT LIST`.
  */
 export function connectRedis(
   { REDIS_URL, REVOCATION_REDIS_URL }: { REDIS_URL: string; REVOCATION_REDIS_URL?: string | undefined },
@@ -80,7 +80,7 @@ export function connectRedis(
     ticked: forRevocation.report,
     /**
      * Waits up to a second for the servers.
-     * @throws ConfigError if one belongs to Redis Cluster, which refuses scripts about the keys of several servers.
+     * @throws ConfigError if one belongs to Redis Cluster, which refuses scripts on keys of several servers.
      */
     async ready(): Promise<void> {
       await Promise.all(

@@ -8,16 +8,16 @@ const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
 /** A connection that owes answers and brings none for this long is given up: its host may have vanished. */
 const SILENCE_MAX_MS = 2_000
-/** Until its address leads to the primary, a new connection reaches the replica again: no more often than this. */
+/** Until the address leads to the primary, a new connection reaches the replica: no more often than this. */
 const REPLICA_MAX_MS = 1_000
 const SENTINEL_PORT = 26_379
 
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
  * rejects. So an answer always comes from the server that was asked, at the time it was asked.
- * `redis+sentinel://user:password@host:26379,host2:26379/name` names a Sentinel group; its primary is used. Sentinels
- * that want credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded. `rediss` means TLS, to
- * the sentinels as well.
+ * `redis+sentinel://user:password@host:26379,host2:26379/name` names a Sentinel group; its primary is used.
+ * Sentinels with credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded.
+ * `rediss` means TLS, to the sentinels as well.
  */
 export function createRedis({ url, connectionName }: { url: string; connectionName: string }): Redis {
   let readyAt_ms = 0
@@ -58,7 +58,7 @@ function sentinelOptions(text: string) {
     const { hostname, port } = new URL(`redis://${host}`)
     return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || SENTINEL_PORT) }
   })
-  const own = new URLSearchParams(query)
+  const parameters = new URLSearchParams(query)
   return {
     sentinels,
     name,
@@ -67,9 +67,9 @@ function sentinelOptions(text: string) {
       username: decodeURIComponent(user || 'default'),
       password: decodeURIComponent(password),
     }),
-    ...(own.has('sentinel_password') && {
-      sentinelUsername: own.get('sentinel_user') ?? 'default',
-      sentinelPassword: own.get('sentinel_password') ?? '',
+    ...(parameters.has('sentinel_password') && {
+      sentinelUsername: parameters.get('sentinel_user') ?? 'default',
+      sentinelPassword: parameters.get('sentinel_password') ?? '',
     }),
     ...(scheme === 'rediss' && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   }

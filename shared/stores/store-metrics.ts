@@ -11,19 +11,19 @@ export function measurePools({ gauge }: Metrics, databases: Record<string, Datab
   const pools = Object.entries(databases).map(([pool, db]) => [pool, db.client.pool as Pool] as const)
   const help = 'Postgres connections of the pools: used, free, or waited for'
   gauge('integration_postgres_connections', { help, labels: ['pool', 'state'], over: 'sum' }, (set) => {
-    for (const [pool, of] of pools) {
-      set(of.numUsed(), { pool, state: 'used' })
-      set(of.numFree(), { pool, state: 'free' })
-      set(of.numPendingAcquires(), { pool, state: 'waiting' })
+    for (const [pool, connections] of pools) {
+      set(connections.numUsed(), { pool, state: 'used' })
+      set(connections.numFree(), { pool, state: 'free' })
+      set(connections.numPendingAcquires(), { pool, state: 'waiting' })
     }
   })
   const most = 'Most Postgres connections of the pools'
   gauge('integration_postgres_connections_max', { help: most, labels: ['pool'], over: 'sum' }, (set) => {
-    for (const [pool, of] of pools) set(of.max, { pool })
+    for (const [pool, connections] of pools) set(connections.max, { pool })
   })
 }
 
-/** Whether each Redis server lets the processes work, whether it vouches for revocations, and who decided about them. */
+/** Measures whether each Redis is usable, whether it vouches for revocations, and which store decides. */
 export function measureRedis(
   metrics: Metrics,
   watches: readonly Pick<RedisWatch, 'name' | 'trouble'>[],

@@ -5,7 +5,7 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import { createUsageCounts } from './usage-counts.ts'
 
-/* Tokens and refusals are counted in Postgres; the latest requests, and why any was refused, are kept in Redis. */
+/* Tokens and refusals are counted in Postgres; the latest requests, with any refusal, are kept in Redis. */
 const FLUSH_EVERY_MS = 2_000
 /** No script may hold Redis up for long. */
 const LOGS_A_SCRIPT = 25
@@ -13,11 +13,11 @@ const LOGS_A_SCRIPT = 25
 /** A wrong secret proves nothing about who sent it, so it is kept apart and cannot displace anything else. */
 export const REFUSAL_KINDS = ['proven', 'unproven'] as const
 type Kind = (typeof REFUSAL_KINDS)[number]
-/** The newest of a client that are kept: refusals of each kind, and all answered requests that certainly came from it. */
+/** How many of a client's newest are kept: refusals of each kind, and answered requests that it sent. */
 export const KEPT_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
 /** How many times as many are kept of a company: it may have this many Active clients. */
 const CLIENTS_OF_COMPANY = 100
-/** The logs of a company's clients that are kept: those that began last. As many again may be revoked by now. */
+/** How many logs of a company's clients are kept, by latest start. As many clients again may be revoked. */
 const LOGS_OF_COMPANY = 2 * CLIENTS_OF_COMPANY
 /** How many times as many one process holds between two flushes. */
 const CLIENTS_WAITING = 50
@@ -31,8 +31,8 @@ local function trim(order, max, forget)
 end`
 
 /**
- * ARGV: the orders of a client and its company, what the keys of their records begin with, the life of a record in ms,
- * how many are kept, then positions and records in turn. Orders are by position alone, so the first to go is the oldest.
+ * ARGV: the orders of a client and its company, the prefix of their records' keys, their life in ms, how
+ * many are kept, then positions and records in turn. Orders are by position, so the oldest goes first.
  */
 const WRITE_REFUSALS = `${TRIM}
 local ofClient, ofCompany, prefix, life_ms, max = unpack(ARGV, 1, 5)
@@ -50,7 +50,7 @@ trim(ofCompany, max * ${CLIENTS_OF_COMPANY}, function(position) redis.call('del'
 redis.call('pexpire', ofClient, life_ms)
 redis.call('pexpire', ofCompany, life_ms)`
 
-/** ARGV: the time, and JSON: for each client the keys of its log and its company's logs, and entries, oldest first. */
+/** ARGV: the time, and JSON: for each client the keys of its log and its company's logs, then entries. */
 const WRITE_LOGS = `${TRIM}
 for _, log in ipairs(cjson.decode(ARGV[2])) do
   local length = redis.call('lpush', log[1], unpack(log, 3))
@@ -67,7 +67,7 @@ end`
 export interface AnsweredRequest {
   clientId: string
   vendorId: string
-  /** Whether the request certainly came from the client: its secret matched, or its token's signature was right. */
+  /** Whether the request certainly came from the client: its secret or its token's signature was right. */
   proven: boolean
   /** Not longer than 64 characters, and without a space or a colon. */
   requestId: string
@@ -78,7 +78,7 @@ export interface AnsweredRequest {
   code?: string | undefined
   /** Why the client was refused, in one word of the service's own. */
   reason?: string | undefined
-  /** What the reason is about: a scope, the names of fields, or a claim whose signature held, in at most 170 characters. */
+  /** What the reason is about: a scope, names of fields, or a signed claim, in at most 170 characters. */
   about?: string | undefined
 }
 
@@ -86,7 +86,7 @@ export interface AnsweredRequest {
 export const refusalPosition = (at_ms: number, requestId = ''): string =>
   `${String(at_ms).padStart(16, '0')} ${requestId}`
 
-/** The requests of a client since the last flush, oldest first. Of a refusal, its position and its record in JSON. */
+/** A client's requests since the last flush, oldest first. A refusal: its position and its JSON record. */
 type Requests = { vendorId: string; answered: string[] } & Record<Kind, [string, string][]>
 
 export type ClientUsage = ReturnType<typeof createClientUsage>
@@ -99,11 +99,11 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
   let flushing: NodeJS.Timeout | undefined
 
   /** Keeps the newest of a client, as long as there is room. */
-  function keep<T>(kind: keyof typeof KEPT_MAX, list: T[], one: T): void {
+  function keep<T>(kind: keyof typeof KEPT_MAX, list: T[], item: T): void {
     if (list.length >= KEPT_MAX[kind]) list.shift()
     else if (waiting[kind] < KEPT_MAX[kind] * CLIENTS_WAITING) waiting[kind] += 1
     else return
-    list.push(one)
+    list.push(item)
   }
 
   const flush = async () => {
@@ -152,7 +152,7 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
 async function writeRequests(redis: Redis, all: [string, Requests][], now_ms: number): Promise<void> {
   let logs: string[][] = []
   for (const [index, [clientId, { vendorId, answered, ...refused }]] of all.entries()) {
-    for (const kind of REFUSAL_KINDS.filter((one) => refused[one].length > 0)) {
+    for (const kind of REFUSAL_KINDS.filter((refusal) => refused[refusal].length > 0)) {
       const orders = [redisKeys.refusals(kind, clientId), redisKeys.refusals(kind, vendorId)]
       const limits = [redisLifetimes.refusals_ms, KEPT_MAX[kind]]
       const values = [...orders, redisKeys.refusal(vendorId, ''), ...limits, ...refused[kind].flat()]

@@ -21,8 +21,8 @@ const Stored = z.object({
 export type RefusalRecord = z.infer<typeof Stored>
 
 /**
- * Returns the positions of the refused requests of a client, or of all clients of a company, in the last 24 hours,
- * newest first. Returns at most `limit`, starting behind `after`.
+ * Returns the positions of the refused requests of a client, or of a company's clients, in the last 24 hours,
+ * newest first: at most `limit`, starting behind `after`.
  * @param of the client's id or the company's.
  * @throws if Redis does not answer.
  */
@@ -48,7 +48,7 @@ export async function listPositions(
 }
 
 /**
- * Returns the refused requests of a company with these ids, in the same order, without those that have expired.
+ * Returns a company's refused requests with these ids, in the same order, without those that have expired.
  * @throws if Redis does not answer.
  */
 export async function readRefusals(
@@ -58,8 +58,8 @@ export async function readRefusals(
   if (requestIds.length === 0) return []
   const texts = await redis.mget(requestIds.map((requestId) => redisKeys.refusal(vendorId, requestId)))
   return texts
-    .map(parsed)
-    .filter((one) => one !== undefined)
+    .map(parseRecord)
+    .filter((record) => record !== undefined)
     .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
 }
 
@@ -93,22 +93,23 @@ export type LatestRefusals = Record<
   { first_ms: number; newest: RefusalRecord[] } | undefined
 >
 
-/** How many of each kind are read of a client. Anyone can send the unproven, so the newest may not be the client's. */
+/** How many of each kind are read of a client. Anyone can send unproven ones, so the newest may be forged. */
 const NEWEST = { proven: 1, unproven: 5 } as const
 /** Keeps a script shorter than a millisecond. */
 const CLIENTS_A_SCRIPT = 50
 
 /**
- * ARGV: JSON, a list of orders, each with its key, what the keys of its records begin with, the position after which
+ * ARGV: JSON, a list of orders, each with its key, the prefix of its records' keys, the position after which
  * to look, and how many records to read → for each order its first position and the newest records.
  */
 const LATEST = `
 local answers = {}
 for i, order in ipairs(cjson.decode(ARGV[1])) do
-  local newest = redis.call('zrange', order.key, '+', '(' .. order.after, 'BYLEX', 'REV', 'LIMIT', 0, order.count)
+  local after = '(' .. order.after
+  local newest = redis.call('zrange', order.key, '+', after, 'BYLEX', 'REV', 'LIMIT', 0, order.count)
   answers[i] = {}
   if #newest > 0 then
-    local first = redis.call('zrange', order.key, '(' .. order.after, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+    local first = redis.call('zrange', order.key, after, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
     local keys = {}
     for j, position in ipairs(newest) do keys[j] = order.records .. string.match(position, ' (.*)') end
     answers[i] = { first, unpack(redis.call('mget', unpack(keys))) }
@@ -117,8 +118,8 @@ end
 return answers`
 
 /**
- * Returns the latest refused requests of some clients of a company, in the last 24 hours. Clients without any are left
- * out. The cost does not depend on how many there are.
+ * Returns the latest refused requests of some clients of a company, in the last 24 hours, without clients
+ * that have none. The cost does not depend on how many there are.
  * @throws if Redis does not answer.
  */
 export async function latestRefusals(
@@ -152,12 +153,12 @@ export async function latestRefusals(
 }
 
 function latest([first, ...texts]: (string | null)[] = []) {
-  const newest = texts.map(parsed).filter((one) => one !== undefined)
+  const newest = texts.map(parseRecord).filter((record) => record !== undefined)
   return first && newest.length > 0 ? { first_ms: Number.parseInt(first, 10), newest } : undefined
 }
 
 /** Other services may share this Redis. Nothing that they may have written there must break a page. */
-function parsed(text: string | null): RefusalRecord | undefined {
+function parseRecord(text: string | null): RefusalRecord | undefined {
   try {
     return Stored.safeParse(JSON.parse(text ?? 'null')).data
   } catch {

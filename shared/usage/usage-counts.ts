@@ -13,8 +13,8 @@ const REPORT_EVERY_MS = 15_000
 type Use = { clientId: string; at_ms: number; scope?: string; address?: string }
 
 /**
- * Counts tokens and refused requests in Postgres, each once: a batch whose answer was lost is sent again with its number,
- * by which Postgres knows it. It notes there what had to be dropped, and an end without a stop shows (missing-uses.ts).
+ * Counts tokens and refused requests in Postgres, each once: a batch whose answer was lost is sent again with
+ * its number, by which Postgres recognizes it. Dropped counts and crashes show there (missing-uses.ts).
  */
 export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clock; log: Log }) {
   const writer = randomUUID()
