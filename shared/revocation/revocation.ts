@@ -65,7 +65,7 @@ export function createRevocation(parts: {
     )
   }
 
-  /** Adds the entry. Returns whether Postgres named this server, so that every process now sees the entry. */
+  /** Adds the entry. Returns whether every process now sees it, on the server that Postgres names. */
   async function add(entry: Entry, namedRunId: string): Promise<boolean> {
     const sentAt_ms = monotonic()
     const key = entryKey(entry)
@@ -75,7 +75,7 @@ export function createRevocation(parts: {
     return named && lease.vouches(marker ?? null, sentAt_ms)
   }
 
-  /** Resolves when every process refuses the entry: at once if Redis vouches for it, else after a lease. */
+  /** Resolves when every process refuses the entry: at once if Redis vouches, else when old leases end. */
   async function settle(entry: Entry, namedRunId: string, committedAt_ms: number): Promise<void> {
     while (!(await add(entry, namedRunId))) {
       const left_ms = committedAt_ms + timings.settle_ms - monotonic()
@@ -123,23 +123,23 @@ async function commitWithin<T>(
   act: (transaction: Knex.Transaction) => Promise<T>,
 ): Promise<T> {
   let phase: 'before' | 'committing' | 'late' = 'before'
-  const inTime = () => {
+  const throwIfLate = () => {
     // The code makes it one of the failures that are answered with 503.
-    const sentence = 'Postgres took too long: nothing was changed'
-    if (phase === 'late') throw Object.assign(new Error(sentence), { code: 'ETIMEDOUT' })
+    const message = 'Postgres took too long: nothing was changed'
+    if (phase === 'late') throw Object.assign(new Error(message), { code: 'ETIMEDOUT' })
   }
   const transaction = db.transaction(async (transaction) => {
-    inTime()
+    throwIfLate()
     // One that comes too late must not keep its connection waiting for a lock.
     await transaction.raw(`select set_config('statement_timeout', ?, true)`, [String(deadline_ms)])
     const result = await act(transaction)
-    inTime()
+    throwIfLate()
     phase = 'committing'
     return { result }
   })
   const done = await within(deadline_ms, transaction)
   if (done) return done.result
   if (phase === 'before') phase = 'late'
-  inTime()
+  throwIfLate()
   return (await transaction).result
 }
