@@ -8,7 +8,7 @@ await runService(process.env, process.argv.slice(2), {
   readConfig: readApiConfig,
   createHttpServer,
   async load() {
-    const { createService } = await import('./service.ts')
+    const { createService } = await import('./compose.ts')
     return (parts) => createService({ ...parts, clock: systemClock })
   },
 })

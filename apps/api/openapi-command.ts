@@ -1,4 +1,4 @@
-import { describeApi } from './app.ts'
+import { describeApi } from './compose.ts'
 
 /** Prints the OpenAPI document of this version, as published at this address. Its reader may stop early. */
 const baseUrl = 'https://integrations.example'

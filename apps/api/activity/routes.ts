@@ -1,10 +1,14 @@
 import { z } from 'zod'
-import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '#shared/accounts/activity.ts'
+import {
+  ACTIVITY_ACTIONS,
+  type ActivityRecord,
+  listActivity as readActivity,
+} from '#shared/accounts/activity.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { Manager } from '../http/manager.ts'
+import { canRead } from '../http/manager.ts'
 import { cursorOf, cursorTime, nextCursor, pageParameters } from '../http/page.ts'
-import { type Access, type Route, route } from '../http/route.ts'
+import { route } from '../http/route.ts'
 import { actor, actorOf, instant } from '../http/schemas.ts'
 
 const time = (description: string) =>
@@ -59,37 +63,32 @@ const ActivityEntry = z
 
 const ActivityPage = z.object({ entries: z.array(ActivityEntry), nextCursor }).meta({ id: 'ActivityPage' })
 
-export const createActivityRoutes = ({
-  db,
-  manager,
-}: {
-  db: Database
-  manager: Access<Manager>
-}): Route[] => [
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/activity',
-    operationId: 'listActivity',
-    tag: 'Activity',
-    summary: 'List the activity of a company',
-    description:
-      'Newest first. Entries are never changed or removed. With two filters or more, a page may have fewer entries than `limit`, or none, although there are more: go on while there is a `nextCursor`.',
-    by: manager,
-    query: ActivityQuery,
-    answers: { 200: { description: 'A page of entries.', schema: ActivityPage } },
-    async handle({ vendorId, query: { limit, cursor, userId, clientId, ...filter } }) {
-      const { records, next } = await listActivity(db, {
-        vendorId,
-        after: cursor,
-        limit,
-        userId: userId === 'operator' ? null : userId,
-        subject: clientId,
-        ...filter,
-      })
-      return { entries: records.map(shown), nextCursor: next && cursorOf(next) }
-    },
-  }),
-]
+export const listActivity = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/activity',
+  operationId: 'listActivity',
+  tag: 'Activity',
+  summary: 'List the activity of a company',
+  description:
+    'Newest first. Entries are never changed or removed. With two filters or more, a page may have fewer entries than `limit`, or none, although there are more: go on while there is a `nextCursor`.',
+  by: canRead,
+  query: ActivityQuery,
+  answers: { 200: { description: 'A page of entries.', schema: ActivityPage } },
+  async handle(
+    { vendorId, query: { limit, cursor, userId, clientId, ...filter } },
+    { db }: { db: Database },
+  ) {
+    const { records, next } = await readActivity(db, {
+      vendorId,
+      after: cursor,
+      limit,
+      userId: userId === 'operator' ? null : userId,
+      subject: clientId,
+      ...filter,
+    })
+    return { entries: records.map(shown), nextCursor: next && cursorOf(next) }
+  },
+})
 
 const SERVICE = { userId: null, name: 'service' }
 

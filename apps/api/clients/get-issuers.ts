@@ -1,24 +1,25 @@
 import type { z } from 'zod'
 import { isLate, listIssuers, type WorkloadIssuer } from '#shared/oauth/workload-issuers.ts'
-import { type Route, route } from '../http/route.ts'
-import type { ClientDependencies } from './dependencies.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { canRead } from '../http/manager.ts'
+import { route } from '../http/route.ts'
 import { type WorkloadIssuer as IssuerAnswer, WorkloadIssuers } from './schemas.ts'
 
-export const getIssuers = ({ db, clock, manager: by }: ClientDependencies): Route =>
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/workload-issuers',
-    operationId: 'listWorkloadIssuers',
-    tag: 'Clients',
-    summary: "List the issuers of a company's workloads",
-    description: 'Those that an Active client trusts, with the ids of their public keys.',
-    by,
-    answers: { 200: { description: 'The issuers, by name.', schema: WorkloadIssuers } },
-    async handle({ vendorId }) {
-      const issuers = await listIssuers(db, vendorId)
-      return { issuers: issuers.map((issuer) => issuerAnswer(issuer, clock.now())) }
-    },
-  })
+export const getIssuers = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/workload-issuers',
+  operationId: 'listWorkloadIssuers',
+  tag: 'Clients',
+  summary: "List the issuers of a company's workloads",
+  description: 'Those that an Active client trusts, with the ids of their public keys.',
+  by: canRead,
+  answers: { 200: { description: 'The issuers, by name.', schema: WorkloadIssuers } },
+  async handle({ vendorId }, { db, clock }: { db: Database; clock: Clock }) {
+    const issuers = await listIssuers(db, vendorId)
+    return { issuers: issuers.map((issuer) => issuerAnswer(issuer, clock.now())) }
+  },
+})
 
 export function issuerAnswer(record: WorkloadIssuer, now_ms: number): z.infer<typeof IssuerAnswer> {
   const { issuer, keysFrom, keys, keysAsOf, failure } = record

@@ -1,25 +1,27 @@
 import { findClient } from '#shared/oauth/clients.ts'
-import { type Route, route } from '../http/route.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { canRead } from '../http/manager.ts'
+import { route } from '../http/route.ts'
 import { knownClientId, noSuchClient } from './client-answer.ts'
-import type { ClientDependencies } from './dependencies.ts'
 import { rotationAnswer } from './rotation-answer.ts'
 import { ClientRotation } from './schemas.ts'
 
-export const getRotation = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/oauth-clients/:clientId/rotation',
-    operationId: 'readRotation',
-    tag: 'Clients',
-    summary: 'Read what was seen of a client and its replacement',
-    description:
-      'When each was last used and from where, and the requests refused since the client was revoked.',
-    by,
-    answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },
-    problems: ['not_found'],
-    async handle({ vendorId, params }) {
-      const old = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
-      if (!old) throw noSuchClient()
-      return rotationAnswer({ db, redis, clock }, { vendorId, old })
-    },
-  })
+export const getRotation = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/oauth-clients/:clientId/rotation',
+  operationId: 'readRotation',
+  tag: 'Clients',
+  summary: 'Read what was seen of a client and its replacement',
+  description:
+    'When each was last used and from where, and the requests refused since the client was revoked.',
+  by: canRead,
+  answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },
+  problems: ['not_found'],
+  async handle({ vendorId, params }, { db, redis, clock }: { db: Database; redis: Redis; clock: Clock }) {
+    const old = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
+    if (!old) throw noSuchClient()
+    return rotationAnswer({ db, redis, clock }, { vendorId, old })
+  },
+})

@@ -1,36 +1,36 @@
 import { findClient } from '#shared/oauth/clients.ts'
-import { type Route, route } from '../http/route.ts'
+import { canRead } from '../http/manager.ts'
+import { route } from '../http/route.ts'
 import { knownClientId, noSuchClient } from './client-answer.ts'
-import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClientUsage } from './schemas.ts'
 import { readUsageOf } from './usage-history.ts'
+import type { UsageStores } from './usage-windows.ts'
 
-export const getUsage = ({ manager: by, ...stores }: ClientDependencies): Route =>
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/oauth-clients/:clientId/usage',
-    operationId: 'readUsage',
-    tag: 'Clients',
-    summary: 'Read the usage of a client',
-    description: 'Tokens issued to the client, and its requests that either service refused.',
-    by,
-    answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
-    problems: ['not_found'],
-    async handle({ vendorId, params }) {
-      const client = await findClient(stores.db, { vendorId, clientId: knownClientId(params.clientId) })
-      if (!client) throw noSuchClient()
-      const { hours, minutes, scopes, addresses } = await readUsageOf(stores, client.clientId)
-      return {
-        hours: hours.map(({ at, ...counts }) => ({ hour: at.toISOString(), ...counts })),
-        minutes: minutes.map(({ at, ...counts }) => ({ minute: at.toISOString(), ...counts })),
-        scopes: client.scopes.map((scope) => ({
-          scope,
-          lastUsedAt: scopes.get(scope)?.toISOString() ?? null,
-        })),
-        addresses: addresses.map(({ lastSeenAt, ...address }) => ({
-          ...address,
-          lastSeenAt: lastSeenAt.toISOString(),
-        })),
-      }
-    },
-  })
+export const getUsage = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/oauth-clients/:clientId/usage',
+  operationId: 'readUsage',
+  tag: 'Clients',
+  summary: 'Read the usage of a client',
+  description: 'Tokens issued to the client, and its requests that either service refused.',
+  by: canRead,
+  answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
+  problems: ['not_found'],
+  async handle({ vendorId, params }, stores: UsageStores) {
+    const client = await findClient(stores.db, { vendorId, clientId: knownClientId(params.clientId) })
+    if (!client) throw noSuchClient()
+    const { hours, minutes, scopes, addresses } = await readUsageOf(stores, client.clientId)
+    return {
+      hours: hours.map(({ at, ...counts }) => ({ hour: at.toISOString(), ...counts })),
+      minutes: minutes.map(({ at, ...counts }) => ({ minute: at.toISOString(), ...counts })),
+      scopes: client.scopes.map((scope) => ({
+        scope,
+        lastUsedAt: scopes.get(scope)?.toISOString() ?? null,
+      })),
+      addresses: addresses.map(({ lastSeenAt, ...address }) => ({
+        ...address,
+        lastSeenAt: lastSeenAt.toISOString(),
+      })),
+    }
+  },
+})

@@ -1,18 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JWK } from 'jose'
 import { listIssuers, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
-import type { Queryable } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { invalidMember } from '../http/input.ts'
-import type { ClientDependencies } from './dependencies.ts'
 
 const ISSUERS_MAX = 20
 
 /** The keys of a new client's issuer, or why they could not be fetched. undefined: the company pasted some before. */
 export type NewIssuerKeys = { keysFrom: 'issuer' | 'pasted'; keys: JWK[] | string } | undefined
 
+/** Fetches an issuer's keys for a company, in the company's turn. Returns why it cannot, for a person of it. */
+export type FetchIssuerKeys = (vendorId: string, issuer: string) => Promise<JWK[] | string>
+
 /** Fetches the keys of a new client's issuer, unless a person sent them, now or before. */
 export async function findIssuerKeys(
-  { db, fetchKeys }: Pick<ClientDependencies, 'db' | 'fetchKeys'>,
+  { db, fetchIssuerKeys }: { db: Database; fetchIssuerKeys: FetchIssuerKeys },
   vendorId: string,
   { issuer, keys }: { issuer: string; keys?: JWK[] | undefined },
 ): Promise<NewIssuerKeys> {
@@ -20,7 +22,7 @@ export async function findIssuerKeys(
   const known = (await listIssuers(db, vendorId)).find((one) => one.issuer === issuer)
   return known?.keysFrom === 'pasted'
     ? undefined
-    : { keysFrom: 'issuer', keys: await fetchKeys(vendorId, issuer) }
+    : { keysFrom: 'issuer', keys: await fetchIssuerKeys(vendorId, issuer) }
 }
 
 /**

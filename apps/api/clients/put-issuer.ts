@@ -1,36 +1,40 @@
 import { record } from '#shared/accounts/activity.ts'
 import { listIssuers, saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
 import { Problem } from '#shared/problems/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { invalidMember } from '../http/input.ts'
-import { type Route, route } from '../http/route.ts'
-import type { ClientDependencies } from './dependencies.ts'
+import { canWrite } from '../http/manager.ts'
+import { route } from '../http/route.ts'
 import { issuerAnswer } from './get-issuers.ts'
 import { WorkloadIssuer, WorkloadIssuerKeys } from './schemas.ts'
 
-export const putIssuer = ({ db, clock, changer: by }: ClientDependencies): Route =>
-  route({
-    method: 'put',
-    path: '/v1/vendor/:vendorId/workload-issuers',
-    operationId: 'replaceWorkloadIssuerKeys',
-    tag: 'Clients',
-    summary: 'Replace the pasted keys of an issuer',
-    description:
-      'For all clients of the company that trust this issuer. A key that is left out is not believed after five minutes at most.',
-    by,
-    body: WorkloadIssuerKeys,
-    answers: { 200: { description: 'The issuer with its new keys.', schema: WorkloadIssuer } },
-    problems: ['not_found'],
-    handle: ({ vendorId, session: { userId }, body: { issuer, keys } }) =>
-      db.transaction(async (transaction) => {
-        const before = (await listIssuers(transaction, vendorId)).find((one) => one.issuer === issuer)
-        if (!before) throw new Problem('not_found', 'No Active client of this company trusts this issuer.')
-        const rule = 'must be an issuer whose keys were pasted: those of this one are fetched from it'
-        if (before.keysFrom !== 'pasted') throw invalidMember('/issuer', rule)
-        const after = { ...before, keys, keysAsOf: new Date(clock.now()), failure: null }
-        await saveIssuerKeys(transaction, { vendorId, issuer }, after)
-        const keyIds = (set: typeof before) => ({ keyIds: set.keys.flatMap(({ kid }) => kid ?? []) })
-        const detail = { before: keyIds(before), after: keyIds(after) }
-        await record(transaction, { vendorId, by: userId }, 'workload_issuer.keys_replaced', issuer, detail)
-        return issuerAnswer(after, clock.now())
-      }),
-  })
+export const putIssuer = route({
+  method: 'put',
+  path: '/v1/vendor/:vendorId/workload-issuers',
+  operationId: 'replaceWorkloadIssuerKeys',
+  tag: 'Clients',
+  summary: 'Replace the pasted keys of an issuer',
+  description:
+    'For all clients of the company that trust this issuer. A key that is left out is not believed after five minutes at most.',
+  by: canWrite,
+  body: WorkloadIssuerKeys,
+  answers: { 200: { description: 'The issuer with its new keys.', schema: WorkloadIssuer } },
+  problems: ['not_found'],
+  handle: (
+    { vendorId, session: { userId }, body: { issuer, keys } },
+    { db, clock }: { db: Database; clock: Clock },
+  ) =>
+    db.transaction(async (transaction) => {
+      const before = (await listIssuers(transaction, vendorId)).find((one) => one.issuer === issuer)
+      if (!before) throw new Problem('not_found', 'No Active client of this company trusts this issuer.')
+      const rule = 'must be an issuer whose keys were pasted: those of this one are fetched from it'
+      if (before.keysFrom !== 'pasted') throw invalidMember('/issuer', rule)
+      const after = { ...before, keys, keysAsOf: new Date(clock.now()), failure: null }
+      await saveIssuerKeys(transaction, { vendorId, issuer }, after)
+      const keyIds = (set: typeof before) => ({ keyIds: set.keys.flatMap(({ kid }) => kid ?? []) })
+      const detail = { before: keyIds(before), after: keyIds(after) }
+      await record(transaction, { vendorId, by: userId }, 'workload_issuer.keys_replaced', issuer, detail)
+      return issuerAnswer(after, clock.now())
+    }),
+})

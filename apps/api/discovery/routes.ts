@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import { anyone, type Route, routerOf } from '../http/route.ts'
+import { anyone, type Endpoint, type RouteDescription, routerOf } from '../http/route.ts'
 import type { ApiRouter } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
@@ -28,7 +28,7 @@ export interface DiscoveryDependencies {
   issuer: string
   apiResource: string
   /** The routes to describe. */
-  routes: readonly Route[]
+  routes: readonly RouteDescription[]
 }
 
 interface PublishingDependencies extends DiscoveryDependencies {
@@ -85,7 +85,10 @@ export function createDiscovery(deps: PublishingDependencies): ApiRouter {
   ])
 }
 
-function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'routes'>): Route {
+function metadataRoute({
+  issuer,
+  apiResource,
+}: Omit<DiscoveryDependencies, 'routes'>): RouteDescription & Endpoint {
   const metadata: z.infer<typeof ResourceMetadata> = {
     resource: apiResource,
     authorization_servers: [issuer],

@@ -6,7 +6,7 @@ import { Problem } from '#shared/problems/problems.ts'
 import { type AddressLimits, consumeAddress } from '#shared/stores/address-limits.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { declaredLength } from '../http/received-bytes.ts'
-import { type Access, type Route, route } from '../http/route.ts'
+import { type Access, route } from '../http/route.ts'
 import type { FoundSecretReports } from './reports.ts'
 import { sourceOf } from './source.ts'
 
@@ -37,51 +37,42 @@ const ScannerReport = upToMax(
 const INVALID =
   'must be {"secrets": […]} or a list of {"token": …, "url": …, "source": …}, with 1 to 100 entries'
 
-export interface FoundSecretDependencies {
-  reports: FoundSecretReports
-  perAddress: AddressLimits
-}
-
-export function createFoundSecretRoutes({ reports, perAddress }: FoundSecretDependencies): Route[] {
-  return [
-    route({
-      method: 'post',
-      path: '/v1/found-secrets',
-      operationId: 'reportFoundSecrets',
-      tag: 'Clients',
-      summary: 'Report client secrets that were found',
-      description:
-        "Needs no authentication. Also takes the list of GitHub's secret scanning. The answer is sent before " +
-        'anything is looked up, so it does not tell whether a secret is in use.',
-      by: limitedByAddress(perAddress),
-      body: z.union([FoundSecrets, ScannerReport], INVALID),
-      publishedBody: FoundSecrets,
-      bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },
-      answers: { 202: { description: 'Received.' } },
-      async handle({ body }, ctx) {
-        const secrets = candidates(body)
-        const { log, request } = ctx.state
-        if (secrets.length > 0) reports.add({ secrets, clientAddress: request.clientAddress, log })
-        ctx.body = null
-        // Without a body Koa means 204.
-        ctx.status = 202
-        return undefined
-      },
-    }),
-  ]
-}
-
 /** Counts every report by its size, before its body is read. */
-const limitedByAddress = (perAddress: AddressLimits): Access<object> => ({
-  async admit(ctx) {
+const limitedByAddress: Access<object, { foundSecretsPerAddress: AddressLimits }> = {
+  async admit(ctx, { foundSecretsPerAddress }) {
     const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
     const weight = Math.max(1, Math.ceil(size_bytes / COUNTED_AS_ONE_BYTES))
-    const rate = await consumeAddress(perAddress, ctx.state.request.clientAddress, weight)
+    const rate = await consumeAddress(foundSecretsPerAddress, ctx.state.request.clientAddress, weight)
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw new Problem('rate_limited', 'Too many reports from this address.')
     return {}
   },
   problems: ['rate_limited'],
+}
+
+export const reportFoundSecretsRoute = route({
+  method: 'post',
+  path: '/v1/found-secrets',
+  operationId: 'reportFoundSecrets',
+  tag: 'Clients',
+  summary: 'Report client secrets that were found',
+  description:
+    "Needs no authentication. Also takes the list of GitHub's secret scanning. The answer is sent before " +
+    'anything is looked up, so it does not tell whether a secret is in use.',
+  by: limitedByAddress,
+  body: z.union([FoundSecrets, ScannerReport], INVALID),
+  publishedBody: FoundSecrets,
+  bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },
+  answers: { 202: { description: 'Received.' } },
+  async handle({ body }, { foundSecrets }: { foundSecrets: FoundSecretReports }, ctx) {
+    const secrets = candidates(body)
+    const { log, request } = ctx.state
+    if (secrets.length > 0) foundSecrets.add({ secrets, clientAddress: request.clientAddress, log })
+    ctx.body = null
+    // Without a body Koa means 204.
+    ctx.status = 202
+    return undefined
+  },
 })
 
 /**
@@ -92,5 +83,5 @@ function candidates(body: z.infer<typeof FoundSecrets> | z.infer<typeof ScannerR
   const reported = Array.isArray(body) ? body : body.secrets.map((token) => ({ token }))
   return reported
     .filter(({ token }) => hasSecretChecksum(token))
-    .map((each) => ({ secretHash: hashSecret(each.token), source: sourceOf(each) }))
+    .map((found) => ({ secretHash: hashSecret(found.token), source: sourceOf(found) }))
 }

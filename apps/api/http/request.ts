@@ -53,7 +53,7 @@ export function createRequestMiddleware(
       status: ctx.status,
       problem: state.problem,
       vendorId: state.vendorId,
-      userId: state.session?.userId ?? state.userId,
+      userId: state.userId,
       clientId: state.client?.clientId,
       duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
     }

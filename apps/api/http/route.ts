@@ -1,41 +1,26 @@
 import type { z } from 'zod'
 import { failsIfMatch } from '#shared/http/entity-tag.ts'
-import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem, type ProblemCode } from '#shared/problems/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
-import type {
-  AccessTokenState,
-  ApiContext,
-  ApiMiddleware,
-  ApiRouter,
-  MatchedRoute,
-  ServedRoute,
-} from './state.ts'
+import type { ApiContext, ApiMiddleware, ApiRouter, MatchedRoute, ServedRoute } from './state.ts'
 
-export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
+export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: string }
 
-/** Who may call a route. */
-export interface Access<Caller extends object> {
+/** Who may call a route. `Needs`: what the check takes of the running service, by name. */
+export interface Access<Caller extends object, Needs = unknown> {
   /** Returns the caller. @throws Problem when the caller is not allowed. */
-  admit(ctx: ApiContext): Promise<Caller>
-  /** Has a handler wait for the caller's turn, unless the route has a deadline of its own. Default: none waits. */
-  turn?<T>(caller: Caller, handle: () => Promise<T>): Promise<T>
+  admit: (ctx: ApiContext, needs: Needs) => Promise<Caller>
+  /** Returns the queue in which a caller's handler waits, unless the route has a deadline of its own. Default: none. */
+  turn?: (caller: Caller, needs: Needs) => Turn
   security?: Security
   problems: readonly ProblemCode[]
 }
 
-/**
- * Creates an access check for tokens with `scope` for the path's company. `askEarly` puts a question to a store while
- * the token itself is still being asked about, so that a request waits once. It must read nothing that only the caller
- * may know: a refused request drops its answer.
- */
-export type RequireAccessToken = <Early = undefined>(
-  scope: Scope,
-  askEarly?: (token: AccessTokenState) => Promise<Early>,
-) => Access<AccessTokenState & { early?: Promise<Early> | undefined }>
+/** Runs `handle` when the caller's turn comes. */
+export type Turn = <T>(handle: () => Promise<T>) => Promise<T>
 
 export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
 
@@ -54,7 +39,7 @@ export interface RouteDescription extends ServedRoute {
   tag: string
   summary: string
   description: string
-  by: Pick<Access<object>, 'security' | 'problems'>
+  by: Pick<Access<object, never>, 'security' | 'problems'>
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
@@ -65,8 +50,10 @@ export interface RouteDescription extends ServedRoute {
   problems?: readonly ProblemCode[]
 }
 
-export interface Route extends RouteDescription {
-  handler: ApiMiddleware
+/** A route as its description, which needs nothing that runs, and as what serves it. */
+export interface Route<Needs = unknown> extends RouteDescription {
+  /** Returns the route's handler. */
+  serve: (needs: Needs) => ApiMiddleware
 }
 
 type ParameterOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
@@ -92,10 +79,18 @@ export class Json {
   }
 }
 
-interface Definition<Path extends string, Caller extends object, Query, Headers, Body, Answers>
-  extends RouteDescription {
+interface Definition<
+  Path extends string,
+  Caller extends object,
+  AccessNeeds,
+  Needs,
+  Query,
+  Headers,
+  Body,
+  Answers,
+> extends RouteDescription {
   path: Path
-  by: Access<Caller>
+  by: Access<Caller, AccessNeeds>
   query?: Query & z.ZodObject
   headers?: Headers & z.ZodObject
   body?: Body & z.ZodType
@@ -103,6 +98,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
   answers: Answers & Record<number, Answer>
   /**
    * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
+   * @param needs what the handler takes of the running service, by name.
    */
   handle(
     request: Caller & {
@@ -111,6 +107,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
       headers: Parsed<Headers>
       body: Parsed<Body>
     },
+    needs: Needs,
     ctx: ApiContext,
   ): Promise<BodyOf<Answers> | Json>
 }
@@ -122,39 +119,47 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
 export function route<
   const Path extends string,
   Caller extends object,
+  AccessNeeds,
   Answers,
+  Needs = unknown,
   Query = undefined,
   Headers = undefined,
   Body = undefined,
->(definition: Definition<Path, Caller, Query, Headers, Body, Answers>): Route {
+>(
+  definition: Definition<Path, Caller, AccessNeeds, Needs, Query, Headers, Body, Answers>,
+): Route<AccessNeeds & Needs> {
   const { by, query, headers, body, answers, handle } = definition
   const readBody = body && bodyReader(body, definition.bodyOptions)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   const status = Number(Object.keys(answers)[0])
   const tagged = 'If-Match' in (headers?.shape ?? {})
-  const handler: ApiMiddleware = async (ctx) => {
-    const caller = await by.admit(ctx)
-    // A resource without a tag matches none.
-    if (!tagged && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
-    const input = {
-      params: ctx.params,
-      body: readBody && (await readBody(ctx)),
-      query: readQuery?.(ctx),
-      headers: readHeaders?.(ctx),
+  const serve = (needs: AccessNeeds & Needs): ApiMiddleware => {
+    return async (ctx) => {
+      const caller = await by.admit(ctx, needs)
+      // A resource without a tag matches none.
+      if (!tagged && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
+      const input = {
+        params: ctx.params,
+        body: readBody && (await readBody(ctx)),
+        query: readQuery?.(ctx),
+        headers: readHeaders?.(ctx),
+      }
+      ctx.status = status
+      const handled = () => handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
+      const turn = definition.deadline === undefined ? by.turn?.(caller, needs) : undefined
+      answer(ctx, await (turn ? turn(handled) : handled()))
     }
-    ctx.status = status
-    const handled = () => handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
-    const returned = await (by.turn && definition.deadline === undefined
-      ? by.turn(caller, handled)
-      : handled())
-    if (returned instanceof Json) {
-      ctx.respond = false
-      const fields = [...ctx.state.fields, 'Content-Type', 'application/json; charset=utf-8']
-      send(ctx.res, { status: ctx.status, fields, bytes: returned.bytes })
-    } else if (returned !== undefined) ctx.body = returned
   }
-  return { ...definition, handler }
+  return { ...definition, serve }
+}
+
+function answer(ctx: ApiContext, body: unknown): void {
+  if (body instanceof Json) {
+    ctx.respond = false
+    const fields = [...ctx.state.fields, 'Content-Type', 'application/json; charset=utf-8']
+    send(ctx.res, { status: ctx.status, fields, bytes: body.bytes })
+  } else if (body !== undefined) ctx.body = body
 }
 
 /** A request with If-Match must not be carried out unless a tag matches (RFC 9110 §13.1.1). */
@@ -164,16 +169,20 @@ export const preconditionFailed = (): Problem =>
 /** A path as the documentation has it: `{vendorId}` for `:vendorId`. */
 export const patternOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 
-/** Serves the routes, and tells the middlewares around them which one matched. */
-export function routerOf(
-  routes: readonly Pick<Route, 'method' | 'path' | 'deadline' | 'handler'>[],
-): ApiRouter {
+/** What a router serves at a path. */
+export interface Endpoint extends ServedRoute {
+  method: RouteDescription['method']
+  handler: ApiMiddleware
+}
+
+/** Serves the endpoints, and tells the middlewares around them which one matched. */
+export function routerOf(endpoints: readonly Endpoint[]): ApiRouter {
   const router = createRouter()
-  for (const route of routes) {
-    const matched: MatchedRoute = { ...route, pattern: patternOf(route.path) }
-    router[route.method](route.path, (ctx, next) => {
+  for (const endpoint of endpoints) {
+    const matched: MatchedRoute = { ...endpoint, pattern: patternOf(endpoint.path) }
+    router[endpoint.method](endpoint.path, (ctx, next) => {
       ctx.state.route = matched
-      return route.handler(ctx, next)
+      return endpoint.handler(ctx, next)
     })
   }
   return router

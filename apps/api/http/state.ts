@@ -3,29 +3,6 @@ import type { Middleware, ParameterizedContext } from 'koa'
 import type { RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
 
-/** The person behind a session token. */
-export interface SessionState {
-  /** Identifies the session to its user. It does not work as a token. */
-  sessionId: string
-  userId: string
-  name: string
-  email: string
-  /** SHA-256 of the session token. */
-  tokenHash: Buffer
-  expiresAt: Date
-  /** When the person last proved who they are. */
-  authenticatedAt: Date
-  /** The OpenID provider that began the session; null if none did. */
-  openidIssuer: string | null
-}
-
-/** The claims of an access token that has passed every check. */
-export interface AccessTokenState {
-  clientId: string
-  vendorId: string
-  scopes: readonly string[]
-}
-
 /** What middlewares need to know about a route. */
 export interface ServedRoute {
   /** As Koa's router takes it, such as `/v1/vendor/:vendorId/people`. */
@@ -48,9 +25,7 @@ export interface ApiState {
   fields: string[]
   /** The route that matched, once one has. */
   route?: MatchedRoute
-  /** Set once the session is verified. */
-  session?: SessionState
-  /** Set by a sign-in, which has no session yet. */
+  /** The person, set once the session is verified, or by a sign-in. */
   userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string

@@ -1,39 +1,40 @@
 import type { z } from 'zod'
 import { EXPIRED_LISTED_MS, listInvitations } from '#shared/accounts/invitations.ts'
 import { listMembers } from '#shared/accounts/people.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { canRead } from '../http/manager.ts'
 import { page } from '../http/page.ts'
-import { type Route, route } from '../http/route.ts'
-import type { PeopleDependencies } from './dependencies.ts'
+import { route } from '../http/route.ts'
 import { invitationAnswer, memberAnswer } from './person-answer.ts'
 import { PeopleQuery, type Person, PersonPage } from './schemas.ts'
 
 type Position = [rank: number, name: string, userId: string]
 type Shown = z.infer<typeof Person>
 
-export const getPeople = ({ db, clock, manager: by }: PeopleDependencies): Route =>
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/people',
-    operationId: 'listPeople',
-    tag: 'People',
-    summary: 'List the people of a company',
-    description:
-      'The owner, admins and members, then those invited, for 30 days after their invitation expired. Each group is sorted by name.',
-    by,
-    query: PeopleQuery,
-    answers: { 200: { description: 'A page of people.', schema: PersonPage } },
-    async handle({ vendorId, query: { limit, cursor } }) {
-      const [members, invitations] = await Promise.all([
-        listMembers(db, vendorId),
-        listInvitations(db, { vendorId, now: new Date(clock.now() - EXPIRED_LISTED_MS) }),
-      ])
-      const all = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
-      const people = all.sort((a, b) => compare(positionOf(a), positionOf(b)))
-      const rest = cursor ? people.filter((one) => compare(positionOf(one), cursor) > 0) : people
-      const { rows, nextCursor } = page(rest.slice(0, limit + 1), limit, positionOf)
-      return { people: [...rows], nextCursor }
-    },
-  })
+export const getPeople = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/people',
+  operationId: 'listPeople',
+  tag: 'People',
+  summary: 'List the people of a company',
+  description:
+    'The owner, admins and members, then those invited, for 30 days after their invitation expired. Each group is sorted by name.',
+  by: canRead,
+  query: PeopleQuery,
+  answers: { 200: { description: 'A page of people.', schema: PersonPage } },
+  async handle({ vendorId, query: { limit, cursor } }, { db, clock }: { db: Database; clock: Clock }) {
+    const [members, invitations] = await Promise.all([
+      listMembers(db, vendorId),
+      listInvitations(db, { vendorId, now: new Date(clock.now() - EXPIRED_LISTED_MS) }),
+    ])
+    const all = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
+    const people = all.sort((a, b) => compare(positionOf(a), positionOf(b)))
+    const rest = cursor ? people.filter((one) => compare(positionOf(one), cursor) > 0) : people
+    const { rows, nextCursor } = page(rest.slice(0, limit + 1), limit, positionOf)
+    return { people: [...rows], nextCursor }
+  },
+})
 
 const positionOf = ({ role, status, name, userId }: Shown): Position => [
   status === 'invited' ? 3 : ['owner', 'admin', 'member'].indexOf(role),

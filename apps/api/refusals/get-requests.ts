@@ -1,8 +1,11 @@
 import { findClient } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem, unavailable } from '#shared/problems/problems.ts'
-import { type Route, route } from '../http/route.ts'
-import type { RefusalDependencies } from './dependencies.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { canRead } from '../http/manager.ts'
+import { route } from '../http/route.ts'
 import { explain } from './reasons.ts'
 import { readRequestLog } from './request-log.ts'
 import { OAuthClientRequests } from './schemas.ts'
@@ -10,39 +13,38 @@ import { OAuthClientRequests } from './schemas.ts'
 /** What the paths of the authorization server begin with, and none of this API's does. */
 const AUTH_ROUTE = /^[A-Z]+ \/v1\/oauth\//
 
-export const getRequests = ({ db, redis, clock, manager: by }: RefusalDependencies): Route =>
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/oauth-clients/:clientId/requests',
-    operationId: 'listRequests',
-    tag: 'Clients',
-    summary: 'List the latest requests of a client, newest first',
-    description:
-      'The last 200, granted or refused, until it has sent none for 14 days. Refused ones that anyone could have sent, such as those with a wrong secret, are added for 24 hours.',
-    by,
-    answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
-    problems: ['not_found'],
-    async handle({ vendorId, params }) {
-      const { clientId } = params
-      const client = CLIENT_ID_PATTERN.test(clientId) && (await findClient(db, { vendorId, clientId }))
-      if (!client) throw new Problem('not_found', 'The company has no such client.')
-      const log = await readRequestLog(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
-        (error: unknown) => {
-          throw unavailable('We cannot read the record of requests right now.', error)
-        },
-      )
-      const requests = log.requests.map(({ at_ms, refusal, ...request }) => {
-        const service: 'auth' | 'api' = AUTH_ROUTE.test(request.route) ? 'auth' : 'api'
-        const { reason, advice } = refusal ? explain(refusal, client) : { reason: null, advice: null }
-        return {
-          ...request,
-          at: new Date(at_ms).toISOString(),
-          service,
-          cause: refusal?.reason ?? null,
-          reason,
-          advice,
-        }
-      })
-      return { requests, skipped: log.skipped }
-    },
-  })
+export const getRequests = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/oauth-clients/:clientId/requests',
+  operationId: 'listRequests',
+  tag: 'Clients',
+  summary: 'List the latest requests of a client, newest first',
+  description:
+    'The last 200, granted or refused, until it has sent none for 14 days. Refused ones that anyone could have sent, such as those with a wrong secret, are added for 24 hours.',
+  by: canRead,
+  answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
+  problems: ['not_found'],
+  async handle({ vendorId, params }, { db, redis, clock }: { db: Database; redis: Redis; clock: Clock }) {
+    const { clientId } = params
+    const client = CLIENT_ID_PATTERN.test(clientId) && (await findClient(db, { vendorId, clientId }))
+    if (!client) throw new Problem('not_found', 'The company has no such client.')
+    const log = await readRequestLog(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
+      (error: unknown) => {
+        throw unavailable('We cannot read the record of requests right now.', error)
+      },
+    )
+    const requests = log.requests.map(({ at_ms, refusal, ...request }) => {
+      const service: 'auth' | 'api' = AUTH_ROUTE.test(request.route) ? 'auth' : 'api'
+      const { reason, advice } = refusal ? explain(refusal, client) : { reason: null, advice: null }
+      return {
+        ...request,
+        at: new Date(at_ms).toISOString(),
+        service,
+        cause: refusal?.reason ?? null,
+        reason,
+        advice,
+      }
+    })
+    return { requests, skipped: log.skipped }
+  },
+})

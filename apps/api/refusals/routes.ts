@@ -1,72 +1,71 @@
 import type { z } from 'zod'
 import { findClient, findClients } from '#shared/oauth/clients.ts'
 import { Problem, unavailable } from '#shared/problems/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
 import type { RefusalRecord } from '#shared/usage/refusals.ts'
 import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
+import { canRead } from '../http/manager.ts'
 import { page } from '../http/page.ts'
-import { type Route, route } from '../http/route.ts'
-import type { RefusalDependencies } from './dependencies.ts'
-import { getRequests } from './get-requests.ts'
+import { route } from '../http/route.ts'
 import { explain } from './reasons.ts'
 import { Refusal, RefusalPage, RefusalQuery } from './schemas.ts'
 
 /** The X-Request-Id of any answer. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-export const createRefusalRoutes = (deps: RefusalDependencies): Route[] => [
-  getRefusals(deps),
-  getRefusal(deps),
-  getRequests(deps),
-]
+export const getRefusals = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/refusals',
+  operationId: 'listRefusals',
+  tag: 'Clients',
+  summary: "List a company's refused client requests, newest first",
+  description: 'Covers the last 24 hours, up to 200 per client.',
+  by: canRead,
+  query: RefusalQuery,
+  answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
+  problems: ['not_found'],
+  async handle(
+    { vendorId, query: { limit, cursor, clientId } },
+    { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
+  ) {
+    const now_ms = clock.now()
+    if (clientId !== undefined && !(await findClient(db, { vendorId, clientId }))) {
+      throw new Problem('not_found', 'The company has no such client.')
+    }
+    const found = await fromRedis(async () => {
+      const some = { of: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
+      const positions = await listPositions(redis, some)
+      const { rows, nextCursor } = page(positions, limit, (position) => position)
+      const requestIds = rows.map(([, requestId]) => requestId)
+      return { refusals: await readRefusals(redis, { vendorId, requestIds, now_ms }), nextCursor }
+    })
+    return { ...found, refusals: await explained(db, vendorId, found.refusals) }
+  },
+})
 
-const getRefusals = ({ db, redis, clock, manager: by }: RefusalDependencies): Route =>
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/refusals',
-    operationId: 'listRefusals',
-    tag: 'Clients',
-    summary: "List a company's refused client requests, newest first",
-    description: 'Covers the last 24 hours, up to 200 per client.',
-    by,
-    query: RefusalQuery,
-    answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
-    problems: ['not_found'],
-    async handle({ vendorId, query: { limit, cursor, clientId } }) {
-      const now_ms = clock.now()
-      if (clientId !== undefined && !(await findClient(db, { vendorId, clientId }))) {
-        throw new Problem('not_found', 'The company has no such client.')
-      }
-      const found = await fromRedis(async () => {
-        const some = { of: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
-        const positions = await listPositions(redis, some)
-        const { rows, nextCursor } = page(positions, limit, (position) => position)
-        const requestIds = rows.map(([, requestId]) => requestId)
-        return { refusals: await readRefusals(redis, { vendorId, requestIds, now_ms }), nextCursor }
-      })
-      return { ...found, refusals: await explained(db, vendorId, found.refusals) }
-    },
-  })
-
-const getRefusal = ({ db, redis, clock, manager: by }: RefusalDependencies): Route =>
-  route({
-    method: 'get',
-    path: '/v1/vendor/:vendorId/refusals/:requestId',
-    operationId: 'explainRefusal',
-    tag: 'Clients',
-    summary: 'Explain why a request was refused',
-    description: "Looks up a refusal by its X-Request-Id, for 24 hours, for the client's company only.",
-    by,
-    answers: { 200: { description: 'The refusal.', schema: Refusal } },
-    problems: ['not_found'],
-    async handle({ vendorId, params: { requestId } }) {
-      const requestIds = REQUEST_ID.test(requestId) ? [requestId] : []
-      const found = await fromRedis(() => readRefusals(redis, { vendorId, requestIds, now_ms: clock.now() }))
-      const [refusal] = await explained(db, vendorId, found)
-      if (!refusal) throw new Problem('not_found', 'No refused request with this id is on record.')
-      return refusal
-    },
-  })
+export const getRefusal = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/refusals/:requestId',
+  operationId: 'explainRefusal',
+  tag: 'Clients',
+  summary: 'Explain why a request was refused',
+  description: "Looks up a refusal by its X-Request-Id, for 24 hours, for the client's company only.",
+  by: canRead,
+  answers: { 200: { description: 'The refusal.', schema: Refusal } },
+  problems: ['not_found'],
+  async handle(
+    { vendorId, params: { requestId } },
+    { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
+  ) {
+    const requestIds = REQUEST_ID.test(requestId) ? [requestId] : []
+    const found = await fromRedis(() => readRefusals(redis, { vendorId, requestIds, now_ms: clock.now() }))
+    const [refusal] = await explained(db, vendorId, found)
+    if (!refusal) throw new Problem('not_found', 'No refused request with this id is on record.')
+    return refusal
+  },
+})
 
 function fromRedis<T>(read: () => Promise<T>): Promise<T> {
   return read().catch((error: unknown) => {

@@ -1,78 +1,67 @@
 import { bearerChallenge, bearerOf } from '#shared/access-tokens/bearer.ts'
 import { hashSecret, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { pagesAsked } from '../http/page.ts'
 import type { Access } from '../http/route.ts'
-import type { ApiContext, SessionState } from '../http/state.ts'
-import type { SessionDependencies } from './dependencies.ts'
+import type { ApiContext } from '../http/state.ts'
+import type { SessionCookie } from './cookie.ts'
 import { restored } from './fence.ts'
-import { findSession, SEEN_EVERY_MS, touchSession } from './sessions.ts'
+import { findSession, SEEN_EVERY_MS, type SessionState, touchSession } from './sessions.ts'
 
 const TOKEN = new RegExp(`^${SESSION_TOKEN_PATTERN.source}$`)
 export const SESSION_REALM = 'workspace'
 
-export type SessionAccess = Access<{ session: SessionState }>
-
-interface SessionAccessDependencies
-  extends Pick<SessionDependencies, 'db' | 'clock' | 'cookie' | 'sessionIdle_ms'> {
-  limits: {
-    /** Counts invalid session tokens by address. */
-    guessesPerAddress: RateLimit
-    /** Counts requests by session, one for a long page as several. */
-    requestsPerSession: RateLimit
-  }
+export interface SessionNeeds {
+  db: Database
+  clock: Clock
+  cookie: SessionCookie
+  /** A session unused for this long has ended. */
+  sessionIdle_ms: number
+  /** Counts invalid session tokens by address. */
+  sessionGuessesPerAddress: RateLimit
+  /** Counts requests by session, one for a long page as several. */
+  requestsPerSession: RateLimit
 }
 
-/**
- * Admits requests with a live session, as Bearer or else as a cookie; others get 401. An access token is not
- * a session token.
- */
-export function createSessionAccess({
-  db,
-  clock,
-  cookie,
-  sessionIdle_ms: idle_ms,
-  limits,
-}: SessionAccessDependencies): SessionAccess {
-  /** Returns undefined for anything that cannot be a session token. */
-  function presentedToken(ctx: ApiContext): string | undefined {
-    const bearer = bearerOf(ctx.req)
-    if (bearer.kind === 'token') return TOKEN.test(bearer.token) ? bearer.token : undefined
-    if (bearer.kind !== 'none') return undefined
-    const token = cookie.read(ctx)
-    if (token === undefined) throw unauthenticated('Send a session token as Authorization: Bearer.')
-    cookie.requireOwnPage(ctx)
-    return token
-  }
-
-  async function admit(ctx: ApiContext): Promise<{ session: SessionState }> {
-    const token = presentedToken(ctx)
+/** Admits requests with a live session, as Bearer or else as a cookie; others get 401, also with an access token. */
+export const signedIn: Access<{ session: SessionState }, SessionNeeds> = {
+  async admit(ctx, { db, clock, cookie, sessionIdle_ms: idle_ms, ...limits }) {
+    const token = presentedToken(ctx, cookie)
     const tokenHash = token === undefined ? undefined : hashSecret(token)
     const now_ms = clock.now()
     const found = tokenHash && (await findSession(db, { tokenHash, now: new Date(now_ms), idle_ms }))
     if (!found) {
-      const guesses = await limits.guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
+      const subject = addressSubject(ctx.state.request.clientAddress)
+      const guesses = await limits.sessionGuessesPerAddress.consume(subject)
       if (!guesses.allowed) throw tooMany('Too many invalid session tokens.', rateLimitHeaders(guesses))
       throw unauthenticated('The session is invalid or has ended. Sign in again.', 'invalid_token')
     }
     if (found.fenced) throw restored()
-    const session = { ...found, tokenHash }
-    ctx.state.session = session
+    ctx.state.userId = found.userId
     const rate = await limits.requestsPerSession.consume(found.sessionId, pagesAsked(ctx.query))
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw tooMany('Too many requests in this session.')
     if (now_ms - found.lastSeenAt.getTime() >= SEEN_EVERY_MS) {
       await touchSession(db, { tokenHash, now: new Date(now_ms) })
     }
-    return { session }
-  }
+    return { session: { ...found, tokenHash } }
+  },
+  security: { scheme: 'session' },
+  problems: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],
+}
 
-  return {
-    admit,
-    security: { scheme: 'session' },
-    problems: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],
-  }
+/** Returns undefined for anything that cannot be a session token. */
+function presentedToken(ctx: ApiContext, cookie: SessionCookie): string | undefined {
+  const bearer = bearerOf(ctx.req)
+  if (bearer.kind === 'token') return TOKEN.test(bearer.token) ? bearer.token : undefined
+  if (bearer.kind !== 'none') return undefined
+  const token = cookie.read(ctx)
+  if (token === undefined) throw unauthenticated('Send a session token as Authorization: Bearer.')
+  cookie.requireOwnPage(ctx)
+  return token
 }
 
 const tooMany = (detail: string, headers?: Record<string, string>): Problem =>

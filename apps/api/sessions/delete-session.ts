@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { endSessions } from '#shared/accounts/people.ts'
-import { type Route, route } from '../http/route.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { route } from '../http/route.ts'
 import { logSessionEnd } from '../http/session-end.ts'
-import type { SessionDependencies } from './dependencies.ts'
+import { signedIn } from './access.ts'
+import type { SessionCookie } from './cookie.ts'
+import type { ConfiguredOpenid } from './openid-provider.ts'
 import { deleteSession as endSession } from './sessions.ts'
 
 const SignOutQuery = z.strictObject({
@@ -18,39 +21,42 @@ const SignedOut = z
 
 const CLEARED = ['Set-Cookie']
 
-export const deleteSession = ({ db, cookie, session: by, openid }: SessionDependencies): Route =>
-  route({
-    method: 'delete',
-    path: '/v1/session',
-    operationId: 'signOut',
-    tag: 'Session',
-    summary: 'Sign out',
-    description:
-      'Ends this session at once; with `all=true`, all sessions of its user. If an OpenID provider began it, the answer may say where to sign out there too.',
-    by,
-    query: SignOutQuery,
-    answers: {
-      200: {
-        description: 'The same. The browser goes on to the provider.',
-        schema: SignedOut,
-        headers: CLEARED,
-      },
-      204: { description: 'The session has ended, or all of them.', headers: CLEARED },
+export const deleteSession = route({
+  method: 'delete',
+  path: '/v1/session',
+  operationId: 'signOut',
+  tag: 'Session',
+  summary: 'Sign out',
+  description:
+    'Ends this session at once; with `all=true`, all sessions of its user. If an OpenID provider began it, the answer may say where to sign out there too.',
+  by: signedIn,
+  query: SignOutQuery,
+  answers: {
+    200: {
+      description: 'The same. The browser goes on to the provider.',
+      schema: SignedOut,
+      headers: CLEARED,
     },
-    async handle({ session: { userId, sessionId, tokenHash, openidIssuer }, query: { all } }, ctx) {
-      const { log } = ctx.state
-      if (all === 'true') {
-        const why = 'signed_out_everywhere'
-        for (const ended of await endSessions(db, userId))
-          logSessionEnd(log, { userId, sessionId: ended, why, from: ctx })
-      } else if (await endSession(db, tokenHash)) {
-        logSessionEnd(log, { userId, sessionId, why: 'signed_out', from: ctx })
-      }
-      // With a Bearer header, the cookie is ignored: it may be another session's.
-      if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)
-      const isOfProvider = openid !== undefined && openidIssuer === openid.settings.issuer
-      const url = isOfProvider ? await openid.provider.signOutUrl() : undefined
-      ctx.status = url ? 200 : 204
-      return url && { signOutUrl: url.href }
-    },
-  })
+    204: { description: 'The session has ended, or all of them.', headers: CLEARED },
+  },
+  async handle(
+    { session: { userId, sessionId, tokenHash, openidIssuer }, query: { all } },
+    { db, cookie, openid }: { db: Database; cookie: SessionCookie; openid: ConfiguredOpenid | undefined },
+    ctx,
+  ) {
+    const { log } = ctx.state
+    if (all === 'true') {
+      const why = 'signed_out_everywhere'
+      for (const ended of await endSessions(db, userId))
+        logSessionEnd(log, { userId, sessionId: ended, why, from: ctx })
+    } else if (await endSession(db, tokenHash)) {
+      logSessionEnd(log, { userId, sessionId, why: 'signed_out', from: ctx })
+    }
+    // With a Bearer header, the cookie is ignored: it may be another session's.
+    if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)
+    const isOfProvider = openid !== undefined && openidIssuer === openid.settings.issuer
+    const url = isOfProvider ? await openid.provider.signOutUrl() : undefined
+    ctx.status = url ? 200 : 204
+    return url && { signOutUrl: url.href }
+  },
+})

@@ -1,3 +1,5 @@
+import type { ApiContext } from '../http/state.ts'
+
 /** Why a sign-in with the provider failed. The workspace has a sentence for each. */
 export const OPENID_REFUSALS = [
   'cancelled',
@@ -27,4 +29,10 @@ export class OpenidRefusal extends Error {
     this.reason = reason
     this.about = about
   }
+}
+
+/** Logs why a sign-in with the provider failed. */
+export function noteRefusal(ctx: ApiContext, { reason, about }: OpenidRefusal): void {
+  const { clientAddress } = ctx.state.request
+  ctx.state.log.info({ event: 'sign_in.failed', clientAddress, reason, about }, 'sign-in failed')
 }

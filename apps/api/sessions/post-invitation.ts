@@ -20,83 +20,81 @@ import {
 import type { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { invalidMember } from '../http/input.ts'
-import { type Route, route } from '../http/route.ts'
+import { route } from '../http/route.ts'
 import type { EndedSession } from '../http/session-end.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
-import type { SessionDependencies } from './dependencies.ts'
+import { builtIn } from './built-in.ts'
 import { wrongCredentials } from './post-session.ts'
-import { notValid, presentedInvitation } from './presented-invitation.ts'
-import { proveAccount } from './prove-account.ts'
+import { type InvitationNeeds, notValid, presentedInvitation } from './presented-invitation.ts'
+import { proveAccount, type SignInNeeds } from './prove-account.ts'
 import { AcceptedInvitation, CreatedSession } from './schemas.ts'
 
 type Accepted = z.infer<typeof AcceptedInvitation>
 
-export function postInvitation(deps: SessionDependencies): Route {
-  const { db, cookie, passwords } = deps
-
-  /**
-   * Returns the account that the password proves, or else a new one for the address, and the older accounts that it does
-   * not prove. Neither its time nor its answer reveals whether the address has an account.
-   */
-  async function accountOf(
-    ctx: ApiContext,
-    { companyName, ...invited }: User & { companyName: string },
-    { password, existingAccount }: Accepted,
-  ) {
-    const { userId, email, name } = invited
-    // No account can have such a password, so this reveals nothing.
-    if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
-    const existing = await listAccounts(db, email)
-    const proof = await proveAccount(ctx, deps, { email, password, accounts: async () => existing })
-    if (proof.account) return { account: proof.account, unproven: [] }
-    if (existingAccount) throw wrongCredentials()
-    const fault = passwordFault(password, [email, name, companyName])
-    if (fault) throw refused(fault)
-    const like = existing[0]?.passwordHash
-    const passwordHash = await passwords.inLine(proof.from, () => hashPassword(password, { like }))
-    return { account: { userId, email, name, passwordHash }, unproven: existing }
-  }
-
-  return route({
-    method: 'post',
-    path: '/v1/invitation',
-    operationId: 'acceptInvitation',
-    tag: 'Session',
-    summary: 'Accept an invitation and sign in',
-    description:
-      'Send the token from the link, and a password. If it is the password of an account with this address, that account joins. ' +
-      'Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
-      'whose activity records this, and must sign in again unless linked to an OpenID provider. ' +
-      'If the person already belongs to the company, the role stays as it is.',
-    by: deps.builtIn,
-    body: AcceptedInvitation,
-    answers: {
-      201: {
-        description: 'Accepted and signed in.',
-        schema: CreatedSession,
-        headers: ['Set-Cookie'],
-      },
+export const postInvitation = route({
+  method: 'post',
+  path: '/v1/invitation',
+  operationId: 'acceptInvitation',
+  tag: 'Session',
+  summary: 'Accept an invitation and sign in',
+  description:
+    'Send the token from the link, and a password. If it is the password of an account with this address, that account joins. ' +
+    'Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
+    'whose activity records this, and must sign in again unless linked to an OpenID provider. ' +
+    'If the person already belongs to the company, the role stays as it is.',
+  by: builtIn,
+  body: AcceptedInvitation,
+  answers: {
+    201: {
+      description: 'Accepted and signed in.',
+      schema: CreatedSession,
+      headers: ['Set-Cookie'],
     },
-    problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
-    async handle({ body }, ctx) {
-      const { token, name, cookie: inCookie } = body
-      if (inCookie) cookie.requireOwnPage(ctx)
-      const invitation = await presentedInvitation(ctx, deps, token)
-      const { userId, email, companyName } = invitation
-      const invited = { userId, email, name: name ?? invitation.name, companyName }
-      const { account, unproven } = await accountOf(ctx, invited, body)
-      const join = async (transaction: Queryable) => {
-        await lockMembers(transaction, invitation.vendorId)
-        if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
-        if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
-        const ended = await endUnproven(transaction, unproven)
-        if (!(await holdPassword(transaction, account))) throw wrongCredentials()
-        return { user: account, ended }
-      }
-      return beginSession(ctx, deps, { inCookie, how: 'invitation' }, join)
-    },
-  })
+  },
+  problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
+  async handle({ body }, needs: SignInNeeds & InvitationNeeds, ctx) {
+    const { cookie } = needs
+    const { token, name, cookie: inCookie } = body
+    if (inCookie) cookie.requireOwnPage(ctx)
+    const invitation = await presentedInvitation(ctx, needs, token)
+    const { userId, email, companyName } = invitation
+    const invited = { userId, email, name: name ?? invitation.name, companyName }
+    const { account, unproven } = await accountOf(ctx, needs, invited, body)
+    const join = async (transaction: Queryable) => {
+      await lockMembers(transaction, invitation.vendorId)
+      if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
+      if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
+      const ended = await endUnproven(transaction, unproven)
+      if (!(await holdPassword(transaction, account))) throw wrongCredentials()
+      return { user: account, ended }
+    }
+    return beginSession(ctx, needs, { inCookie, how: 'invitation' }, join)
+  },
+})
+
+/**
+ * Returns the account that the password proves, or else a new one for the address, and the older accounts that it does
+ * not prove. Neither its time nor its answer reveals whether the address has an account.
+ */
+async function accountOf(
+  ctx: ApiContext,
+  needs: SignInNeeds,
+  { companyName, ...invited }: User & { companyName: string },
+  { password, existingAccount }: Accepted,
+) {
+  const { userId, email, name } = invited
+  // No account can have such a password, so this reveals nothing.
+  if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
+  const existing = await listAccounts(needs.db, email)
+  const proof = await proveAccount(ctx, needs, { email, password, accounts: async () => existing })
+  if (proof.account) return { account: proof.account, unproven: [] }
+  if (existingAccount) throw wrongCredentials()
+  const fault = passwordFault(password, [email, name, companyName])
+  if (fault) throw refused(fault)
+  const like = existing[0]?.passwordHash
+  const passwordHash = await needs.passwords.inLine(proof.from, () => hashPassword(password, { like }))
+  return { account: { userId, email, name, passwordHash }, unproven: existing }
 }
 
 /** Returns false when the address belongs to another account of the company, which an operator may have added. */

@@ -1,12 +1,20 @@
 import { findInvitation } from '#shared/accounts/invitations.ts'
 import { hashSecret, INVITATION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import { addressSubject, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
-import type { SessionDependencies } from './dependencies.ts'
 import { requireConfirmed } from './fence.ts'
 
 const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
+
+export interface InvitationNeeds {
+  db: Database
+  clock: Clock
+  /** Counts invalid tokens by address. */
+  sessionGuessesPerAddress: RateLimit
+}
 
 /**
  * Returns the invitation for a presented token.
@@ -15,7 +23,7 @@ const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
  */
 export async function presentedInvitation(
   ctx: ApiContext,
-  { db, clock, guessesPerAddress }: SessionDependencies,
+  { db, clock, sessionGuessesPerAddress: guessesPerAddress }: InvitationNeeds,
   token: string,
 ) {
   const tokenHash = hashSecret(token)

@@ -1,9 +1,28 @@
 import type { Account } from '#shared/accounts/people.ts'
 import { findKnownAccounts } from '#shared/accounts/sign-in-places.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
-import type { SessionDependencies } from './dependencies.ts'
-import { countAddress, countAttempt, countFailure, strangersRefused } from './sign-in-limits.ts'
+import type { AccountName } from './account-names.ts'
+import type { SessionCookie } from './cookie.ts'
+import type { PasswordWork } from './password-check.ts'
+import {
+  countAddress,
+  countAttempt,
+  countFailure,
+  type SignInLimits,
+  strangersRefused,
+} from './sign-in-limits.ts'
+
+export interface SignInNeeds {
+  db: Database
+  clock: Clock
+  cookie: SessionCookie
+  passwords: PasswordWork
+  accountName: AccountName
+  signInLimits: SignInLimits
+}
 
 export interface Proof {
   /** The account with this password; undefined if there is none. */
@@ -20,7 +39,7 @@ export interface Proof {
  */
 export async function proveAccount(
   ctx: ApiContext,
-  { db, clock, cookie, passwords, accountName, limits }: SessionDependencies,
+  { db, clock, cookie, passwords, accountName, signInLimits: limits }: SignInNeeds,
   { email, password, accounts }: { email: string; password: string; accounts: () => Promise<Account[]> },
 ): Promise<Proof> {
   const { clientAddress } = ctx.state.request

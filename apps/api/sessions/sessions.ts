@@ -1,6 +1,21 @@
 import { FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import type { SessionState } from '../http/state.ts'
+
+/** The person behind a session token. */
+export interface SessionState {
+  /** Identifies the session to its user. It does not work as a token. */
+  sessionId: string
+  userId: string
+  name: string
+  email: string
+  /** SHA-256 of the session token. */
+  tokenHash: Buffer
+  expiresAt: Date
+  /** When the person last proved who they are. */
+  authenticatedAt: Date
+  /** The OpenID provider that began the session; null if none did. */
+  openidIssuer: string | null
+}
 
 /** A session lasts this long from its start; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600

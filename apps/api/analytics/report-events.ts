@@ -1,0 +1,162 @@
+import { setImmediate } from 'node:timers/promises'
+import { z } from 'zod'
+import { createDateOf } from '#shared/analytics/calendar.ts'
+import { LATE_EVENTS_MS } from '#shared/analytics/daily.ts'
+import { type AnalyticsEvent, analyticsEventSchema, judgeEvent } from '#shared/analytics/events.ts'
+import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
+import { type InputError, Problem, unavailable } from '#shared/problems/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import { createFairQueue, type FairQueue } from '#shared/process/fair-queue.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { accessToken } from '../access-tokens/access.ts'
+import { BODY_PROBLEMS, bodyReader } from '../http/body.ts'
+import { route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
+import type { CompanyCalendar, FindCompanyCalendar } from './companies.ts'
+import { eventErrors } from './event-errors.ts'
+
+const BODY_LIMIT_BYTES = 1_024 * 1_024
+const EVENTS_MAX = 1_000
+
+/** The maximum number of bodies in a process's memory, across all companies. */
+const CALLS_AT_ONCE = 32
+/** More would only wait for each other's locks on the company's days. */
+const CALLS_AT_ONCE_PER_COMPANY = 2
+/** Across all companies. One company may fill the queue while it is alone; others then displace its calls. */
+const CALLS_WAITING_MAX = 200
+/** Shorter than the timeout of a proxy in front, and short enough for a slow body to arrive afterwards. */
+const CALL_WAIT_MS = 15_000
+/** How long judging a call holds up other requests at a time. */
+const JUDGING_TURN_MS = 1
+
+const events = <T extends z.ZodType>(element: T) =>
+  z.strictObject(
+    {
+      events: z
+        .array(element, 'must be an array')
+        .min(1, 'must hold at least one event')
+        .max(EVENTS_MAX, `must hold at most ${EVENTS_MAX} events`),
+    },
+    'must be an object',
+  )
+
+/** Parsed first. Each event is then validated separately, so that the answer can name every invalid one. */
+const Envelope = events(z.unknown())
+const readEnvelope = bodyReader(Envelope, { limit_bytes: BODY_LIMIT_BYTES })
+const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
+
+const EventsAnswer = z
+  .object({
+    accepted: z.int().min(0).meta({ description: 'Counted by this call.' }),
+    duplicates: z.int().min(0).meta({
+      description: 'Not counted again, because the id appeared before in this call or an earlier one.',
+    }),
+  })
+  .meta({ id: 'AnalyticsEventsAnswer' })
+
+/** Returns the queue in which companies take turns to report events. */
+export const createEventTurns = (): FairQueue =>
+  createFairQueue({
+    atOnce: CALLS_AT_ONCE,
+    atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
+    waitingMax: CALLS_WAITING_MAX,
+    wait_ms: CALL_WAIT_MS,
+    refusal: () => unavailable('Too many calls that report events are waiting. Try again shortly.'),
+  })
+
+interface EventNeeds {
+  integratorsDb: Database
+  clock: Clock
+  findCompanyCalendar: FindCompanyCalendar
+  eventTurns: FairQueue
+  /** Counts events by client. */
+  eventsPerClient: RateLimit
+}
+
+export const reportEvents = route({
+  method: 'post',
+  path: '/v1/analytics/:vendorId/events',
+  // It waits for its turn and for a slow sender.
+  deadline: 'own',
+  operationId: 'reportEvents',
+  tag: 'Analytics',
+  summary: 'Report events',
+  description: `1 to ${EVENTS_MAX} events, at most 1 MiB. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
+  by: accessToken('analytics:write'),
+  publishedBody: EventsBody,
+  answers: {
+    200: { description: 'Stored durably. The next daily read includes them.', schema: EventsAnswer },
+  },
+  problems: ['not_found', ...BODY_PROBLEMS],
+  async handle({ clientId, vendorId }, needs: EventNeeds, ctx) {
+    // The number of events is known only once the body is read. If the client's limit is used up, it is not read.
+    const rate = await needs.eventsPerClient.consume(clientId, 0)
+    if (rate.remaining === 0) throw overLimit(rate)
+    // A call takes its place before its body is read, so waiting calls hold no bodies in memory.
+    return needs.eventTurns(vendorId, () => storeReported({ clientId, vendorId }, needs, ctx))
+  },
+})
+
+async function storeReported(
+  { clientId, vendorId }: { clientId: string; vendorId: string },
+  { integratorsDb, clock, findCompanyCalendar, eventsPerClient }: EventNeeds,
+  ctx: ApiContext,
+) {
+  const { events: sent } = await readEnvelope(ctx)
+  const rate = await eventsPerClient.consume(clientId, sent.length)
+  if (!rate.allowed) {
+    // A smaller call may still fit.
+    throw overLimit(await eventsPerClient.consume(clientId, -sent.length))
+  }
+  ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
+  const company = await findCompanyCalendar(vendorId)
+  if (!company) throw new Problem('not_found', 'This company no longer exists.')
+  const valid = await requireValid(sent, company, clock.now())
+  return storeEvents(integratorsDb, vendorId, valid).catch((error: unknown) => {
+    throw error instanceof SumTooLargeError ? refused([SUM_TOO_LARGE]) : error
+  })
+}
+
+/** Returns a call's events. @throws Problem invalid_input, which names every invalid one. */
+async function requireValid(
+  sent: readonly unknown[],
+  { timezone, currency }: CompanyCalendar,
+  now_ms: number,
+): Promise<AnalyticsEvent[]> {
+  const rules = { now_ms, ageMax_ms: LATE_EVENTS_MS, currency, dateOf: dateFinderOf(timezone) }
+  const verdicts: ReturnType<typeof judgeEvent>[] = []
+  let turnEnds_ms = performance.now() + JUDGING_TURN_MS
+  for (const event of sent) {
+    if (performance.now() > turnEnds_ms) {
+      await setImmediate()
+      turnEnds_ms = performance.now() + JUDGING_TURN_MS
+    }
+    verdicts.push(judgeEvent(event, rules))
+  }
+  const errors = eventErrors(verdicts.map((verdict) => ('faults' in verdict ? verdict.faults : [])))
+  if (errors.length > 0) throw refused(errors)
+  return verdicts.flatMap((verdict) => ('event' in verdict ? [verdict.event] : []))
+}
+
+/** By time zone, of which there are a few hundred. Creating one is slow. */
+const dateFinders = new Map<string, (at_ms: number) => string>()
+
+function dateFinderOf(timezone: string): (at_ms: number) => string {
+  const finder = dateFinders.get(timezone) ?? createDateOf(timezone)
+  dateFinders.set(timezone, finder)
+  return finder
+}
+
+const overLimit = (rate: RateLimitVerdict): Problem =>
+  new Problem('rate_limited', 'Too many events from this client.', {
+    headers: rateLimitHeaders({ ...rate, allowed: false }),
+  })
+
+const SUM_TOO_LARGE: InputError = {
+  pointer: '/events',
+  detail: 'must not raise a total of a day above 9007199254740991',
+}
+
+const refused = (errors: InputError[]): Problem =>
+  new Problem('invalid_input', 'Nothing was stored; errors names each invalid event.', { errors })

@@ -1,0 +1,31 @@
+import type { z } from 'zod'
+import type { Database } from '#shared/stores/postgres.ts'
+import { canRead } from '../http/manager.ts'
+import { route } from '../http/route.ts'
+import { actorOf } from '../http/schemas.ts'
+import { findDestination } from './destinations.ts'
+import { Callback } from './schemas.ts'
+
+export const readCallback = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/callback-url',
+  operationId: 'readCallback',
+  tag: 'Callback',
+  summary: 'Get the callback of a company',
+  description: 'Returns the saved callback URL. `callbackUrl` is null if none was ever saved.',
+  by: canRead,
+  answers: { 200: { description: 'The saved callback.', schema: Callback } },
+  handle: ({ vendorId }, { db }: { db: Database }) => callbackAnswer(db, vendorId),
+})
+
+/** Returns a company's callback as the API answers it, with nulls if none was ever saved. */
+export async function callbackAnswer(db: Database, vendorId: string): Promise<z.infer<typeof Callback>> {
+  const saved = await findDestination(db, vendorId)
+  return {
+    vendorId,
+    callbackUrl: saved?.callbackUrl ?? null,
+    verified: saved?.verified ?? false,
+    updatedAt: saved?.updatedAt.toISOString() ?? null,
+    updatedBy: saved ? actorOf(saved.updatedBy, saved.updatedByName) : null,
+  }
+}

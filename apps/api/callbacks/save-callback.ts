@@ -1,0 +1,81 @@
+import { record } from '#shared/accounts/activity.ts'
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { canWrite } from '../http/manager.ts'
+import { route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
+import type { AddressReason, AddressRule } from '../outbound/address-verdict.ts'
+import { judgeName } from '../outbound/name-verdict.ts'
+import type { Resolve } from '../outbound/resolver.ts'
+import { type CallbackUrl, hostToLog, judgeCallbackUrl } from '../outbound/url-verdict.ts'
+import { holdCallbackUrl, saveDestination } from './destinations.ts'
+import { callbackAnswer } from './read-callback.ts'
+import { Callback, CallbackInput } from './schemas.ts'
+
+interface Internet {
+  resolve: Resolve
+  judgeAddress: AddressRule
+}
+
+export const saveCallback = route({
+  method: 'patch',
+  path: '/v1/vendor/:vendorId/callback-url',
+  operationId: 'saveCallback',
+  tag: 'Callback',
+  summary: 'Save the callback of a company',
+  description: 'Replaces the saved URL. A refused URL changes nothing.',
+  by: canWrite,
+  body: CallbackInput,
+  answers: { 200: { description: 'The saved callback.', schema: Callback } },
+  problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
+  async handle(
+    { vendorId, session: { userId }, body: { callbackUrl: typed } },
+    { db, clock, resolve, judgeAddress }: { db: Database; clock: Clock } & Internet,
+    ctx,
+  ) {
+    const verdict = judgeCallbackUrl(typed, judgeAddress)
+    if (!verdict.ok) throw refused(ctx, { ...verdict, host: hostToLog(typed) })
+    const verified = await verify(ctx, verdict.url, { resolve, judgeAddress })
+    const { href: callbackUrl, host } = verdict.url
+    await db.transaction(async (transaction) => {
+      const saved = { vendorId, callbackUrl, verified, updatedAt: new Date(clock.now()), updatedBy: userId }
+      const former = await holdCallbackUrl(transaction, vendorId)
+      await saveDestination(transaction, saved)
+      // Only the host, because the rest of the URL may be a secret of the receiver's.
+      const before = former === undefined ? null : { host: new URL(former).host }
+      const detail = { before, after: { host } }
+      await record(transaction, { vendorId, by: userId }, 'callback.saved', host, detail)
+    })
+    return callbackAnswer(db, vendorId)
+  },
+})
+
+/**
+ * Returns whether DNS answered, and only with public addresses.
+ * @throws Problem if it returns one that is not. Without an answer the URL is saved, since sends fail closed.
+ */
+async function verify(ctx: ApiContext, url: CallbackUrl, internet: Internet): Promise<boolean> {
+  if (url.address !== null) return true
+  const verdict = await judgeName(url.hostname, internet)
+  if (verdict.kind === 'not_public') {
+    const code = 'callback_url_resolves_to_private_address'
+    const sentence = CALLBACK_URL_PROBLEMS[code]
+    throw refused(ctx, { code, sentence, host: url.hostname, addressReason: verdict.reason })
+  }
+  return verdict.kind === 'public' && verdict.complete
+}
+
+interface RefusedUrl {
+  code: CallbackUrlProblemCode
+  sentence: string
+  /** The part of the URL that may be logged. The rest may contain a secret. */
+  host: string | null
+  addressReason: AddressReason | null
+}
+
+function refused(ctx: ApiContext, { code, sentence, host, addressReason }: RefusedUrl): Problem {
+  ctx.state.log.info({ event: 'callback.refused', code, host, addressReason }, 'callback URL refused')
+  return new Problem(code, sentence, { errors: [{ pointer: '/callbackUrl', detail: sentence }] })
+}

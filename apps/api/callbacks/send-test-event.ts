@@ -1,0 +1,75 @@
+import { Problem, unavailable } from '#shared/problems/problems.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { canRead } from '../http/manager.ts'
+import { route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
+import { beginTest, endTest, findDestination } from './destinations.ts'
+import { CallbackTest, type TestResult } from './schemas.ts'
+import type { TestSender } from './sender.ts'
+
+export const sendTestEvent = route({
+  method: 'post',
+  path: '/v1/vendor/:vendorId/callback-test',
+  // It waits for the receiver.
+  deadline: 'own',
+  operationId: 'sendTestEvent',
+  tag: 'Callback',
+  summary: 'Send a test event to the saved callback',
+  description:
+    'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
+    'The call succeeds whatever the receiver answers, and reports it. It takes at most 10 seconds.',
+  by: canRead,
+  answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
+  problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
+  async handle(
+    { vendorId },
+    {
+      db,
+      testSender,
+      callbackTestsPerCompany,
+    }: { db: Database; testSender: TestSender; callbackTestsPerCompany: RateLimit },
+    ctx,
+  ) {
+    const rate = await callbackTestsPerCompany.consume(vendorId)
+    ctx.set(rateLimitHeaders(rate))
+    if (!rate.allowed) throw new Problem('rate_limited', 'Too many test events for this company.')
+    const test = await beginTest(db, vendorId)
+    if (!test) throw await notStarted(db, vendorId)
+    const caller = callerSignal(ctx)
+    const { result, ...verdict } = await testSender
+      .send({ url: test.callbackUrl, vendorId, signal: caller })
+      .finally(() =>
+        endTest(db, { vendorId, lease: test.lease }).catch((error: Error) =>
+          // The lease expires on its own. The result matters more.
+          ctx.state.log.warn(
+            { event: 'callback.not_recorded', error: error.message },
+            'the end of a callback test could not be recorded',
+          ),
+        ),
+      )
+    const outcome = result?.outcome ?? 'unconfirmed'
+    ctx.state.log.info(
+      { event: 'callback.tested', vendorId, outcome, status: result?.status, ...verdict },
+      'callback tested',
+    )
+    if (!result && !caller.aborted) throw unavailable('The service is restarting. Send the test event again.')
+    // Without a result the caller has disconnected, and no one reads the answer.
+    return result as TestResult
+  },
+})
+
+async function notStarted(db: Database, vendorId: string): Promise<Problem> {
+  if (!(await findDestination(db, vendorId)))
+    return new Problem('callback_not_configured', 'Save a callback URL first.')
+  const detail = 'A test event for this company is already being sent. Wait for its result.'
+  return new Problem('test_in_progress', detail)
+}
+
+/** Returns a signal that aborts when the caller's connection closes before it has its answer. */
+function callerSignal(ctx: ApiContext): AbortSignal {
+  const caller = new AbortController()
+  ctx.res.once('close', () => caller.abort())
+  if (ctx.res.destroyed) caller.abort()
+  return caller.signal
+}

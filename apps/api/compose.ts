@@ -1,0 +1,447 @@
+import Koa from 'koa'
+import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
+import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
+import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from '#shared/accounts/invitations.ts'
+import { deleteOldPlaces } from '#shared/accounts/sign-in-places.ts'
+import { unavailable } from '#shared/problems/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import { createFairQueue } from '#shared/process/fair-queue.ts'
+import type { Log } from '#shared/process/log.ts'
+import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
+import type { Service } from '#shared/process/service-process.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+
+import { type Reconciling, startReconciling } from '#shared/revocation/round.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { addressLimits } from '#shared/stores/address-limits.ts'
+import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
+import { rateLimits } from '#shared/stores/rate-limit.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
+import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
+import { createClientUsage } from '#shared/usage/client-usage.ts'
+import { listActivity } from './activity/routes.ts'
+import { createCompanyCalendars } from './analytics/companies.ts'
+import { createDailyReads } from './analytics/daily.ts'
+import { keepEventsInOrder } from './analytics/housekeeping.ts'
+import { readDaily, readDailyInWorkspace } from './analytics/read-daily.ts'
+import { createEventTurns, reportEvents } from './analytics/report-events.ts'
+import { readCallback } from './callbacks/read-callback.ts'
+import { saveCallback } from './callbacks/save-callback.ts'
+import { sendTestEvent } from './callbacks/send-test-event.ts'
+import { createTestSender } from './callbacks/sender.ts'
+import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
+import { getClient } from './clients/get-client.ts'
+import { getClients } from './clients/get-clients.ts'
+import { getIssuers } from './clients/get-issuers.ts'
+import { getRotation } from './clients/get-rotation.ts'
+import { getUsage } from './clients/get-usage.ts'
+import { createFetchKeys, fetchInTurn } from './clients/issuer-keys.ts'
+import { patchClient } from './clients/patch-client.ts'
+import { postClient } from './clients/post-client.ts'
+import { postRevoke } from './clients/post-revoke.ts'
+import { putIssuer } from './clients/put-issuer.ts'
+import { refreshIssuers } from './clients/refresh-issuers.ts'
+import { deleteOldUsage } from './clients/usage.ts'
+import type { ApiConfig } from './config.ts'
+import type { ApiDocument } from './discovery/openapi/document-shape.ts'
+import { createDiscovery, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
+import { createFoundSecretReports } from './found-secrets/reports.ts'
+import { revokeFoundClients } from './found-secrets/revoke-found.ts'
+import { reportFoundSecretsRoute } from './found-secrets/routes.ts'
+import { createHealthRoutes } from './health.ts'
+import { createDeadlineMiddleware } from './http/deadline.ts'
+import { createProblemMiddleware } from './http/problem.ts'
+import { createRequestMiddleware } from './http/request.ts'
+import { type Route, routerOf } from './http/route.ts'
+import { createUnmatchedMiddleware } from './http/routes.ts'
+import type { ApiState } from './http/state.ts'
+import { readTarget } from './http/target.ts'
+import { createMeasuringMiddleware, measureIssuers } from './metrics.ts'
+import { type AddressRule, createAddressRule } from './outbound/address-verdict.ts'
+import { createResolver, type Resolve } from './outbound/resolver.ts'
+import { deletePerson } from './people/delete-person.ts'
+import { getPeople } from './people/get-people.ts'
+import { patchPerson } from './people/patch-person.ts'
+import { postPerson } from './people/post-person.ts'
+import { getRequests } from './refusals/get-requests.ts'
+import { getRefusal, getRefusals } from './refusals/routes.ts'
+import { type Job, startJobs } from './repeat.ts'
+import { createAccountNames } from './sessions/account-names.ts'
+import { createSessionCookie } from './sessions/cookie.ts'
+import { deleteOneSession } from './sessions/delete-one-session.ts'
+import { deleteSession } from './sessions/delete-session.ts'
+import { getSession } from './sessions/get-session.ts'
+import { getSessions } from './sessions/get-sessions.ts'
+import { beginOpenidSignInRoute } from './sessions/openid-begin.ts'
+import { finishOpenidSignInRoute } from './sessions/openid-finish.ts'
+import { readSignInMethodsRoute } from './sessions/openid-methods.ts'
+import { configureOpenid } from './sessions/openid-provider.ts'
+import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
+import { createPasswordWork } from './sessions/password-check.ts'
+import { postInvitation } from './sessions/post-invitation.ts'
+import { postSession } from './sessions/post-session.ts'
+import { previewInvitation } from './sessions/preview-invitation.ts'
+import { putPassword } from './sessions/put-password.ts'
+import { endExpiredSessions } from './sessions/session-events.ts'
+
+/* The resource API as a whole, from top to bottom: its stores, the services on them, the routes, and the jobs. */
+
+const NAME = 'integration-api'
+const DECISIONS_POOL_SIZE = 3
+/** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
+const REQUEST_DEADLINE_MS = 8_000
+/** Requests of people. Each takes about one connection to Postgres, so one company leaves the others most of them. */
+const COMPANY_TURNS = { atOncePerKey: 2, waitingMax: 500, wait_ms: 5_000 }
+const MINUTE_MS = 60_000
+/** At most this many rows per purge, to keep each short. The rest goes next time. */
+const PURGE_ROWS = 5_000
+/** One row per minute for each client in use. */
+const PURGE_USAGE_ROWS = 200_000
+
+export interface ServiceOptions {
+  config: ApiConfig
+  clock: Clock
+  log: Log
+  /** What callbacks and issuers of workloads reach the internet by. Default: the system's name servers and the real rules. */
+  outside?: {
+    resolve?: Resolve
+    judgeAddress?: AddressRule
+    /** In PEM. */
+    certificateAuthority?: string
+  }
+  revocationTimings?: Timings
+  metrics?: Metrics
+}
+
+/** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
+export function createService({
+  config,
+  clock,
+  log,
+  outside = {},
+  revocationTimings: timings = PRODUCTION_TIMINGS,
+  metrics = createMetrics({ service: 'api' }),
+}: ServiceOptions): Service {
+  const pools = createPools(config, log)
+  const connections = connectRedis(config, { name: NAME, log })
+  measurePools(metrics, { ...pools })
+  const services = createServices({ config, clock, log, outside, timings, metrics, pools, connections })
+  measureRedis(metrics, connections.watches, services.revocation)
+  measureIssuers(metrics, services.db, clock)
+  const markRound = measureRoundAge(metrics)
+
+  let draining = false
+  let reconciling: Reconciling | undefined
+  let stopJobs = async () => {}
+  const health = createHealthRoutes({
+    db: pools.decisions,
+    keysUsable: services.signingKeys.usable,
+    draining: () => draining,
+    degraded: () => degradedBy(reconciling, connections),
+    metrics,
+  })
+  return {
+    handle: createApp({ config, clock, log, metrics, services, health }).callback(),
+    async start() {
+      await checkDatabaseUrl(pools.decisions, 'integration_api')
+      await services.usage.start()
+      // They have only begun to connect; a first round without Redis would be reported as a failure, and the first
+      // requests counted by this process alone.
+      await connections.ready()
+      reconciling = startReconciling({
+        redis: connections.revocationRedis,
+        db: pools.decisions,
+        log,
+        timings,
+        step(step) {
+          if (step === 'marked') markRound()
+        },
+      })
+      stopJobs = startJobs(jobsOf(services, config), log)
+      await services.signingKeys.start()
+    },
+    drain() {
+      draining = true
+    },
+    async stop() {
+      await Promise.all([services.testSender.close(), services.foundSecrets.stop()])
+      await services.usage.stop()
+      services.signingKeys.stop()
+      await Promise.all([stopJobs(), reconciling?.stop()])
+      connections.close()
+      await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
+    },
+  }
+}
+
+/* Stores */
+
+/**
+ * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
+ * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
+ */
+function createPools(
+  { DATABASE_URL: url, DATABASE_POOL_SIZE: size, DATABASE_POOLER: pooler }: ApiConfig,
+  log: Log,
+) {
+  const activityLog = (entry: object) => log.info({ event: 'activity', ...entry }, 'recorded in the activity')
+  const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
+  const pool = (poolSize: number, applicationName: string) =>
+    createPostgres({ url, poolSize, applicationName, pooled: pooler === 'transaction', activityLog })
+  return {
+    /** For revocation rounds and questions, and for readiness. */
+    decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
+    /** For requests with sessions, sign-in, and jobs. */
+    workspace: pool(workspace, `${NAME} workspace`),
+    /** For requests with access tokens. */
+    integrators: pool(size - DECISIONS_POOL_SIZE - workspace, NAME),
+  }
+}
+
+/** Returns the dependencies that are down or untrusted. */
+function degradedBy(reconciling: Reconciling | undefined, connections: RedisConnections): string[] {
+  const round = reconciling?.latest()?.outcome
+  return [
+    ...(round === 'failed' ? ['redis'] : connections.degraded()),
+    ...(round === 'clocks_apart' ? ['clocks'] : []),
+  ]
+}
+
+/** Returns a function to call each time this process has made Redis trusted. */
+function measureRoundAge({ gauge }: Metrics): () => void {
+  /** By the process's clock; until the first time, its start counts. */
+  let markedAt_ms = 0
+  const help = 'Time since a process last made Redis trusted'
+  gauge('integration_revocation_round_age_seconds', { help, over: 'min' }, (set) =>
+    set((performance.now() - markedAt_ms) / 1_000),
+  )
+  return () => {
+    markedAt_ms = performance.now()
+  }
+}
+
+/* Services: what routes and jobs take by name. */
+
+interface Foundation extends Required<Omit<ServiceOptions, 'revocationTimings'>> {
+  timings: Timings
+  pools: ReturnType<typeof createPools>
+  connections: RedisConnections
+}
+
+type Services = ReturnType<typeof createServices>
+
+function createServices(foundation: Foundation) {
+  const { config, clock, log, outside, timings, metrics, pools, connections } = foundation
+  const { redis, revocationRedis, ticked } = connections
+  const { workspace: db, integrators: integratorsDb, decisions } = pools
+  const { openid, API_RESOURCE: resource } = config
+  const baseUrl = new URL(resource).origin
+  const revocation = createRevocation({ redis: revocationRedis, db, decisions, timings, ticked })
+  const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
+  const internet = internetOf(config, outside)
+  const fetchKeys = createFetchKeys(internet)
+  return {
+    db,
+    integratorsDb,
+    redis,
+    clock,
+    log,
+    metrics,
+    revocation,
+    usage: createClientUsage({ redis, db, clock, log }),
+    ...createLimits(config, redis, metrics),
+
+    signingKeys,
+    accessTokens: createAccessTokens({
+      keys: signingKeys,
+      issuer: config.ISSUER,
+      resource,
+      resourceMetadata: resourceMetadataUrl(resource),
+      revocation,
+      clock,
+    }),
+    findCompanyCalendar: createCompanyCalendars({ db: integratorsDb, clock }),
+    dailyReads: createDailyReads({ db: integratorsDb }),
+    eventTurns: createEventTurns(),
+
+    baseUrl,
+    cookie: createSessionCookie({ baseUrl: resource }),
+    sessionIdle_ms: config.SESSION_IDLE_MINUTES * MINUTE_MS,
+    builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
+    passwords: createPasswordWork(),
+    accountName: createAccountNames(db),
+    openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
+    companyTurns: createFairQueue({
+      ...COMPANY_TURNS,
+      atOnce: db.client.pool.max,
+      refusal: () => unavailable('Too many requests for this company are waiting. Try again shortly.'),
+    }),
+
+    ...internet,
+    testSender: createTestSender({ clock, ...internet }),
+    fetchKeys,
+    fetchIssuerKeys: fetchInTurn(fetchKeys),
+    foundSecrets: createFoundSecretReports({ db, metrics }),
+  }
+}
+
+/** How addresses that strangers choose are reached. */
+const internetOf = (
+  { CALLBACK_DENY_RANGES: denyRanges }: ApiConfig,
+  {
+    resolve = createResolver(),
+    judgeAddress = createAddressRule({ denyRanges }),
+    certificateAuthority,
+  }: NonNullable<ServiceOptions['outside']>,
+) => ({ resolve, judgeAddress, certificateAuthority })
+
+function createLimits(config: ApiConfig, redis: Redis, metrics: Metrics) {
+  const limit = rateLimits(redis, metrics)
+  return {
+    requestsPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
+    eventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
+    requestsPerSession: limit('api-session', config.RATE_API_PER_SESSION),
+    sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
+    signInLimits: {
+      perAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
+      perAddress: addressLimits(
+        limit,
+        ['sign-in-address', 'sign-in-56', 'sign-in-48'],
+        config.RATE_SIGN_IN_PER_ADDRESS,
+      ),
+      strangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
+    },
+    openidOnce: limit('openid-once', { limit: 1, window_s: OPENID_TRANSACTION_LIFETIME_S }),
+    changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
+    clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
+    callbackTestsPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
+    foundSecretsPerAddress: addressLimits(
+      limit,
+      ['found-secrets', 'found-secrets-56', 'found-secrets-48'],
+      config.RATE_FOUND_SECRETS_PER_ADDRESS,
+    ),
+  }
+}
+
+/* Routes */
+
+/** In the order of the published document. */
+const ROUTES: readonly Route<Services>[] = [
+  readDaily,
+  reportEvents,
+  readDailyInWorkspace,
+  postSession,
+  getSession,
+  deleteSession,
+  getSessions,
+  deleteOneSession,
+  putPassword,
+  postInvitation,
+  previewInvitation,
+  readSignInMethodsRoute,
+  beginOpenidSignInRoute,
+  finishOpenidSignInRoute,
+  getClients,
+  postClient,
+  getClient,
+  patchClient,
+  getUsage,
+  getRotation,
+  postRevoke,
+  getIssuers,
+  putIssuer,
+  reportFoundSecretsRoute,
+  readCallback,
+  saveCallback,
+  sendTestEvent,
+  listActivity,
+  getPeople,
+  postPerson,
+  patchPerson,
+  deletePerson,
+  getRefusals,
+  getRefusal,
+  getRequests,
+]
+
+/** Returns the OpenAPI document. Nothing has to run for it. */
+export const describeApi = (settings: { issuer: string; apiResource: string }): ApiDocument =>
+  describeRoutes({ ...settings, routes: ROUTES })
+
+interface AppParts extends Pick<Foundation, 'config' | 'clock' | 'log' | 'metrics'> {
+  services: Services
+  health: ReturnType<typeof createHealthRoutes>
+}
+
+/** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
+function createApp({ config, clock, log, metrics, services, health }: AppParts): Koa<ApiState> {
+  const discovery = createDiscovery({
+    issuer: config.ISSUER,
+    apiResource: config.API_RESOURCE,
+    routes: ROUTES,
+    clock,
+    securityContact: config.SECURITY_CONTACT,
+  })
+  const served = ROUTES.map((route) => ({ ...route, handler: route.serve(services) }))
+  const routers = [routerOf(served), discovery, health]
+  const app = new Koa<ApiState>()
+  app.use(createMeasuringMiddleware(metrics))
+  app.use(createRequestMiddleware(log, config.TRUSTED_PROXIES, services.usage))
+  app.use(createProblemMiddleware(config.API_RESOURCE))
+  app.use(readTarget)
+  app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
+  for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
+  app.use(createUnmatchedMiddleware(routers))
+  app.on('error', (error: Error) =>
+    log.debug({ event: 'answer.not_sent', error: error.message }, 'an answer could not be sent'),
+  )
+  return app
+}
+
+/* Jobs */
+
+/** What any process does beside the requests: it removes what has expired, and fetches keys. */
+function jobsOf(services: Services, config: ApiConfig): Job[] {
+  const { db, clock, log, revocation, fetchKeys } = services
+  const ago = (duration_ms: number) => new Date(clock.now() - duration_ms)
+  const limit = PURGE_ROWS
+  const revokeFound: Job = {
+    every_ms: 2_000,
+    steps: { 'revoking clients whose secret was found': () => revokeFoundClients(db, revocation) },
+  }
+  return [
+    ...(config.FOUND_SECRETS === 'revoke' ? [revokeFound] : []),
+    {
+      every_ms: MINUTE_MS,
+      steps: {
+        'fetching keys of issuers': (ending) => refreshIssuers({ db, clock, log, fetchKeys, ending }),
+      },
+    },
+    {
+      every_ms: 10 * MINUTE_MS,
+      steps: {
+        'ending expired sessions': () => endExpiredSessions({ db, log }, { now: ago(0), limit }),
+        'deleting expired invitations': () =>
+          deleteExpiredInvitations(db, { now: ago(EXPIRED_LISTED_MS), limit }),
+        'deleting old sign-in addresses': () => deleteOldPlaces(db, { now_ms: clock.now(), limit }),
+        'deleting idempotency keys': () =>
+          deleteExpiredCreations(db, { before: ago(CREATION_KEY_LIFETIME_MS), limit }),
+        'deleting old usage': () => deleteOldUsage(db, { now: clock.now(), limit: PURGE_USAGE_ROWS }),
+      },
+    },
+    {
+      every_ms: 10 * MINUTE_MS,
+      atOnce: true,
+      steps: { 'maintaining event partitions': () => maintainEvents(services, config) },
+    },
+  ]
+}
+
+async function maintainEvents({ db, log }: Services, { EVENT_RETENTION_DAYS }: ApiConfig): Promise<void> {
+  const { created, dropped, forgottenIds } = await keepEventsInOrder(db, {
+    eventRetention_days: EVENT_RETENTION_DAYS,
+  })
+  if (created.length + dropped.length + forgottenIds > 0)
+    log.info({ event: 'housekeeping.done', created, dropped, forgottenIds }, 'event partitions maintained')
+}
