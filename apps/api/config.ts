@@ -7,13 +7,13 @@ import {
   rate,
   readServiceConfig,
 } from '#shared/process/config.ts'
-import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
+import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/event-partitions.ts'
 import {
   type OpenidSettings,
   openidSettings,
   openidShape,
   openidShapeFor,
-} from './sessions/openid-settings.ts'
+} from './sign-in-openid/settings.ts'
 
 export const apiShape = {
   ...commonShape,

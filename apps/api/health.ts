@@ -1,10 +1,10 @@
 import { type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { within } from '#shared/process/within.ts'
-import { readDatabaseState, type SchemaState } from '#shared/revocation/database-state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { routerOf } from './http/route.ts'
 import type { ApiMiddleware, ApiRouter } from './http/state.ts'
+import { readDatabaseState, type SchemaState } from './revocation/database-state.ts'
 
 const CHECK_DEADLINE_MS = 2_000
 

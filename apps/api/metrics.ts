@@ -1,10 +1,10 @@
 import type { Middleware } from 'koa'
-import { countLateIssuers } from '#shared/oauth/workload-issuers.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { ApiState } from './http/state.ts'
+import { countLateIssuers } from './workload/issuers.ts'
 
 const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
 const STORE_WAIT_MS = 2_000

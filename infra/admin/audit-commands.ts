@@ -1,6 +1,6 @@
 import { Option } from 'commander'
-import { listEntries } from '#shared/accounts/activity.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { listEntries } from '../../apps/api/accounts/activity.ts'
 import { compareActivity } from './audit-compare.ts'
 import { fileAt, type Outcome, type Subject } from './commands.ts'
 import { readTime, TIME_FORMS } from './time.ts'

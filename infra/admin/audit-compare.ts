@@ -1,7 +1,12 @@
 import { createReadStream } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { type ExportedEntry, type LoggedEntry, listEntries, loggedEntry } from '#shared/accounts/activity.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import {
+  type ExportedEntry,
+  type LoggedEntry,
+  listEntries,
+  loggedEntry,
+} from '../../apps/api/accounts/activity.ts'
 import { readLines } from './lines.ts'
 import { OperatorError } from './operator.ts'
 

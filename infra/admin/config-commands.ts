@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Option } from 'commander'
-import { type SettingReference, settingsOf } from '#shared/process/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
 import type { LocalCommand, Outcome, Subject } from './commands.ts'
 import { OPERATOR_SHAPE } from './operator.ts'
+import { type SettingReference, settingsOf } from './setting-reference.ts'
 
 export const CONFIG: Subject = {
   name: 'config',

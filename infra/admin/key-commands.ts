@@ -1,5 +1,4 @@
 import { Option } from 'commander'
-import { record } from '#shared/accounts/activity.ts'
 import {
   listSigningKeys,
   type SigningAlg,
@@ -9,6 +8,7 @@ import {
 } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { record } from '../../apps/api/accounts/activity.ts'
 import { type Subject, table } from './commands.ts'
 import { markSigningKeyRevoked, reencryptSigningKeys, rotateSigningKey } from './keys.ts'
 import { OperatorError } from './operator.ts'

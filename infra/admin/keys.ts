@@ -1,4 +1,3 @@
-import { type Operator, record } from '#shared/accounts/activity.ts'
 import {
   afterAll,
   encryptPrivateKey,
@@ -15,6 +14,7 @@ import {
 } from '#shared/oauth/signing-keys.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type Operator, record } from '../../apps/api/accounts/activity.ts'
 import { shownTime } from './commands.ts'
 import { OperatorError } from './operator.ts'
 

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
-import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
-import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
+import { PASSWORD_MAX_BYTES } from '../../apps/api/accounts/passwords.ts'
+import { passwordFault } from '../../apps/api/sessions/guessable-passwords.ts'
 import type { Surroundings } from './commands.ts'
 import { readLine } from './confirm.ts'
 import { OperatorError } from './operator.ts'

@@ -1,5 +1,10 @@
 import { Argument, Option } from 'commander'
-import { listCompanies, listMembers, type MembershipStatus, type Role } from '#shared/accounts/people.ts'
+import {
+  listCompanies,
+  listMembers,
+  type MembershipStatus,
+  type Role,
+} from '../../apps/api/accounts/people.ts'
 import { type OperatorContext, required, type Subject, table } from './commands.ts'
 import { askNewPassword } from './password.ts'
 import {

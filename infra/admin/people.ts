@@ -1,6 +1,9 @@
-import { type ActivityAction, type Operator, record } from '#shared/accounts/activity.ts'
-import { isLinked, removeIdentities } from '#shared/accounts/openid-identities.ts'
-import { hashPassword } from '#shared/accounts/passwords.ts'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type ActivityAction, type Operator, record } from '../../apps/api/accounts/activity.ts'
+import { newUserId, newVendorId } from '../../apps/api/accounts/new-ids.ts'
+import { isLinked, removeIdentities } from '../../apps/api/accounts/openid-identities.ts'
+import { hashPassword } from '../../apps/api/accounts/passwords.ts'
 import {
   type Account,
   type Company,
@@ -20,13 +23,10 @@ import {
   type Role,
   resetPassword,
   type User,
-} from '#shared/accounts/people.ts'
-import { addPerson, changePerson } from '#shared/accounts/people-changes.ts'
-import { knowEverywhere } from '#shared/accounts/sign-in-places.ts'
-import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
+} from '../../apps/api/accounts/people.ts'
+import { addPerson, changePerson } from '../../apps/api/people/changes.ts'
+import { knowEverywhere } from '../../apps/api/sessions/sign-in-addresses.ts'
+import { sqlState, UNIQUE_VIOLATION } from '../../apps/api/stores/postgres-errors.ts'
 import { OperatorError } from './operator.ts'
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/

@@ -1,5 +1,5 @@
-import { findMemberByEmail } from '#shared/accounts/people.ts'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
+import { findMemberByEmail } from '../../apps/api/accounts/people.ts'
 import { OperatorError } from './operator.ts'
 import { readAddress } from './people.ts'
 

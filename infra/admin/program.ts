@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
-import { readDatabaseState } from '#shared/revocation/database-state.ts'
+import { readDatabaseState } from '../../apps/api/revocation/database-state.ts'
 import { explainInterruption } from '../interruption.ts'
 import { createTrail } from '../local/trail.ts'
 import { heartbeat, linesTo } from '../progress.ts'

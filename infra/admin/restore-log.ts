@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { z } from 'zod'
-import { TOKEN_MAX_MS } from '#shared/revocation/restore-check.ts'
+import { TOKEN_MAX_MS } from '../../apps/api/revocation/restore-check.ts'
 import { readLines } from './lines.ts'
 import { OperatorError } from './operator.ts'
 

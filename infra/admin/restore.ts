@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Operator, record } from '#shared/accounts/activity.ts'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { raiseFence } from '#shared/revocation/fence.ts'
+import type { Entry } from '#shared/revocation/subject.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { type Operator, record } from '../../apps/api/accounts/activity.ts'
+import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
   differInTimeline,
   heldEntries,
@@ -11,12 +16,7 @@ import {
   type LastSeen,
   lostAmong,
   parseSeen,
-} from '#shared/revocation/restore-check.ts'
-import type { Entry } from '#shared/revocation/subject.ts'
-import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
-import { redisKeys } from '#shared/stores/redis-keys.ts'
+} from '../../apps/api/revocation/restore-check.ts'
 import { announce, type Show } from '../progress.ts'
 import { markSigningKeyRevoked } from './keys.ts'
 import { OperatorError } from './operator.ts'

@@ -1,7 +1,7 @@
-import { type Operator, record } from '#shared/accounts/activity.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type Operator, record } from '../../apps/api/accounts/activity.ts'
+import { newClientSecret, newServiceId } from '../../apps/api/accounts/new-ids.ts'
 import { required, type Subject, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 

@@ -1,4 +1,4 @@
-import { isDate } from '#shared/analytics/calendar.ts'
+import { isDate } from '../../apps/api/analytics/calendar.ts'
 import { OperatorError } from './operator.ts'
 
 export const TIME_FORMS = '2026-01-31T09:00:00Z or, as Postgres prints it, 2026-01-31 09:00:00+00'

@@ -2,9 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
-import { markSchema } from '#shared/stores/database-checks.ts'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
-import { LOCK_NOT_AVAILABLE, sqlState } from '#shared/stores/postgres-errors.ts'
+import { markSchema } from '../../apps/api/stores/database-checks.ts'
+import { LOCK_NOT_AVAILABLE, sqlState } from '../../apps/api/stores/postgres-errors.ts'
 import { reportReasonsAlone } from './reasons.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
+import { newClientId, newClientSecret } from '../../apps/api/accounts/new-ids.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
 import { errorCode, Failure } from './failure.ts'
 

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
 import {
   issuerUrl,
   keyEncryptionKey,
@@ -10,6 +9,7 @@ import {
   readConfig,
   storeUrl,
 } from '#shared/process/config.ts'
+import { PASSWORD_MAX_BYTES } from '../../apps/api/accounts/passwords.ts'
 
 const DEFAULT_PORT = 8_080
 

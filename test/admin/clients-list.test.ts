@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { newClientId } from '#shared/oauth/new-ids.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
+import { insertClient, markClientRevoked } from '../../apps/api/clients/records.ts'
 import { sharedAdmin, succeeded } from '../support/admin.ts'
 
 describe('admin clients list', () => {

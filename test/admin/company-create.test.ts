@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { indexOfPassword } from '#shared/accounts/passwords.ts'
-import { markSchema, SCHEMA_NEEDED } from '#shared/stores/database-checks.ts'
+import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
+import { markSchema, SCHEMA_NEEDED } from '../../apps/api/stores/database-checks.ts'
 import { createAcme, freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 const REFUSAL = 'A newer version migrated this database: run the command of that version.'

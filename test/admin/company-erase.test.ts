@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newClientId } from '#shared/oauth/new-ids.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { type Person, sharedApi } from '../support/api.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'

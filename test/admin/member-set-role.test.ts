@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { lockMembers } from '#shared/accounts/people.ts'
+import { lockMembers } from '../../apps/api/accounts/people.ts'
 import { addPerson, freshAdmin, refused, succeeded } from '../support/admin.ts'
 import { eventually } from '../support/eventually.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { indexOfPassword } from '#shared/accounts/passwords.ts'
+import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
 import { freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 const NEW = 'another, longer password'

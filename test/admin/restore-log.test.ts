@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { TOKEN_MAX_MS } from '#shared/revocation/restore-check.ts'
+import { TOKEN_MAX_MS } from '../../apps/api/revocation/restore-check.ts'
 import { openLog, readLoggedEvidence } from '../../infra/admin/restore-log.ts'
 import { sharedFolder } from '../support/folder.ts'
 

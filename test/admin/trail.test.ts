@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { insertClient } from '#shared/oauth/clients.ts'
-import { newClientId } from '#shared/oauth/new-ids.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
+import { insertClient } from '../../apps/api/clients/records.ts'
 import {
   type AdminResult,
   addPerson,

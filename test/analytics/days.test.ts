@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { createDateOf, dayOf } from '#shared/analytics/calendar.ts'
+import { createDateOf, dayOf } from '../../apps/api/analytics/calendar.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const HOUR_MS = 3_600_000

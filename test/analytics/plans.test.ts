@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { insertCompany } from '#shared/accounts/people.ts'
-import { readStoredDays } from '#shared/analytics/daily.ts'
-import type { AnalyticsEvent } from '#shared/analytics/events.ts'
-import { rememberedIds, storeEvents } from '#shared/analytics/ingest.ts'
+import { insertCompany } from '../../apps/api/accounts/people.ts'
+import { readStoredDays } from '../../apps/api/analytics/days.ts'
+import type { AnalyticsEvent } from '../../apps/api/analytics/event.ts'
+import { rememberedIds, storeEvents } from '../../apps/api/analytics/store-events.ts'
 import { forBlock } from '../support/block.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
 

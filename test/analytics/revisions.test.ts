@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { readRevisions, readStoredDays } from '#shared/analytics/daily.ts'
-import { storeEvents } from '#shared/analytics/ingest.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { readRevisions, readStoredDays } from '../../apps/api/analytics/days.ts'
+import { storeEvents } from '../../apps/api/analytics/store-events.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const DATE = '2026-11-20'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type LoggedEntry, record } from '#shared/accounts/activity.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type LoggedEntry, record } from '../../apps/api/accounts/activity.ts'
 import { sharedApi } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
 import { connectedDatabase } from '../support/stores.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
+import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { assertInvalid } from '../support/problem.ts'
 

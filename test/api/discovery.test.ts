@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { PROBLEMS } from '#shared/problems/problems.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import type { Operation, Parameter } from '../../apps/api/discovery/openapi/document-shape.ts'
 import {
@@ -11,6 +10,7 @@ import {
   resolveAnswer,
   resolveParameter,
 } from '../../apps/api/discovery/openapi/shared-components.ts'
+import { PROBLEMS } from '../../apps/api/problems/problems.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
 import { sharedApi, startApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { record } from '#shared/accounts/activity.ts'
+import { record } from '../../apps/api/accounts/activity.ts'
 import { freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { saveMembership } from '#shared/accounts/people.ts'
+import { saveMembership } from '../../apps/api/accounts/people.ts'
 import { TEST_PASSWORD } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
 import { OPENID_CLIENT } from '../support/openid-provider.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
-import type { Resolution } from '../../apps/api/outbound/resolver.ts'
+import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
+import type { CallbackUrlProblemCode } from '../../apps/api/problems/callback-url-problems.ts'
 import { type ApiRequest, freshOwner, sharedApi } from '../support/api.ts'
 import { requestLines } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { isCommonPassword } from '#shared/accounts/common-passwords.ts'
-import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
+import { isCommonPassword } from '../../apps/api/sessions/common-passwords.ts'
+import { passwordFault } from '../../apps/api/sessions/guessable-passwords.ts'
 import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -139,7 +139,7 @@ describe('a new password', () => {
 
   it('compares a password with 50,000 or more common ones', async () => {
     const { size } = await import('node:fs/promises').then(({ stat }) =>
-      stat(new URL('../../shared/accounts/common-passwords.bin', import.meta.url)),
+      stat(new URL('../../apps/api/sessions/common-passwords.bin', import.meta.url)),
     )
     assert.ok(size / 6 >= 50_000)
     for (const first of ['123456', 'password', 'trustno1']) assert.ok(isCommonPassword(first), first)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { saveMembership } from '#shared/accounts/people.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
+import { saveMembership } from '../../apps/api/accounts/people.ts'
 import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { loggedEvents } from '../support/log.ts'

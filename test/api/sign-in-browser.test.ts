@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { unusableHash } from '#shared/accounts/passwords.ts'
+import { unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { type ApiResponse, freshApi, TEST_PASSWORD } from '../support/api.ts'
 import { cookieOf } from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { createHmac } from 'node:crypto'
-import { newClientId } from '#shared/oauth/new-ids.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import {
   assertionFields,
   assertionOf,

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
-import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
+import { newClientId, newClientSecret } from '../../apps/api/accounts/new-ids.ts'
 import { basic, sharedAuth, tokenFields } from '../support/auth.ts'
 import { forEachTest } from '../support/block.ts'
 import { requestLines } from '../support/log.ts'

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { newClientId, newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
+import { newClientId, newClientSecret, newServiceId } from '../../apps/api/accounts/new-ids.ts'
 import { revokeService } from '../../infra/admin/services.ts'
 import {
   type AuthResponse,

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { newClientSecret } from '#shared/oauth/new-ids.ts'
+import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
 import { assertionFields, assertionOf, createKeyClient } from '../support/assertions.ts'
 import { basic, sharedAuth, startAuth } from '../support/auth.ts'
 import { requestLines } from '../support/log.ts'

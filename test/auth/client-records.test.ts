@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
-import { newClientId } from '#shared/oauth/new-ids.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
+import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
   CLIENT_RECORD_LIFETIME_MS,
   type ClientRecords,

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { newClientId } from '#shared/oauth/new-ids.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { basic, sharedAuth, TEST_RESOURCE, tokenFields } from '../support/auth.ts'
 
 /** The fields of each endpoint, the one that it requires first. */

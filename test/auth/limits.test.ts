@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { newClientId } from '#shared/oauth/new-ids.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { assertionFields, assertionOf, createKeyClient, type KeyClient } from '../support/assertions.ts'
 import { type AuthResponse, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
 import { forEachTest } from '../support/block.ts'

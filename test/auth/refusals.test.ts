@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
-import { newClientId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import type { RefusalRecord } from '#shared/usage/refusals.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
+import type { RefusalRecord } from '../../apps/api/usage/refusals.ts'
 import {
   assertionFields,
   assertionOf,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
-import { saveIssuerKeys } from '#shared/oauth/workload-issuers.ts'
+import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
 import { CLIENT_RECORD_LIFETIME_MS } from '../../apps/auth/client-records.ts'
 import { encode, newKeyPair, signJwt } from '../support/assertions.ts'
 import { type AuthResponse, fingerprint, sharedAuth, startAuth, TEST_ISSUER } from '../support/auth.ts'

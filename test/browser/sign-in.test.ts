@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
-import { record } from '#shared/accounts/activity.ts'
+import { record } from '../../apps/api/accounts/activity.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Resolution } from '../../apps/api/outbound/resolver.ts'
+import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'

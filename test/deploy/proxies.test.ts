@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROBLEMS } from '#shared/problems/problems.ts'
+import { PROBLEMS } from '../../apps/api/problems/problems.ts'
 import { ROUTES, SCREEN_PATHS } from '../../infra/local/gateway/route.ts'
 import {
   STRICT_TRANSPORT_SECURITY,

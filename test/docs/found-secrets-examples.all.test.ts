@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CLIENT_SECRET_PATTERN } from '#shared/oauth/ids.ts'
-import { newClientSecret } from '#shared/oauth/new-ids.ts'
+import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
 
 const PAGE = readFileSync(
   join(import.meta.dirname, '../../apps/api/discovery/docs/pages/found-secrets.md'),

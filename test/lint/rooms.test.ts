@@ -104,15 +104,15 @@ describe('the rooms', () => {
   it('report an import of a room above or beside, and a file outside all rooms', () => {
     const planted = graphOf({
       'shared/process/log.ts': "import type { Scope } from '#shared/oauth/scopes.ts'\n",
-      'shared/accounts/people.ts': "import { ask } from '#shared/revocation/revocation.ts'\n",
-      'shared/accounts/activity.ts': "import { people } from './people.ts'\n",
-      'shared/oauth/clients.ts': "import { people } from '#shared/accounts/people.ts'\n",
+      'apps/api/accounts/people.ts': "import { ask } from '#shared/revocation/revocation.ts'\n",
+      'apps/api/accounts/activity.ts': "import { people } from './people.ts'\n",
+      'apps/api/clients/records.ts': "import { people } from '../../apps/api/accounts/people.ts'\n",
       'shared/loose.ts': '',
       'shared/tools/text.ts': '',
     })
     assert.deepEqual(faultsOf(planted, 'shared', HOUSES.shared ?? []), [
       'shared/process/log.ts → shared/oauth/scopes.ts',
-      'shared/accounts/people.ts → shared/revocation/revocation.ts',
+      'apps/api/accounts/people.ts → shared/revocation/revocation.ts',
       'shared/loose.ts is in no room',
       'shared/tools/text.ts is in no room',
     ])

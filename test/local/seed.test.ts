@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { indexOfPassword } from '#shared/accounts/passwords.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
 import { holdsOnlyOthers, seed } from '../../infra/local/seed/seed.ts'
 import { forEachTest } from '../support/block.ts'
 import { createTestDatabase } from '../support/servers.ts'

@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
+import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { formatSeen, judgeDatabase, parseSeen } from '#shared/revocation/restore-check.ts'
 import type { DatabaseState } from '#shared/revocation/state.ts'
+import { formatSeen, judgeDatabase, parseSeen } from '../../apps/api/revocation/restore-check.ts'
 
 describe('whether the database may have forgotten revocations', () => {
   const complete: DatabaseState = {

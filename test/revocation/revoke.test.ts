@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { newClientId } from '#shared/oauth/new-ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { newClientId } from '../../apps/api/accounts/new-ids.ts'
+import { isUnavailable } from '../../apps/api/stores/postgres-errors.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import {

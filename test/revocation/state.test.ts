@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { markClientRevoked } from '#shared/oauth/clients.ts'
 import {
   insertRevokedSigningKey,
   insertRevokedToken,
@@ -10,6 +9,7 @@ import {
   replaceNamedServer,
 } from '#shared/revocation/state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { forBlock } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { createSubjects, newJti } from '../support/revocation.ts'

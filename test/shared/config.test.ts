@@ -15,10 +15,10 @@ import {
   readServiceConfig,
   storeWeakness,
 } from '#shared/process/config.ts'
-import { settingsOf } from '#shared/process/setting-reference.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
+import { settingsOf } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { LOCAL_SHAPE } from '../../infra/local/settings.ts'
 import { sharedFolder } from '../support/folder.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate as settled } from 'node:timers/promises'
-import { createFairQueue, type FairQueueOptions } from '#shared/process/fair-queue.ts'
+import { createFairQueue, type FairQueueOptions } from '../../apps/api/http/fair-queue.ts'
 
 const FULL = 'no place'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { usesMissingBefore } from '#shared/usage/missing-uses.ts'
+import { usesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const MINUTE_S = 60

@@ -1,18 +1,18 @@
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import { drain, listen } from '#shared/process/http-server.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { newSessionToken, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import {
   type Company,
   insertUser,
   type Membership,
   saveMembership,
   type User,
-} from '#shared/accounts/people.ts'
-import type { NewClient } from '#shared/oauth/clients.ts'
-import { hashSecret } from '#shared/oauth/ids.ts'
-import { newSessionToken, newUserId } from '#shared/oauth/new-ids.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import { drain, listen } from '#shared/process/http-server.ts'
-import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+} from '../../apps/api/accounts/people.ts'
+import type { NewClient } from '../../apps/api/clients/records.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'

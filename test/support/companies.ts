@@ -1,8 +1,8 @@
-import { type Company, insertCompany } from '#shared/accounts/people.ts'
-import { insertClient, type NewClient } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { newClientId, newClientSecret, newVendorId } from '#shared/oauth/new-ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { newClientId, newClientSecret, newVendorId } from '../../apps/api/accounts/new-ids.ts'
+import { type Company, insertCompany } from '../../apps/api/accounts/people.ts'
+import { insertClient, type NewClient } from '../../apps/api/clients/records.ts'
 
 /** Stores a company, without the API. `db` is a role that may. */
 export async function createCompany(db: Database, given: Partial<Company> = {}): Promise<Company> {

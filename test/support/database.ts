@@ -1,5 +1,5 @@
 import knex, { type Knex } from 'knex'
-import type { Company } from '#shared/accounts/people.ts'
+import type { Company } from '../../apps/api/accounts/people.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createCompany } from './companies.ts'
 import { createTestDatabase } from './servers.ts'

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
-import { PEOPLE_MAX } from '#shared/accounts/people.ts'
-import { newClientId, newUserId } from '#shared/oauth/new-ids.ts'
+import { newClientId, newUserId } from '../../apps/api/accounts/new-ids.ts'
+import { PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
 import type { TestApi } from './api.ts'
 import { anotherUsage } from './client-usage.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
+import { PROBLEMS, type ProblemCode } from '../../apps/api/problems/problems.ts'
 import type { ApiResponse } from './api.ts'
 
 /** Asserts that an answer is this problem, whole and well formed (RFC 9457). */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Step } from '#shared/revocation/round.ts'
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import type { Step } from '../../apps/api/revocation/round.ts'
 import { repeat } from './repeat.ts'
 import {
   asAdmin,

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { ACTIVITY_ACTIONS } from '#shared/accounts/activity.ts'
+import { ACTIVITY_ACTIONS } from '../../apps/api/accounts/activity.ts'
 import {
   filterOf,
   filtersIn,

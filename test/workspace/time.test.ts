@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { dayOf } from '#shared/analytics/calendar.ts'
+import { dayOf } from '../../apps/api/analytics/calendar.ts'
 import { ApiProblem, retryIn } from '../../apps/workspace/src/api/request.ts'
 import {
   bothClocks,

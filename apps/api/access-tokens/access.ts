@@ -1,9 +1,9 @@
 import { type AccessTokens, TokenRefused } from '#shared/access-tokens/access-tokens.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { Problem } from '#shared/problems/problems.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
+import { Problem } from '../problems/problems.ts'
 import { presentedToken, sentInForm } from './presented-token.ts'
 
 const PROBLEMS = [

@@ -1,13 +1,13 @@
-import { addDays, daysBetween } from '#shared/analytics/calendar.ts'
-import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from '#shared/analytics/daily.ts'
-import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
 import { entityTag } from '#shared/http/entity-tag.ts'
-import { type InputError, Problem, unavailable } from '#shared/problems/problems.ts'
 import { createBatcher } from '#shared/process/batcher.ts'
 import { within } from '#shared/process/within.ts'
+import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { Json } from '../http/route.ts'
-import type { CompanyCalendar, DateRange } from './companies.ts'
+import { type InputError, Problem, unavailable } from '../problems/problems.ts'
+import { addDays, daysBetween } from './calendar.ts'
+import type { CompanyCalendar, DateRange } from './company-calendar.ts'
+import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from './days.ts'
 import type { DailyAnalytics } from './schemas.ts'
 
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024

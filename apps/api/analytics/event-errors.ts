@@ -1,5 +1,5 @@
-import type { EventFault } from '#shared/analytics/events.ts'
-import type { InputError } from '#shared/problems/problems.ts'
+import type { InputError } from '../problems/problems.ts'
+import type { EventFault } from './event.ts'
 
 /** Leaves room for the rest of the answer, which is limited to 256 KiB in total. */
 const ERRORS_LIMIT_BYTES = 255 * 1_024

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isDate } from '#shared/analytics/calendar.ts'
 import { instant, vendorId } from '../http/schemas.ts'
+import { isDate } from './calendar.ts'
 
 const date = z.iso.date().meta({ description: "A date in the company's time zone." })
 const dateParameter = (description: string) =>

@@ -1,11 +1,11 @@
-import type { CertificateFacts } from '../outbound/certificate.ts'
+import type { CertificateFacts } from '../guarded-fetch/certificate.ts'
 import {
   CONNECT_TIMEOUT_MS,
   FIRST_BYTE_TIMEOUT_MS,
   SEND_TIMEOUT_MS,
   TLS_TIMEOUT_MS,
-} from '../outbound/exchange.ts'
-import type { Failure } from '../outbound/failures.ts'
+} from '../guarded-fetch/exchange.ts'
+import type { Failure } from '../guarded-fetch/failures.ts'
 
 /** Facts that a sentence may mention. None comes from a receiver at an address that was not verified as public. */
 export interface AdviceFacts {

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { Database } from '#shared/stores/postgres.ts'
-import { canRead } from '../http/manager.ts'
 import { route } from '../http/route.ts'
 import { actorOf } from '../http/schemas.ts'
+import { canRead } from '../people/access.ts'
 import { findDestination } from './destinations.ts'
 import { Callback } from './schemas.ts'
 

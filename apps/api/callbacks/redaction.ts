@@ -4,7 +4,7 @@ import {
   isIdentifierName,
   SECRET_SHAPES,
   SECRET_STARTS,
-} from '../outbound/secret-shapes.ts'
+} from '../guarded-fetch/secret-shapes.ts'
 
 /*
  * Hides secrets in text that is about to be shown to the owner of the receiver. A secret is recognised by its

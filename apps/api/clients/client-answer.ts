@@ -1,13 +1,13 @@
 import type { z } from 'zod'
-import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { Problem } from '#shared/problems/problems.ts'
-import { usesMissingBefore } from '#shared/usage/missing-uses.ts'
 import { actorOf, revokerOf } from '../http/schemas.ts'
-import { type Failing, readFailing } from './failing.ts'
+import { Problem } from '../problems/problems.ts'
+import { type Failing, readFailing } from '../usage/failing.ts'
+import { usesMissingBefore } from '../usage/missing-uses.ts'
+import { type ClientUsage, lastDayOf, readUsage } from '../usage/usage.ts'
+import { DAYS_SHOWN, type UsageStores } from '../usage/windows.ts'
+import type { ClientRecord } from './records.ts'
 import type { OAuthClient } from './schemas.ts'
-import { type ClientUsage, lastDayOf, readUsage } from './usage.ts'
-import { DAYS_SHOWN, type UsageStores } from './usage-windows.ts'
 
 /**
  * A client as the API returns it.

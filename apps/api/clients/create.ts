@@ -1,6 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
-import { createClient as storeClient } from '#shared/oauth/client-changes.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { newClientId, newClientSecret, secretHint } from '../accounts/new-ids.ts'
+import { invalidMember } from '../http/input.ts'
+import { Problem } from '../problems/problems.ts'
+import { DAY_MS } from '../usage/windows.ts'
+import { type NewIssuerKeys, saveIssuer } from '../workload/issuer-of-client.ts'
+import { createClient as storeClient } from './changes.ts'
+import {
+  CREATION_KEY_LIFETIME_MS,
+  type CreationKey,
+  findCreation,
+  saveCreation,
+  tryLockCreationKey,
+} from './idempotency-keys.ts'
 import {
   type ClientRecord,
   countActiveClients,
@@ -8,22 +23,7 @@ import {
   holdReplaceable,
   type NewKey,
   type NewWorkload,
-} from '#shared/oauth/clients.ts'
-import { hashSecret } from '#shared/oauth/ids.ts'
-import { newClientId, newClientSecret, secretHint } from '#shared/oauth/new-ids.ts'
-import type { Scope } from '#shared/oauth/scopes.ts'
-import { Problem } from '#shared/problems/problems.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import { invalidMember } from '../http/input.ts'
-import {
-  CREATION_KEY_LIFETIME_MS,
-  type CreationKey,
-  findCreation,
-  saveCreation,
-  tryLockCreationKey,
-} from './creation-keys.ts'
-import { type NewIssuerKeys, saveIssuer } from './issuer-of-client.ts'
-import { DAY_MS } from './usage-windows.ts'
+} from './records.ts'
 
 export const ACTIVE_CLIENTS_MAX = 100
 

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/oauth/client-rules.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
+import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/rules/clients.ts'
 import { oneLine } from '../http/input.ts'
 import { cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant, refusalCause } from '../http/schemas.ts'
-import { pastedKeys } from './key-set.ts'
-import { publicKey } from './public-key.ts'
-import { workload, workloadIssuer } from './workload.ts'
+import { pastedKeys } from '../keys/key-set.ts'
+import { publicKey } from '../keys/public-key.ts'
+import { workload, workloadIssuer } from '../workload/workload.ts'
 
 const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
 

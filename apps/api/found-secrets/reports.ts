@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { reportFoundSecrets } from '#shared/oauth/client-changes.ts'
-import type { FoundClient, FoundSecret } from '#shared/oauth/clients.ts'
-import { createFairQueue } from '#shared/process/fair-queue.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
+import { reportFoundSecrets } from '../clients/changes.ts'
+import type { FoundClient, FoundSecret } from '../clients/records.ts'
+import { createFairQueue } from '../http/fair-queue.ts'
 
 /** A look-up takes milliseconds, and its connection comes from the pool that people use. */
 const AT_ONCE = 1

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { Problem } from '#shared/problems/problems.ts'
+import { Problem } from '../problems/problems.ts'
 import { inputErrors, invalidInput } from './input.ts'
 import { parseJson } from './json.ts'
 import { byteReader } from './received-bytes.ts'

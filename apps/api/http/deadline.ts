@@ -1,5 +1,5 @@
-import { unavailable } from '#shared/problems/problems.ts'
 import { within } from '#shared/process/within.ts'
+import { unavailable } from '../problems/problems.ts'
 import type { ApiMiddleware } from './state.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type InputError, Problem } from '#shared/problems/problems.ts'
+import { type InputError, Problem } from '../problems/problems.ts'
 import type { ApiContext } from './state.ts'
 
 const ERRORS_SHOWN = 20

@@ -1,4 +1,4 @@
-import { Problem } from '#shared/problems/problems.ts'
+import { Problem } from '../problems/problems.ts'
 import { invalidMember } from './input.ts'
 
 /** Deeper than any body of this API, and shallow enough for recursive code. */

@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa'
-import { PROBLEMS, Problem, unavailable } from '#shared/problems/problems.ts'
-import { isUnavailable } from '#shared/stores/postgres-errors.ts'
+import { PROBLEMS, Problem, unavailable } from '../problems/problems.ts'
+import { isUnavailable } from '../stores/postgres-errors.ts'
 import { UNKNOWN_MEMBER } from './input.ts'
 import type { ApiState } from './state.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { koaBody } from 'koa-body'
-import { Problem } from '#shared/problems/problems.ts'
+import { Problem } from '../problems/problems.ts'
 import type { ApiContext } from './state.ts'
 
 /** A sender that is silent for this long times out. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { failsIfMatch } from '#shared/http/entity-tag.ts'
-import { Problem, type ProblemCode } from '#shared/problems/problems.ts'
+import { Problem, type ProblemCode } from '../problems/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'

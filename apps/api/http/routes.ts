@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import type { Middleware } from 'koa'
-import { Problem } from '#shared/problems/problems.ts'
+import { Problem } from '../problems/problems.ts'
 import type { ApiRouter, ApiState } from './state.ts'
 
 /** A router whose paths match exactly, including case and a trailing slash. */

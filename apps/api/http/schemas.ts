@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ClientRecord } from '#shared/oauth/clients.ts'
+import type { ClientRecord } from '../clients/records.ts'
 
 /** Schemas shared by several answers. They become named schemas of the OpenAPI document. */
 

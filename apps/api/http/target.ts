@@ -1,5 +1,5 @@
 import type { Middleware } from 'koa'
-import { Problem } from '#shared/problems/problems.ts'
+import { Problem } from '../problems/problems.ts'
 import type { ApiState } from './state.ts'
 
 /**

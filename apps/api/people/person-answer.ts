@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import type { Invitation } from '#shared/accounts/invitations.ts'
-import { findOwner, lockMembers, type Member } from '#shared/accounts/people.ts'
-import type { PeopleRefusal } from '#shared/accounts/people-changes.ts'
 import { USER_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import type { Manager } from '../http/manager.ts'
+import { findOwner, lockMembers, type Member } from '../accounts/people.ts'
+import { Problem } from '../problems/problems.ts'
+import type { Manager } from './access.ts'
+import type { PeopleRefusal } from './changes.ts'
+import type { Invitation } from './invitations.ts'
 import type { Person } from './schemas.ts'
 
 export const memberAnswer = ({ userId, name, email, role, status }: Member): z.infer<typeof Person> => ({

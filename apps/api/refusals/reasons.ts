@@ -1,6 +1,6 @@
-import type { ClientRecord } from '#shared/oauth/clients.ts'
-import type { RefusalRecord } from '#shared/usage/refusals.ts'
+import type { ClientRecord } from '../clients/records.ts'
 import { revokerOf } from '../http/schemas.ts'
+import type { RefusalRecord } from '../usage/refusals.ts'
 
 /** Why a request was refused and what to do about it, for a person in the client's company. */
 export interface Explanation {

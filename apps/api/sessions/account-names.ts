@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { normalizedEmail } from '#shared/accounts/people.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { normalizedEmail } from '../accounts/people.ts'
 
 const NAME_CHARACTERS = 16
 

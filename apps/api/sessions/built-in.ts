@@ -1,5 +1,5 @@
-import { Problem } from '#shared/problems/problems.ts'
 import type { Access } from '../http/route.ts'
+import { Problem } from '../problems/problems.ts'
 
 export interface BuiltInSetting {
   /** Whether people may have a password here. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { BROWSER_KNOWN_FOR_S } from '#shared/accounts/sign-in-places.ts'
 import { SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
-import { Problem } from '#shared/problems/problems.ts'
 import type { ApiContext } from '../http/state.ts'
+import { Problem } from '../problems/problems.ts'
 import { SESSION_LIFETIME_S } from './sessions.ts'
+import { BROWSER_KNOWN_FOR_S } from './sign-in-addresses.ts'
 
 const BROWSER_SECRET_BYTES = 32
 const READS = ['GET', 'HEAD']

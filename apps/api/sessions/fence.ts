@@ -1,6 +1,6 @@
-import { Problem } from '#shared/problems/problems.ts'
 import { FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { Problem } from '../problems/problems.ts'
 
 export const restored = (): Problem =>
   new Problem('unavailable', 'The database was restored or replaced, and awaits confirmation.')

@@ -1,7 +1,7 @@
-import { indexOfPassword, unusableHash } from '#shared/accounts/passwords.ts'
-import { unavailable } from '#shared/problems/problems.ts'
-import { createFairQueue } from '#shared/process/fair-queue.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
+import { indexOfPassword, unusableHash } from '../accounts/passwords.ts'
+import { createFairQueue } from '../http/fair-queue.ts'
+import { unavailable } from '../problems/problems.ts'
 
 const WAITING_MAX = 64
 const WAIT_MS = 8_000

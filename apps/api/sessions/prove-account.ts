@@ -1,12 +1,12 @@
-import type { Account } from '#shared/accounts/people.ts'
-import { findKnownAccounts } from '#shared/accounts/sign-in-places.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
+import type { Account } from '../accounts/people.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { AccountName } from './account-names.ts'
 import type { SessionCookie } from './cookie.ts'
 import type { PasswordWork } from './password-check.ts'
+import { findKnownAccounts } from './sign-in-addresses.ts'
 import {
   countAddress,
   countAttempt,

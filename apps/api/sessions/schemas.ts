@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
+import { PASSWORD_MAX_BYTES } from '../accounts/passwords.ts'
 import { personName } from '../http/input.ts'
 import { cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { instant, vendorId } from '../http/schemas.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { listMemberships, type User } from '#shared/accounts/people.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { listMemberships, type User } from '../accounts/people.ts'
 import type { Session } from './schemas.ts'
 
 /** @param expiresIn seconds. */

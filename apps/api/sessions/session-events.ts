@@ -1,7 +1,7 @@
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { logSessionEnd, type SessionName } from '../http/session-end.ts'
 import type { ApiContext } from '../http/state.ts'
+import { logSessionEnd, type SessionName } from './session-end.ts'
 import { deleteExpiredSessions } from './sessions.ts'
 
 /** How the person authenticated. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { normalizedEmail } from '#shared/accounts/people.ts'
-import { Problem } from '#shared/problems/problems.ts'
-import { type AddressLimits, consumeAddress } from '#shared/stores/address-limits.ts'
 import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { normalizedEmail } from '../accounts/people.ts'
 import type { ApiContext } from '../http/state.ts'
+import { Problem } from '../problems/problems.ts'
+import { type AddressLimits, consumeAddress } from '../stores/address-limits.ts'
 
 export interface SignInLimits {
   /** Attempts on one account from one address, or from one browser that the account knows. */

@@ -34,7 +34,7 @@ begin
                  where subject = person and action = 'person.erased' and operator is not null) then
     raise exception 'no entry of the activity says that % is erased', person using errcode = 'check_violation';
   end if;
-  -- The lock of shared/accounts/people.ts: a sign-in under way has its session already, or finds no account.
+  -- The lock of apps/api/accounts/people.ts: a sign-in under way has its session already, or finds no account.
   perform pg_advisory_xact_lock(hashtextextended('password of ' || person, 0));
   if exists (select from public.memberships where user_id = person and role = 'owner') then
     raise exception '% owns a company', person using errcode = 'check_violation';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { PROBLEMS } from '#shared/problems/problems.ts'
+import { PROBLEMS } from '../../../apps/api/problems/problems.ts'
 
 const RETRY_AFTER_S = 2
 

@@ -1,4 +1,4 @@
-import type { Company, MembershipStatus, Role } from '#shared/accounts/people.ts'
+import type { Company, MembershipStatus, Role } from '../../../apps/api/accounts/people.ts'
 
 export interface DemoPerson {
   email: string

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { ZoneDay } from '#shared/analytics/calendar.ts'
-import type { AnalyticsEvent } from '#shared/analytics/events.ts'
+import type { ZoneDay } from '../../../apps/api/analytics/calendar.ts'
+import type { AnalyticsEvent } from '../../../apps/api/analytics/event.ts'
 import type { DemoTrade } from './companies.ts'
 
 const BOOST_DAY_SHARE = 0.3

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { hashPassword } from '#shared/accounts/passwords.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
+import { hashPassword } from '../../../apps/api/accounts/passwords.ts'
 import {
   type Company,
   findMember,
@@ -7,13 +10,10 @@ import {
   insertUser,
   listAccounts,
   saveMembership,
-} from '#shared/accounts/people.ts'
-import { addDays, dayOf, type ZoneDay } from '#shared/analytics/calendar.ts'
-import { readStoredDays } from '#shared/analytics/daily.ts'
-import { storeEvents } from '#shared/analytics/ingest.ts'
-import { newUserId } from '#shared/oauth/new-ids.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
+} from '../../../apps/api/accounts/people.ts'
+import { addDays, dayOf, type ZoneDay } from '../../../apps/api/analytics/calendar.ts'
+import { readStoredDays } from '../../../apps/api/analytics/days.ts'
+import { storeEvents } from '../../../apps/api/analytics/store-events.ts'
 import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'
 import { dayEvents } from './day-events.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { type AddressReason, createAddressRule } from '../../../apps/api/outbound/address-verdict.ts'
+import { type AddressReason, createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
 
 const judge = createAddressRule()
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { newClientSecret, newSessionToken } from '#shared/oauth/new-ids.ts'
+import { newClientSecret, newSessionToken } from '../../../apps/api/accounts/new-ids.ts'
 import { redact } from '../../../apps/api/callbacks/redaction.ts'
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U'

@@ -1,4 +1,4 @@
-import type { CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
+import type { CallbackUrlProblemCode } from '../../../apps/api/problems/callback-url-problems.ts'
 import { inDigits, LONGEST_NAME, MAPPED_DIGITS, MAPPED_DOTS, words } from './spellings.ts'
 
 const character = (codePoint: number): string => String.fromCodePoint(codePoint)

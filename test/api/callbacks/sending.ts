@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { systemClock } from '#shared/process/clock.ts'
 import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { createTestSender, type TestSender } from '../../../apps/api/callbacks/sender.ts'
-import { type AddressRule, createAddressRule } from '../../../apps/api/outbound/address-verdict.ts'
-import type { Resolution, Resolve } from '../../../apps/api/outbound/resolver.ts'
+import { type AddressRule, createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
+import type { Resolution, Resolve } from '../../../apps/api/guarded-fetch/resolver.ts'
 import { authority } from '../../support/receivers.ts'
 
 const realRule = createAddressRule()

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import fc from 'fast-check'
-import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
-import { createAddressRule } from '../../../apps/api/outbound/address-verdict.ts'
-import { hostToLog, judgeCallbackUrl } from '../../../apps/api/outbound/url-verdict.ts'
+import { createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
+import { hostToLog, judgeCallbackUrl } from '../../../apps/api/guarded-fetch/url-verdict.ts'
+import {
+  CALLBACK_URL_PROBLEMS,
+  type CallbackUrlProblemCode,
+} from '../../../apps/api/problems/callback-url-problems.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'
 import { ACCEPTED } from './accepted-urls.ts'
 import { REFUSED } from './refused-urls.ts'

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex'
+import { newClientId, newClientSecret, newVendorId } from '../../../apps/api/accounts/new-ids.ts'
 import { hashSecret } from '../../../shared/oauth/ids.ts'
-import { newClientId, newClientSecret, newVendorId } from '../../../shared/oauth/new-ids.ts'
 import type { Server, World } from './world.ts'
 import { type HttpRequest, send } from './wrk.ts'
 

@@ -7,7 +7,7 @@ import {
   verify,
 } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newClientSecret } from '../../../shared/oauth/new-ids.ts'
+import { newClientSecret } from '../../../apps/api/accounts/new-ids.ts'
 import {
   addClients,
   base64url,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { READ_ONLY } from '#shared/stores/postgres.ts'
-import { sqlState } from '#shared/stores/postgres-errors.ts'
+import { sqlState } from '../../../apps/api/stores/postgres-errors.ts'
 import { baseBackup, recoverWith } from '../../support/base-backup.ts'
 import { eventually } from '../../support/eventually.ts'
 import { repeat } from '../../support/repeat.ts'

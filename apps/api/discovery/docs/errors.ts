@@ -1,4 +1,4 @@
-import { CALLBACK_URL_PROBLEMS } from '#shared/problems/callback-url-problems.ts'
+import { CALLBACK_URL_PROBLEMS } from '../../problems/callback-url-problems.ts'
 import { table } from './markdown.ts'
 
 interface Explanation {

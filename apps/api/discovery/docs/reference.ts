@@ -1,4 +1,4 @@
-import { PROBLEMS } from '#shared/problems/problems.ts'
+import { PROBLEMS } from '../../problems/problems.ts'
 import type {
   Answer,
   ApiDocument,

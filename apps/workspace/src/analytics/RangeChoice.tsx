@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
+import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { type DateRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from './range.ts'
 
 export interface RangeChoiceProps {

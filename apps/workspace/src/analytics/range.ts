@@ -1,4 +1,4 @@
-import { RANGE_MAX_DAYS } from '#shared/analytics/range-rules.ts'
+import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { daysLater, isDay } from '../api/time.ts'
 
 export const PRESETS = [7, 30, 90, RANGE_MAX_DAYS] as const

@@ -1,4 +1,4 @@
-import { CLIENT_NAME_MAX_CHARACTERS as MAX } from '#shared/oauth/client-rules.ts'
+import { CLIENT_NAME_MAX_CHARACTERS as MAX } from '#shared/rules/clients.ts'
 
 /** What is wrong with a name, as a sentence. */
 export function nameError(name: string): string | undefined {

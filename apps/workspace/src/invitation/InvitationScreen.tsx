@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { acceptInvitation, previewInvitation, useSession } from '../api/session.ts'

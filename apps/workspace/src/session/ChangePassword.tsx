@@ -1,4 +1,4 @@
-import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { changePassword, useSignedIn } from '../api/session.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'

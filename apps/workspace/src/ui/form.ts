@@ -1,5 +1,5 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { PASSWORD_MIN_CHARACTERS } from '#shared/accounts/password-rules.ts'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { ApiProblem } from '../api/request.ts'
 import type { Submission } from './submit.ts'
 

@@ -1,0 +1,275 @@
+import type { JWK } from 'jose'
+import type { ClientStatus, Workload as WorkloadWithKeys } from '#shared/oauth/client-credentials.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
+
+export interface NewClient {
+  clientId: string
+  vendorId: string
+  name: string
+  scopes: readonly Scope[]
+  authenticatesBy: NewSecret | NewKey | NewWorkload
+  /** From then on it gets no tokens. */
+  expiresAt?: Date | undefined
+  /** The client that this one replaces. */
+  replaces?: string | undefined
+  /** null: an operator. */
+  createdBy: string | null
+  createdAt: Date
+}
+
+export interface NewSecret {
+  /** SHA-256 of the secret, 32 bytes. */
+  secretHash: Buffer
+  /** The secret's last four characters, by which a person recognizes it. */
+  secretHint?: string
+}
+
+export interface NewKey {
+  /** The public JWK, with nothing private in it. */
+  publicKey: JWK
+  /** RFC 7638, by SHA-256, in base64url. */
+  keyThumbprint: string
+}
+
+/** Whose tokens a client sends in place of a secret, and the claims that name it in them, each with exactly this text. */
+export type Workload = Pick<WorkloadWithKeys, 'issuer' | 'claims'>
+export type NewWorkload = { workload: Workload }
+
+export async function insertClient(db: Queryable, client: NewClient): Promise<void> {
+  const by: Partial<NewSecret & NewKey & NewWorkload> = client.authenticatesBy
+  await db.raw(
+    `insert into oauth_clients
+       (client_id, vendor_id, name, scopes, secret_hash, secret_hint, public_key, key_thumbprint,
+        workload_issuer, workload_claims, expires_at, replaces, created_at, created_by)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      client.clientId,
+      client.vendorId,
+      client.name,
+      client.scopes as string[],
+      by.secretHash ?? null,
+      by.secretHint ?? null,
+      by.publicKey ? JSON.stringify(by.publicKey) : null,
+      by.keyThumbprint ?? null,
+      by.workload?.issuer ?? null,
+      by.workload ? JSON.stringify(by.workload.claims) : null,
+      client.expiresAt ?? null,
+      client.replaces ?? null,
+      client.createdAt,
+      client.createdBy,
+    ],
+  )
+}
+
+/**
+ * Turns an Active client to Revoked. `revoked_at` is the database's own time.
+ * Returns false when it was Revoked already, or the company has no such client.
+ */
+export async function markClientRevoked(
+  db: Queryable,
+  client: { vendorId: string; clientId: string; revokedBy: string | null },
+): Promise<boolean> {
+  const { rowCount } = await db.raw(
+    `update oauth_clients set status = 'Revoked', revoked_by = ?
+     where client_id = ? and vendor_id = ? and status = 'Active'`,
+    [client.revokedBy, client.clientId, client.vendorId],
+  )
+  return rowCount === 1
+}
+
+/**
+ * Counts the Active clients of a company. Until the transaction ends, others that count them wait, so two
+ * creations at once cannot both take the last place.
+ */
+export async function countActiveClients(transaction: Queryable, vendorId: string): Promise<number> {
+  await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`, [
+    vendorId,
+  ])
+  const { rows } = await transaction.raw(
+    `select count(*) as active from oauth_clients where vendor_id = ? and status = 'Active'`,
+    [vendorId],
+  )
+  return rows[0].active
+}
+
+/**
+ * Whether a client is Active and no Active one replaces it. If so, it is not revoked until the transaction ends; call
+ * it after countActiveClients, which keeps another replacement from being made meanwhile.
+ */
+export async function holdReplaceable(
+  transaction: Queryable,
+  { vendorId, clientId }: { vendorId: string; clientId: string },
+): Promise<boolean> {
+  const { rows } = await transaction.raw(
+    `select from oauth_clients c where client_id = ? and vendor_id = ? and status = 'Active'
+       and not exists (select from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
+         and r.status = 'Active')
+     for share`,
+    [clientId, vendorId],
+  )
+  return rows.length === 1
+}
+
+/** Returns the previous name; undefined when the company has no such client. */
+export async function setClientName(
+  transaction: Queryable,
+  { vendorId, clientId, name }: { vendorId: string; clientId: string; name: string },
+): Promise<string | undefined> {
+  const { rows } = await transaction.raw(
+    'select name from oauth_clients where client_id = ? and vendor_id = ? for no key update',
+    [clientId, vendorId],
+  )
+  await transaction.raw('update oauth_clients set name = ? where client_id = ? and vendor_id = ?', [
+    name,
+    clientId,
+    vendorId,
+  ])
+  return rows[0]?.name
+}
+
+/** A client as its company sees it. */
+export interface ClientRecord {
+  clientId: string
+  name: string
+  scopes: Scope[]
+  /** null: created before hints were kept, or the client has no secret. */
+  secretHint: string | null
+  /** RFC 7638. null: the client has no key. */
+  keyThumbprint: string | null
+  /** null: the client has a secret or a key. */
+  workload: Workload | null
+  /** From then on it gets no tokens. null: never. */
+  expiresAt: Date | null
+  status: ClientStatus
+  /** When someone first reported its secret as found. */
+  secretFoundAt: Date | null
+  /** Where, as a stranger says. null: not found, or not said. */
+  secretFoundSource: string | null
+  /** The client that this one replaces. */
+  replaces: string | null
+  /** The client that replaces this one: the Active one, else the newest. */
+  replacedBy: string | null
+  createdAt: Date
+  /** null: an operator. */
+  createdBy: string | null
+  createdByName: string | null
+  revokedAt: Date | null
+  /** null: not revoked, or revoked by an operator. */
+  revokedBy: string | null
+  revokedByName: string | null
+  /** Why the service revoked it on its own; null: a person or an operator did, or it is Active. */
+  revokedBecause: 'secret_found' | null
+  /** `createdAt` as Postgres has it, to the microsecond: with the id, the place of the client in the list. */
+  position: string
+}
+
+const CLIENT_RECORD = `
+  select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint",
+    c.key_thumbprint as "keyThumbprint", case when c.workload_issuer is not null then
+      jsonb_build_object('issuer', c.workload_issuer, 'claims', c.workload_claims) end as workload, c.expires_at as "expiresAt", c.status, c.replaces,
+    c.secret_found_at as "secretFoundAt", c.secret_found_source as "secretFoundSource",
+    (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
+     order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
+    c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",
+    c.revoked_by as "revokedBy", revoker.name as "revokedByName",
+    (select a.detail->>'reason' from activity a
+     where c.status = 'Revoked' and a.vendor_id = c.vendor_id and a.subject = c.client_id
+       and a.action = 'client.revoked' order by a.entry_id limit 1) as "revokedBecause",
+    to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
+  from oauth_clients c
+    left join users creator on creator.user_id = c.created_by
+    left join users revoker on revoker.user_id = c.revoked_by`
+
+/** Returns undefined when the company has no such client, whoever else may have it. */
+export async function findClient(
+  db: Queryable,
+  { vendorId, clientId }: { vendorId: string; clientId: string },
+): Promise<ClientRecord | undefined> {
+  const { rows } = await db.raw(`${CLIENT_RECORD} where c.client_id = ? and c.vendor_id = ?`, [
+    clientId,
+    vendorId,
+  ])
+  return rows[0]
+}
+
+/** Those of these clients that belong to the company. */
+export async function findClients(
+  db: Queryable,
+  { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
+): Promise<ClientRecord[]> {
+  const { rows } = await db.raw(`${CLIENT_RECORD} where c.client_id = any(?::text[]) and c.vendor_id = ?`, [
+    clientIds as string[],
+    vendorId,
+  ])
+  return rows
+}
+
+export interface ClientPage {
+  vendorId: string
+  status: ClientStatus | undefined
+  /** Only those whose secret was found. */
+  secretFound?: boolean
+  /** The last client of the page before. */
+  after: { position: string; clientId: string } | undefined
+  limit: number
+}
+
+/** Clients of one company, newest first. */
+export async function listClients(
+  db: Queryable,
+  { vendorId, status, secretFound, after, limit }: ClientPage,
+): Promise<ClientRecord[]> {
+  const { rows } = await db.raw(
+    `${CLIENT_RECORD}
+     where c.vendor_id = ? ${status ? 'and c.status = ?' : ''}
+       ${secretFound ? 'and c.secret_found_at is not null' : ''}
+       ${after ? 'and (c.created_at, c.client_id) < (?::timestamptz, ?)' : ''}
+     order by c.created_at desc, c.client_id desc limit ?`,
+    [vendorId, ...(status ? [status] : []), ...(after ? [after.position, after.clientId] : []), limit],
+  )
+  return rows
+}
+
+export interface FoundSecret {
+  /** SHA-256 of the secret. */
+  secretHash: Buffer
+  /** Where it was found, in at most 200 ASCII characters. null: not said. */
+  source: string | null
+}
+
+export interface FoundClient {
+  clientId: string
+  vendorId: string
+  name: string
+  source: string | null
+}
+
+/**
+ * Marks the Active clients that have these secrets, once: a client keeps the time and the source of its first report.
+ * Returns those that were not marked before.
+ */
+export async function markFoundSecrets(
+  db: Queryable,
+  secrets: readonly FoundSecret[],
+): Promise<FoundClient[]> {
+  const { rows } = await db.raw(
+    `select client_id as "clientId", vendor_id as "vendorId", name, source
+     from mark_found_secrets(?::bytea[], ?::text[])`,
+    bindings([secrets.map(({ secretHash }) => secretHash), secrets.map(({ source }) => source)]),
+  )
+  return rows
+}
+
+/** Active clients of any company whose secret was found, those found first before the others. */
+export async function listFoundClients(
+  db: Queryable,
+  { limit }: { limit: number },
+): Promise<{ clientId: string; vendorId: string }[]> {
+  const { rows } = await db.raw(
+    `select client_id as "clientId", vendor_id as "vendorId" from oauth_clients
+     where secret_found_at is not null and status = 'Active' order by secret_found_at limit ?`,
+    [limit],
+  )
+  return rows
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { hasSecretChecksum } from '../accounts/new-ids.ts'
+import type { FoundSecret } from '../clients/records.ts'
+import { declaredLength } from '../http/received-bytes.ts'
+import { type Access, route } from '../http/route.ts'
+import { Problem } from '../problems/problems.ts'
+import { type AddressLimits, consumeAddress } from '../stores/address-limits.ts'
+import type { FoundSecretReports } from './reports.ts'
+import { sourceOf } from './source.ts'
+
+const SECRETS_MAX = 100
+const SECRET_MAX_CHARACTERS = 255
+/** Scanners send a URL with each secret. */
+const BODY_LIMIT_BYTES = 64 * 1_024
+/** A longer report counts as several: what a stranger costs is the reading. */
+const COUNTED_AS_ONE_BYTES = 8 * 1_024
+
+const secret = z
+  .string('must be a secret')
+  .max(SECRET_MAX_CHARACTERS, `must have at most ${SECRET_MAX_CHARACTERS} characters`)
+
+const upToMax = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .min(1, `must have 1 to ${SECRETS_MAX} entries`)
+    .max(SECRETS_MAX, `must have 1 to ${SECRETS_MAX} entries`)
+
+const FoundSecrets = z.strictObject({ secrets: upToMax(secret) }).meta({ id: 'FoundSecrets' })
+
+/** What GitHub's secret scanning sends its partners. Members that it adds one day do no harm. */
+const ScannerReport = upToMax(
+  z.object({ token: secret, url: z.unknown().optional(), source: z.unknown().optional() }),
+)
+
+const INVALID =
+  'must be {"secrets": […]} or a list of {"token": …, "url": …, "source": …}, with 1 to 100 entries'
+
+/** Counts every report by its size, before its body is read. */
+const limitedByAddress: Access<object, { foundSecretsPerAddress: AddressLimits }> = {
+  async admit(ctx, { foundSecretsPerAddress }) {
+    const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
+    const weight = Math.max(1, Math.ceil(size_bytes / COUNTED_AS_ONE_BYTES))
+    const rate = await consumeAddress(foundSecretsPerAddress, ctx.state.request.clientAddress, weight)
+    ctx.set(rateLimitHeaders(rate))
+    if (!rate.allowed) throw new Problem('rate_limited', 'Too many reports from this address.')
+    return {}
+  },
+  problems: ['rate_limited'],
+}
+
+export const reportFoundSecretsRoute = route({
+  method: 'post',
+  path: '/v1/found-secrets',
+  operationId: 'reportFoundSecrets',
+  tag: 'Clients',
+  summary: 'Report client secrets that were found',
+  description:
+    "Needs no authentication. Also takes the list of GitHub's secret scanning. The answer is sent before " +
+    'anything is looked up, so it does not tell whether a secret is in use.',
+  by: limitedByAddress,
+  body: z.union([FoundSecrets, ScannerReport], INVALID),
+  publishedBody: FoundSecrets,
+  bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },
+  answers: { 202: { description: 'Received.' } },
+  async handle({ body }, { foundSecrets }: { foundSecrets: FoundSecretReports }, ctx) {
+    const secrets = candidates(body)
+    const { log, request } = ctx.state
+    if (secrets.length > 0) foundSecrets.add({ secrets, clientAddress: request.clientAddress, log })
+    ctx.body = null
+    // Without a body Koa means 204.
+    ctx.status = 202
+    return undefined
+  },
+})
+
+/**
+ * Returns the secrets that can be real. The checksum keeps noise from the database. Whoever sends noise can compute as
+ * much, so that it costs less is no news to them.
+ */
+function candidates(body: z.infer<typeof FoundSecrets> | z.infer<typeof ScannerReport>): FoundSecret[] {
+  const reported = Array.isArray(body) ? body : body.secrets.map((token) => ({ token }))
+  return reported
+    .filter(({ token }) => hasSecretChecksum(token))
+    .map((found) => ({ secretHash: hashSecret(found.token), source: sourceOf(found) }))
+}

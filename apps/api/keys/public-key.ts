@@ -1,0 +1,116 @@
+import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto'
+import type { JWK } from 'jose'
+import { z } from 'zod'
+import type { NewKey } from '../clients/records.ts'
+import { isSafeOnEd25519 } from './ed25519-point.ts'
+
+/** Members that only private and shared keys have (RFC 7518 §6.2.2, §6.3.2 and §6.4, RFC 8037 §2). */
+export const SECRET_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
+
+const base64url = (pattern: RegExp, rule: string) =>
+  z.string(rule).regex(pattern, { error: rule, abort: true })
+
+const numberIn = (text: string): bigint => BigInt(`0x${Buffer.from(text, 'base64url').toString('hex')}`)
+
+const COORDINATE_RULE = 'must be 32 bytes in base64url, without padding'
+/** NIST SP 800-89 §5.3.3: a modulus has no smaller factor. */
+const FACTOR_MIN = 752
+const MODULUS_RULE = `must be a number of 2,048 to 4,096 bits without a factor below ${FACTOR_MIN}, in base64url without padding`
+const EXPONENT_RULE = 'must have the exponent 65,537 (AQAB)'
+
+const coordinate = base64url(/^[A-Za-z0-9_-]{43}$/, COORDINATE_RULE)
+// Longer texts start with a zero byte, which some libraries add.
+const modulus = base64url(/^[A-Za-z0-9_-]{342,684}$/, MODULUS_RULE).refine((text) => {
+  const n = numberIn(text)
+  return n >= 2n ** 2_047n && n < 2n ** 4_096n && !hasSmallFactor(n)
+}, MODULUS_RULE)
+// A large one would make each verification as slow as a signature, and no generator's default is another.
+const exponent = base64url(/^[A-Za-z0-9_-]{4,8}$/, EXPONENT_RULE).refine(
+  (text) => numberIn(text) === 65_537n,
+  EXPONENT_RULE,
+)
+
+function hasSmallFactor(n: bigint): boolean {
+  for (let factor = 2; factor < FACTOR_MIN; factor += 1) if (n % BigInt(factor) === 0n) return true
+  return false
+}
+
+export const EcPublicKey = z
+  .object({
+    kty: z.literal('EC'),
+    crv: z.literal('P-256', 'must be P-256'),
+    x: coordinate,
+    y: coordinate,
+  })
+  .refine(isImported, 'must be a point on P-256')
+  .meta({ id: 'EcPublicKey', description: 'For ES256.' })
+
+export const EdPublicKey = z
+  .object({
+    kty: z.literal('OKP'),
+    crv: z.literal('Ed25519', 'must be Ed25519'),
+    x: coordinate.refine((x) => isSafeOnEd25519(Buffer.from(x, 'base64url')), 'must be a point on Ed25519'),
+  })
+  .meta({ id: 'EdPublicKey', description: 'For Ed25519, also called EdDSA.' })
+
+export const RsaPublicKey = z
+  .object({ kty: z.literal('RSA'), n: modulus, e: exponent })
+  .meta({ id: 'RsaPublicKey', description: 'For PS256 and RS256.' })
+
+type PublicKey = z.infer<typeof EcPublicKey | typeof EdPublicKey | typeof RsaPublicKey>
+
+const PEM_MAX_CHARACTERS = 2_000
+const PEM = /^-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----$/
+
+/**
+ * A public key, as a JWK or as SubjectPublicKeyInfo in PEM. It is parsed to the required members of its JWK in canonical
+ * form, and its thumbprint. A key with a secret member is refused for that alone.
+ */
+export const publicKey = z.preprocess(
+  (sent, context) => (typeof sent === 'string' ? jwkOfPem(sent, context) : refuseSecrets(sent, context)),
+  z
+    .discriminatedUnion('kty', [EcPublicKey, EdPublicKey, RsaPublicKey], {
+      error: ({ code }) => (code === 'invalid_union' ? 'must be EC, OKP or RSA' : undefined),
+    })
+    .transform(named),
+)
+
+const SECRET = 'is secret and must not leave your system: create a new key pair, and send only its public key'
+
+/** Any other PEM, such as a certificate or a private key, would be imported too. */
+function jwkOfPem(text: string, context: z.RefinementCtx): unknown {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+  if (text.includes('PRIVATE KEY')) return refuse(SECRET)
+  const pem = text.trim()
+  if (pem.length > PEM_MAX_CHARACTERS || !PEM.test(pem))
+    return refuse('must be a public key, as a JWK or in PEM (-----BEGIN PUBLIC KEY-----)')
+  try {
+    return createPublicKey(pem).export({ format: 'jwk' })
+  } catch {
+    return refuse('must be an EC, Ed25519 or RSA key if it is in PEM')
+  }
+}
+
+function refuseSecrets(sent: unknown, context: z.RefinementCtx): unknown {
+  for (const name of typeof sent === 'object' && sent !== null ? Object.keys(sent) : []) {
+    if (!SECRET_MEMBERS.has(name)) continue
+    context.addIssue({ code: 'custom', path: [name], message: SECRET })
+  }
+  return sent
+}
+
+export function isImported(key: JsonWebKey): boolean {
+  try {
+    createPublicKey({ key, format: 'jwk' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function named(key: PublicKey): NewKey {
+  const jwk = createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }) as JWK
+  // RFC 7638 §3.3: an exported public key has only the required members, which are hashed in order of their names.
+  const hashed = JSON.stringify(jwk, Object.keys(jwk).sort())
+  return { publicKey: jwk, keyThumbprint: createHash('sha256').update(hashed).digest('base64url') }
+}

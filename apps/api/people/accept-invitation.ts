@@ -1,0 +1,135 @@
+import type { z } from 'zod'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+import { record, recordAddressClaim } from '../accounts/activity.ts'
+import { isLinked } from '../accounts/openid-identities.ts'
+import { hashPassword } from '../accounts/passwords.ts'
+import {
+  type Account,
+  endSessions,
+  findMemberByEmail,
+  holdPassword,
+  insertUser,
+  listAccounts,
+  listMemberships,
+  lockMembers,
+  saveMembership,
+  type User,
+} from '../accounts/people.ts'
+import { invalidMember } from '../http/input.ts'
+import { route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
+import type { Problem } from '../problems/problems.ts'
+import { beginSession } from '../sessions/begin-session.ts'
+import { builtIn } from '../sessions/built-in.ts'
+import { passwordFault } from '../sessions/guessable-passwords.ts'
+import { proveAccount, type SignInNeeds } from '../sessions/prove-account.ts'
+import { AcceptedInvitation, CreatedSession } from '../sessions/schemas.ts'
+import type { EndedSession } from '../sessions/session-end.ts'
+import { wrongCredentials } from '../sessions/sign-in.ts'
+import { type Invitation, useInvitation } from './invitations.ts'
+import { type InvitationNeeds, notValid, presentedInvitation } from './presented-invitation.ts'
+
+type Accepted = z.infer<typeof AcceptedInvitation>
+
+export const postInvitation = route({
+  method: 'post',
+  path: '/v1/invitation',
+  operationId: 'acceptInvitation',
+  tag: 'Session',
+  summary: 'Accept an invitation and sign in',
+  description:
+    'Send the token from the link, and a password. If it is the password of an account with this address, that account joins. ' +
+    'Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
+    'whose activity records this, and must sign in again unless linked to an OpenID provider. ' +
+    'If the person already belongs to the company, the role stays as it is.',
+  by: builtIn,
+  body: AcceptedInvitation,
+  answers: {
+    201: {
+      description: 'Accepted and signed in.',
+      schema: CreatedSession,
+      headers: ['Set-Cookie'],
+    },
+  },
+  problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
+  async handle({ body }, needs: SignInNeeds & InvitationNeeds, ctx) {
+    const { cookie } = needs
+    const { token, name, cookie: inCookie } = body
+    if (inCookie) cookie.requireOwnPage(ctx)
+    const invitation = await presentedInvitation(ctx, needs, token)
+    const { userId, email, companyName } = invitation
+    const invited = { userId, email, name: name ?? invitation.name, companyName }
+    const { account, unproven } = await accountOf(ctx, needs, invited, body)
+    const join = async (transaction: Queryable) => {
+      await lockMembers(transaction, invitation.vendorId)
+      if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
+      if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
+      const ended = await endUnproven(transaction, unproven)
+      if (!(await holdPassword(transaction, account))) throw wrongCredentials()
+      return { user: account, ended }
+    }
+    return beginSession(ctx, needs, { inCookie, how: 'invitation' }, join)
+  },
+})
+
+/**
+ * Returns the account that the password proves, or else a new one for the address, and the older accounts that it does
+ * not prove. Neither its time nor its answer reveals whether the address has an account.
+ */
+async function accountOf(
+  ctx: ApiContext,
+  needs: SignInNeeds,
+  { companyName, ...invited }: User & { companyName: string },
+  { password, existingAccount }: Accepted,
+) {
+  const { userId, email, name } = invited
+  // No account can have such a password, so this reveals nothing.
+  if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
+  const existing = await listAccounts(needs.db, email)
+  const proof = await proveAccount(ctx, needs, { email, password, accounts: async () => existing })
+  if (proof.account) return { account: proof.account, unproven: [] }
+  if (existingAccount) throw wrongCredentials()
+  const fault = passwordFault(password, [email, name, companyName])
+  if (fault) throw refused(fault)
+  const like = existing[0]?.passwordHash
+  const passwordHash = await needs.passwords.inLine(proof.from, () => hashPassword(password, { like }))
+  return { account: { userId, email, name, passwordHash }, unproven: existing }
+}
+
+/** Returns false when the address belongs to another account of the company, which an operator may have added. */
+async function addMember(
+  transaction: Queryable,
+  { vendorId, userId: invitedId, role: invited }: Invitation,
+  { userId, name, email, passwordHash }: Account,
+): Promise<boolean> {
+  const member = await findMemberByEmail(transaction, { vendorId, email })
+  if (member && member.userId !== userId) return false
+  if (userId === invitedId) await insertUser(transaction, { userId, name, email, passwordHash })
+  if (!member) await saveMembership(transaction, { vendorId, userId, role: invited, status: 'active' })
+  const detail = { name, email, role: member?.role ?? invited }
+  await record(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
+  return true
+}
+
+/**
+ * Someone else may have created the older accounts of an address, so their sessions end and their companies see why.
+ * They keep their companies and passwords: otherwise any company could lock out another's people by inviting them. It
+ * happens once per account, so no company can repeat it. Returns the ended sessions.
+ */
+async function endUnproven(transaction: Queryable, accounts: readonly Account[]): Promise<EndedSession[]> {
+  const ended: EndedSession[] = []
+  for (const { userId, name, email } of accounts) {
+    if (await isLinked(transaction, userId)) continue
+    const detail = { name, email }
+    let isFirst = false
+    for (const { vendorId } of await listMemberships(transaction, userId))
+      if (await recordAddressClaim(transaction, { vendorId, userId, detail })) isFirst = true
+    if (!isFirst) continue
+    for (const sessionId of await endSessions(transaction, userId))
+      ended.push({ userId, sessionId, why: 'address_claimed' })
+  }
+  return ended
+}
+
+const refused = (detail = 'is not valid'): Problem => invalidMember('/password', detail)

@@ -1,0 +1,49 @@
+import type { z } from 'zod'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { listMembers } from '../accounts/people.ts'
+import { page } from '../http/page.ts'
+import { route } from '../http/route.ts'
+import { canRead } from './access.ts'
+import { EXPIRED_LISTED_MS, listInvitations } from './invitations.ts'
+import { invitationAnswer, memberAnswer } from './person-answer.ts'
+import { PeopleQuery, type Person, PersonPage } from './schemas.ts'
+
+type Position = [rank: number, name: string, userId: string]
+type Shown = z.infer<typeof Person>
+
+export const getPeople = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/people',
+  operationId: 'listPeople',
+  tag: 'People',
+  summary: 'List the people of a company',
+  description:
+    'The owner, admins and members, then those invited, for 30 days after their invitation expired. Each group is sorted by name.',
+  by: canRead,
+  query: PeopleQuery,
+  answers: { 200: { description: 'A page of people.', schema: PersonPage } },
+  async handle({ vendorId, query: { limit, cursor } }, { db, clock }: { db: Database; clock: Clock }) {
+    const [members, invitations] = await Promise.all([
+      listMembers(db, vendorId),
+      listInvitations(db, { vendorId, now: new Date(clock.now() - EXPIRED_LISTED_MS) }),
+    ])
+    const all = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
+    const people = all.sort((a, b) => compare(positionOf(a), positionOf(b)))
+    const rest = cursor ? people.filter((one) => compare(positionOf(one), cursor) > 0) : people
+    const { rows, nextCursor } = page(rest.slice(0, limit + 1), limit, positionOf)
+    return { people: [...rows], nextCursor }
+  },
+})
+
+const positionOf = ({ role, status, name, userId }: Shown): Position => [
+  status === 'invited' ? 3 : ['owner', 'admin', 'member'].indexOf(role),
+  name,
+  userId,
+]
+
+function compare(a: Position, b: Position): number {
+  const different = ([0, 1, 2] as const).find((index) => a[index] !== b[index])
+  if (different === undefined) return 0
+  return (a[different] as string) < (b[different] as string) ? -1 : 1
+}

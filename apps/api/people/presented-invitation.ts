@@ -1,0 +1,44 @@
+import { hashSecret, INVITATION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import type { ApiContext } from '../http/state.ts'
+import { Problem } from '../problems/problems.ts'
+import { requireConfirmed } from '../sessions/fence.ts'
+import { findInvitation } from './invitations.ts'
+
+const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
+
+export interface InvitationNeeds {
+  db: Database
+  clock: Clock
+  /** Counts invalid tokens by address. */
+  sessionGuessesPerAddress: RateLimit
+}
+
+/**
+ * Returns the invitation for a presented token.
+ * @throws Problem invitation_not_valid, rate_limited after too many, or unavailable while a restored database is
+ * unconfirmed.
+ */
+export async function presentedInvitation(
+  ctx: ApiContext,
+  { db, clock, sessionGuessesPerAddress: guessesPerAddress }: InvitationNeeds,
+  token: string,
+) {
+  const tokenHash = hashSecret(token)
+  const now = new Date(clock.now())
+  const invitation = TOKEN.test(token) && (await findInvitation(db, { tokenHash, now }))
+  if (invitation) {
+    await requireConfirmed(db)
+    return { ...invitation, tokenHash }
+  }
+  const guesses = await guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
+  if (guesses.allowed) throw notValid()
+  throw new Problem('rate_limited', 'Too many invalid invitation tokens from this address.', {
+    headers: rateLimitHeaders(guesses),
+  })
+}
+
+export const notValid = (): Problem =>
+  new Problem('invitation_not_valid', 'The link was used, withdrawn or replaced, or is older than 72 hours.')

@@ -1,0 +1,50 @@
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { findClient } from '../clients/records.ts'
+import { route } from '../http/route.ts'
+import { canRead } from '../people/access.ts'
+import { Problem, unavailable } from '../problems/problems.ts'
+import { readRequestLog } from '../usage/request-log.ts'
+import { explain } from './reasons.ts'
+import { OAuthClientRequests } from './schemas.ts'
+
+/** What the paths of the authorization server begin with, and none of this API's does. */
+const AUTH_ROUTE = /^[A-Z]+ \/v1\/oauth\//
+
+export const getRequests = route({
+  method: 'get',
+  path: '/v1/vendor/:vendorId/oauth-clients/:clientId/requests',
+  operationId: 'listRequests',
+  tag: 'Clients',
+  summary: 'List the latest requests of a client, newest first',
+  description:
+    'The last 200, granted or refused, until it has sent none for 14 days. Refused ones that anyone could have sent, such as those with a wrong secret, are added for 24 hours.',
+  by: canRead,
+  answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
+  problems: ['not_found'],
+  async handle({ vendorId, params }, { db, redis, clock }: { db: Database; redis: Redis; clock: Clock }) {
+    const { clientId } = params
+    const client = CLIENT_ID_PATTERN.test(clientId) && (await findClient(db, { vendorId, clientId }))
+    if (!client) throw new Problem('not_found', 'The company has no such client.')
+    const log = await readRequestLog(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
+      (error: unknown) => {
+        throw unavailable('We cannot read the record of requests right now.', error)
+      },
+    )
+    const requests = log.requests.map(({ at_ms, refusal, ...request }) => {
+      const service: 'auth' | 'api' = AUTH_ROUTE.test(request.route) ? 'auth' : 'api'
+      const { reason, advice } = refusal ? explain(refusal, client) : { reason: null, advice: null }
+      return {
+        ...request,
+        at: new Date(at_ms).toISOString(),
+        service,
+        cause: refusal?.reason ?? null,
+        reason,
+        advice,
+      }
+    })
+    return { requests, skipped: log.skipped }
+  },
+})

@@ -1,0 +1,358 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Clock, systemClock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
+import { areApart, type ClockOffsets, clockOffset_ms } from '#shared/revocation/clocks.ts'
+import { ADD, BEGIN, entryKey, MARK, RoundBegin } from '#shared/revocation/redis.ts'
+import {
+  type DatabaseState,
+  type NamedServer,
+  PURGE_BATCH,
+  purgeExpiredTokens,
+  type RecentRevocations,
+  readRecentRevocations,
+  replaceNamedServer,
+} from '#shared/revocation/state.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import {
+  compareWithRedis,
+  fenceIfRestored,
+  formatSeen,
+  judgeDatabase,
+  type LastSeen,
+  parseSeen,
+} from './restore-check.ts'
+import { failRound, RoundFailed } from './round-failed.ts'
+
+/** The result of a round. */
+export type Round =
+  /** The server may be believed for another `lease_ms`. `added` of the `entries` had to be sent. */
+  | { outcome: 'marked'; entries: number; added: number }
+  /** Another process marked it a moment ago. */
+  | { outcome: 'fresh' }
+  /** Postgres named the server `from`; it now names this one, `to`. Both are run_ids. */
+  | { outcome: 'replaced'; from: string; to: string }
+  /** Postgres has not named this server for long enough. */
+  | { outcome: 'waiting' }
+  /** Wall clocks differ by more than two minutes, so nothing that depends on time can be relied on. */
+  | ({ outcome: 'clocks_apart' } & ClockOffsets)
+  /** The database may have been restored: all access is refused until an operator confirms it. */
+  | { outcome: 'fenced'; reason: string }
+  | { outcome: 'failed'; reason: string }
+
+/** The moments of a round between which anything can happen; for tests. */
+export type Step = 'begun' | 'read' | 'added' | 'marked'
+
+export interface ReconcilerOptions {
+  redis: Redis
+  /** The primary, as a role that may update revocation_trust. */
+  db: Database
+  timings?: Timings
+  /** This process's wall clock, to compare with those of the stores. */
+  clock?: Clock
+  /** Milliseconds that only ever go forward. */
+  monotonic?: () => number
+  /** Called after each step; a rejection fails the round. */
+  step?: (step: Step) => Promise<void> | void
+  /** Gives up a comparison, which can take much longer than the rest of a round. */
+  stopping?: AbortSignal
+  /** Called before a promoted standby is compared with Redis. */
+  comparing?: () => void
+  /** Called with what each round has read. */
+  learned?: (revoked: Pick<RecentRevocations, 'clients' | 'keys'>) => void
+}
+
+const ENTRIES_A_SCRIPT = 500
+/** A marker younger than this part of the time between rounds need not be renewed. */
+const FRESH = 0.8
+
+interface RoundStart {
+  runId: string
+  evicted: string
+  time_ms: number
+  /** How far the server's clock is ahead of this process's. */
+  offset_ms: number
+  tick: number
+  nonce: string
+  seen: LastSeen | undefined
+}
+
+/** What this process has added to a server that has kept its nonce since. */
+interface FilledServer {
+  runId: string
+  evicted: string
+  nonce: string
+  entries: Set<string>
+  /** All entries were sent at this moment, by the monotonic clock. */
+  filledAt_ms: number
+  /** Where the next read of tokens goes on; it means nothing at another place. */
+  watermark: string
+  place: string
+}
+
+/** Brings a Redis server up to date with Postgres and marks it as such, a round at a time. */
+export function createReconciler({
+  redis,
+  db,
+  timings = PRODUCTION_TIMINGS,
+  clock = systemClock,
+  monotonic = () => performance.now(),
+  step = () => {},
+  stopping,
+  comparing = () => {},
+  learned = () => {},
+}: ReconcilerOptions) {
+  const nonceKey = redisKeys.revocationNonce(randomUUID())
+  let fill: FilledServer | undefined
+  const naming = createNaming({ db, timings, clock, monotonic })
+
+  /** Returns undefined if the server was just marked and this process knows how long it has been named. */
+  async function begin(): Promise<RoundStart | undefined> {
+    const nonce = randomUUID()
+    const before_ms = clock.now()
+    const server = await askServer(redis, [nonceKey, nonce, timings.nonce_ms])
+    const { runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen } = server
+    if (policy !== 'noeviction') throw new RoundFailed(`the eviction policy is ${policy}, not noeviction`)
+    const unbroken = fill && fill.runId === runId && fill.evicted === evicted && fill.nonce === oldNonce
+    fill = fill && unbroken ? { ...fill, nonce } : undefined
+    const age_ms = timings.lease_ms - markerLeft_ms
+    // Negative: the server's clock was set back.
+    const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
+    const offset_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
+    if (fresh && naming.holds(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
+    return { runId, evicted, time_ms, offset_ms, tick, nonce, seen: parseSeen(seen) }
+  }
+
+  /** Reads what this process has not added before, or everything. */
+  async function read(start: RoundStart, readAt_ms: number): ReturnType<typeof naming.read> {
+    if (fill && readAt_ms - fill.filledAt_ms >= timings.refill_ms) fill = undefined
+    const recent = await naming.read({ watermark: fill?.watermark, seen: start.seen?.id })
+    if (!fill || fill.place === recent.database.place) return recent
+    // A promoted standby gives transaction ids again that the lost primary had given.
+    fill = undefined
+    return read(start, readAt_ms)
+  }
+
+  function comparePromoted({ runId: server, nonce }: RoundStart): ReturnType<typeof compareWithRedis> {
+    comparing()
+    const deadline_ms = timings.compare_ms
+    return compareWithRedis({ redis, db, server, nonce: [nonceKey, nonce], deadline_ms, monotonic, stopping })
+  }
+
+  /** Adds what the server may lack. Returns how many entries it has from this process, and how many new. */
+  async function add({ runId, evicted, nonce }: RoundStart, recent: RecentRevocations, readAt_ms: number) {
+    const { entries, filledAt_ms } = fill ?? { entries: new Set<string>(), filledAt_ms: readAt_ms }
+    const { watermark, database } = recent
+    const missing = entryKeys(recent).filter((entry) => !entries.has(entry))
+    fill = undefined
+    for (let i = 0; i < missing.length; i += ENTRIES_A_SCRIPT) {
+      const batch = missing.slice(i, i + ENTRIES_A_SCRIPT)
+      const added = await redis.eval(ADD, 0, nonceKey, nonce, timings.entry_ms, ...batch)
+      if (added !== 1) throw new RoundFailed('the server was flushed')
+    }
+    for (const entry of missing) entries.add(entry)
+    fill = { runId, evicted, nonce, entries, filledAt_ms, watermark, place: database.place }
+    return { entries: entries.size, added: missing.length }
+  }
+
+  async function attempt(): Promise<Round> {
+    const start = await begin()
+    await step('begun')
+    if (!start) return { outcome: 'fresh' }
+    const readAt_ms = monotonic()
+    const recent = await read(start, readAt_ms)
+    await step('read')
+    const initial = judgeDatabase(recent.database, start.seen)
+    const verdict = initial === 'promoted' ? await comparePromoted(start) : initial
+    const reason = await fenceIfRestored(db, recent.database, verdict).catch(failRound)
+    if (reason !== undefined) {
+      fill = undefined
+      return { outcome: 'fenced', reason }
+    }
+    learned(recent)
+    const offsets = { postgres_ms: recent.offset_ms, redis_ms: start.offset_ms }
+    if (areApart(offsets)) {
+      fill = undefined
+      return { outcome: 'clocks_apart', ...offsets }
+    }
+    if (recent.named.runId !== start.runId) {
+      await naming.replace(recent.named, start.runId)
+      return { outcome: 'replaced', from: recent.named.runId, to: start.runId }
+    }
+    if (!naming.holds(start.runId, readAt_ms)) return { outcome: 'waiting' }
+    const sent = await add(start, recent, readAt_ms)
+    await step('added')
+    await markServer(redis, start, { nonceKey, lease_ms: timings.lease_ms, database: recent.database })
+    await step('marked')
+    return { outcome: 'marked', ...sent }
+  }
+
+  return {
+    /** Never rejects. Not to be called again before it has resolved. */
+    round: (): Promise<Round> =>
+      attempt().catch((error: Error) => {
+        fill = undefined
+        return { outcome: 'failed', reason: error.message }
+      }),
+  }
+}
+
+async function askServer(redis: Redis, nonce: [key: string, value: string, life_ms: number]) {
+  const { revocationTick, revocationMarker, revocationSeen } = redisKeys
+  const reply = await redis.eval(BEGIN, 0, ...nonce, revocationTick, revocationMarker, revocationSeen)
+  return RoundBegin.parse(JSON.parse(String(reply)))
+}
+
+/** @throws RoundFailed when the server is another one, was flushed, or evicts. */
+async function markServer(
+  redis: Redis,
+  { runId, evicted, nonce, time_ms, tick }: RoundStart,
+  { nonceKey, lease_ms, database }: { nonceKey: string; lease_ms: number; database: DatabaseState },
+): Promise<void> {
+  const marker = [redisKeys.revocationMarker, `${runId} ${tick}`, time_ms + lease_ms]
+  const seen = [redisKeys.revocationSeen, formatSeen(database)]
+  const marked = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker, ...seen)
+  if (marked !== 'marked') throw new RoundFailed(String(marked))
+}
+
+/** What this process has seen of the server that Postgres names. */
+function createNaming(parts: Required<Pick<ReconcilerOptions, 'db' | 'timings' | 'clock' | 'monotonic'>>) {
+  const { db, timings, clock, monotonic } = parts
+  let seen: { named: NamedServer; at_ms: number } | undefined
+  return {
+    /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */
+    holds: (runId: string, before_ms = monotonic()): boolean =>
+      seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms,
+
+    async read(
+      since: Parameters<typeof readRecentRevocations>[2],
+    ): Promise<RecentRevocations & { offset_ms: number }> {
+      const before_ms = clock.now()
+      const recent = await readRecentRevocations(db, timings.lookBack_ms, since).catch(failRound)
+      const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
+      const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
+      // After the read: by then the row was there, however long its commit took.
+      if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
+      return { ...recent, offset_ms }
+    },
+
+    async replace(old: NamedServer, runId: string): Promise<void> {
+      const now = await replaceNamedServer(db, old, runId).catch(failRound)
+      seen = now && { named: now, at_ms: monotonic() }
+    },
+  }
+}
+
+const entryKeys = ({ clients, tokens, keys }: RecentRevocations): string[] => [
+  ...clients.map((id) => entryKey({ kind: 'client', id })),
+  ...tokens.map((id) => entryKey({ kind: 'token', id })),
+  ...keys.map((id) => entryKey({ kind: 'key', id })),
+]
+
+const PURGE_EVERY_MS = 600_000
+/** Rounds of different processes must not fall into step. */
+const JITTER = 0.2
+
+const NEW_SERVER = 'a new server is trusted in a few seconds'
+
+/** How each outcome is logged when it is news. */
+const NEWS = {
+  marked: { level: 'info', event: 'redis.trusted', text: 'Redis is trusted' },
+  replaced: { level: 'info', event: 'redis.new', text: NEW_SERVER },
+  waiting: { level: 'info', event: 'redis.new', text: NEW_SERVER },
+  clocks_apart: { level: 'error', event: 'clocks.apart', text: 'wall clocks differ by over two minutes' },
+  fenced: { level: 'error', event: 'database.restored', text: 'an operator must confirm the database' },
+  failed: { level: 'warn', event: 'redis.not_trusted', text: 'Redis cannot be vouched for' },
+} as const satisfies Record<Exclude<Round['outcome'], 'fresh'>, object>
+
+export interface StartReconcilingOptions
+  extends Omit<ReconcilerOptions, 'stopping' | 'comparing' | 'learned'> {
+  log: Log
+  purgeEvery_ms?: number
+}
+
+export type Reconciling = ReturnType<typeof startReconciling>
+
+/**
+ * Reconciles about every second until it is stopped, one round at a time, and purges revocations of long
+ * expired tokens every ten minutes. A failure is logged once, when it begins; meanwhile Postgres decides.
+ */
+export function startReconciling(options: StartReconcilingOptions) {
+  const { db, log, timings = PRODUCTION_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
+  const stopping = new AbortController()
+  const reconciler = createReconciler({
+    ...options,
+    stopping: stopping.signal,
+    comparing: reportComparison,
+    learned: auditRevocations(log),
+  })
+  let reported = ''
+  let comparing = false
+  let latest: Round | undefined
+  let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
+
+  function reportComparison(): void {
+    if (comparing) return
+    comparing = true
+    reported = ''
+    const text = 'revocation: access is refused until a promoted standby has been compared with Redis'
+    log.warn({ event: 'database.promoted' }, text)
+  }
+
+  function report(round: Round): void {
+    const { outcome, ...fields } = round
+    if (outcome !== 'failed') comparing = false
+    if (outcome === 'fresh') return
+    const { level, event, text } = NEWS[outcome]
+    const news = outcome === 'failed' ? round.reason : event
+    if (news === reported) return
+    reported = news
+    log[level]({ event, ...fields }, `revocation: ${text}`)
+  }
+
+  /** A round that marked has just compared the clocks. */
+  async function purge(): Promise<void> {
+    if (latest?.outcome !== 'marked' || performance.now() < purgeAt_ms) return
+    const removed = await purgeExpiredTokens(db).catch(() => 0)
+    // A full batch means that there is more.
+    purgeAt_ms = performance.now() + (removed < PURGE_BATCH ? purgeEvery_ms : 0)
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      latest = await reconciler.round()
+      report(latest)
+      await purge()
+      const pause_ms = timings.round_ms * (1 - JITTER + 2 * JITTER * Math.random())
+      await sleep(pause_ms, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  const running = run()
+  return {
+    /** Returns the result of the latest round; undefined before the first. */
+    latest: () => latest,
+    /** Resolves when the current round has ended, within seconds. */
+    stop(): Promise<void> {
+      stopping.abort()
+      return running
+    },
+  }
+}
+
+/**
+ * Logs the clients and keys that this process had not yet seen revoked, whoever revoked them: after a restore
+ * of the database, an operator can revoke them again from the log.
+ */
+function auditRevocations(log: Log): (revoked: { clients: string[]; keys: string[] }) => void {
+  let logged = new Set<string>()
+  return ({ clients, keys }) => {
+    for (const clientId of clients)
+      if (!logged.has(clientId)) log.info({ event: 'client.revoked', clientId }, 'revoked')
+    for (const kid of keys) if (!logged.has(kid)) log.info({ event: 'signing_key.revoked', kid }, 'revoked')
+    logged = new Set([...clients, ...keys])
+  }
+}

@@ -1,0 +1,76 @@
+import type { z } from 'zod'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { addressSubject } from '#shared/stores/rate-limit.ts'
+import { newSessionToken } from '../accounts/new-ids.ts'
+import type { User } from '../accounts/people.ts'
+import type { ApiContext } from '../http/state.ts'
+import type { SessionCookie } from './cookie.ts'
+import { requireConfirmed } from './fence.ts'
+import type { CreatedSession } from './schemas.ts'
+import { sessionAnswer } from './session-answer.ts'
+import { type EndedSession, logSessionEnd } from './session-end.ts'
+import { logSignIn, type SignInMethod } from './session-events.ts'
+import { deleteSession, SESSION_LIFETIME_S, startSession } from './sessions.ts'
+import { rememberPlace } from './sign-in-addresses.ts'
+
+/** The session's user, and the sessions that ended when they were admitted. */
+export interface Admitted {
+  user: User
+  ended?: EndedSession[]
+}
+
+interface SignInProof {
+  inCookie: boolean
+  how: SignInMethod
+  /** When the person authenticated, if not just now. */
+  authenticatedAt?: Date
+  /** The provider that the person signed in with. */
+  openidIssuer?: string
+  /** The replaced session's token hash in base64url, where the request may lack its cookie. */
+  replaces?: string | undefined
+}
+
+/**
+ * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The session
+ * whose cookie it replaces ends: no one but a thief could still use it. `admit` runs first, in the same transaction. If
+ * it throws, nothing is done.
+ * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
+ */
+export async function beginSession(
+  ctx: ApiContext,
+  { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
+  { inCookie, how, replaces, ...proof }: SignInProof,
+  admit: (transaction: Queryable) => Promise<Admitted>,
+): Promise<z.infer<typeof CreatedSession>> {
+  const sessionToken = newSessionToken()
+  const tokenHash = hashSecret(sessionToken)
+  const now = new Date(clock.now())
+  const cookieBefore = inCookie ? cookie.read(ctx) : undefined
+  const hashBefore =
+    cookieBefore === undefined ? replaces && Buffer.from(replaces, 'base64url') : hashSecret(cookieBefore)
+  const { clientAddress } = ctx.state.request
+  const browser = inCookie ? (cookie.browser.read(ctx) ?? cookie.browser.create()) : undefined
+  // Places count when a password is tried. An account that the provider proves has none.
+  const place = how === 'openid' ? undefined : { address: addressSubject(clientAddress), browser }
+  const session = await db.transaction(async (transaction) => {
+    await requireConfirmed(transaction)
+    const { user, ended = [] } = await admit(transaction)
+    const { userId } = user
+    const replaced = hashBefore && (await deleteSession(transaction, hashBefore))
+    if (replaced) ended.push({ ...replaced, why: 'replaced' })
+    const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
+    const sessionId = await startSession(transaction, { tokenHash, userId, now, ...proof, ...from })
+    if (place) await rememberPlace(transaction, { ...place, userId, now })
+    return { userId, sessionId, ended, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
+  })
+  const { answer, ended } = session
+  ctx.state.userId = session.userId
+  logSignIn(ctx, session, how)
+  for (const one of ended) logSessionEnd(ctx.state.log, { ...one, from: ctx })
+  if (!inCookie) return { sessionToken, ...answer }
+  cookie.set(ctx, sessionToken)
+  if (place?.browser) cookie.browser.set(ctx, place.browser)
+  return answer
+}

@@ -1,0 +1,106 @@
+import { hashSecret } from '#shared/oauth/ids.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import { within } from '#shared/process/within.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import { asProblem, logFailure } from '../http/problem.ts'
+import { route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
+import { unavailable } from '../problems/problems.ts'
+import { beginSession } from '../sessions/begin-session.ts'
+import type { SessionCookie } from '../sessions/cookie.ts'
+import { sqlState, UNIQUE_VIOLATION } from '../stores/postgres-errors.ts'
+import { requireOpenid } from './access.ts'
+import { admitClaimed, claimedPerson } from './person.ts'
+import { CALLBACK_PATH, type ConfiguredOpenid } from './provider.ts'
+import { noteRefusal, OPENID_REFUSALS, OpenidRefusal } from './refusal.ts'
+import type { OpenidTransaction } from './transaction.ts'
+
+/** For the steps after the provider's answer. */
+const SESSION_DEADLINE_MS = 8_000
+
+interface FinishNeeds {
+  db: Database
+  clock: Clock
+  cookie: SessionCookie
+  /** The workspace's URL. */
+  baseUrl: string
+  /** Allows each `state` once. */
+  openidOnce: RateLimit
+}
+
+export const finishOpenidSignInRoute = route({
+  method: 'get',
+  path: CALLBACK_PATH,
+  deadline: 'own',
+  operationId: 'finishOpenidSignIn',
+  tag: 'Session',
+  summary: 'OpenID Connect redirect URI',
+  description:
+    'Takes the query of an authorization response (RFC 6749 §4.1.2, RFC 9207). Redirects to the workspace, signed in or not, with the outcome in the fragment.',
+  by: requireOpenid,
+  answers: {
+    303: {
+      description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${OPENID_REFUSALS.join(', ')}.`,
+      headers: ['Location', 'Set-Cookie'],
+    },
+  },
+  async handle({ configured }, needs: FinishNeeds, ctx) {
+    const { transactions } = configured
+    // Not validated like other queries: the browser must always reach a page.
+    const state = new URLSearchParams(ctx.querystring).get('state')
+    let transaction: OpenidTransaction | undefined
+    let outcome = 'done'
+    try {
+      const stored = await transactions.read(ctx)
+      // A different state belongs to another browser, or to an earlier try.
+      transaction = stored?.state === state ? stored : undefined
+      if (!transaction || !(await isFirst(needs, transaction))) throw new OpenidRefusal('expired')
+      await finish(ctx, needs, configured, transaction)
+    } catch (error) {
+      const refusal = asRefusal(ctx, error)
+      noteRefusal(ctx, refusal)
+      outcome = refusal.reason
+    }
+    // Otherwise any site could cancel a sign-in in progress.
+    if (transaction) transactions.clear(ctx)
+    ctx.set('Location', `${needs.baseUrl}${transaction?.to ?? '/'}#sign-in=${outcome}`)
+    ctx.body = ''
+    return undefined
+  },
+})
+
+const isFirst = async ({ openidOnce }: FinishNeeds, { state }: OpenidTransaction) =>
+  (await openidOnce.consume(hashSecret(state).toString('base64url'))).allowed
+
+async function finish(
+  ctx: ApiContext,
+  needs: FinishNeeds,
+  { settings, provider }: ConfiguredOpenid,
+  transaction: OpenidTransaction,
+): Promise<void> {
+  const { clientAddress: address } = ctx.state.request
+  const claimed = claimedPerson(await provider.claims(ctx.querystring, transaction, { address }), settings)
+  const now = new Date(needs.clock.now())
+  const authenticatedAt = new Date(Math.min(claimed.authenticatedAt_ms, now.getTime()))
+  const how = {
+    inCookie: true,
+    how: 'openid',
+    authenticatedAt,
+    openidIssuer: settings.issuer,
+    replaces: transaction.replaces,
+  } as const
+  const session = beginSession(ctx, needs, how, (db) => admitClaimed(db, { claimed, settings, now }))
+  if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')
+}
+
+/** The browser is navigating, so a failure must end on a page too. */
+function asRefusal(ctx: ApiContext, error: unknown): OpenidRefusal {
+  if (error instanceof OpenidRefusal) return error
+  // Two simultaneous first sign-ins of one person.
+  if (sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable', 'at_once')
+  const problem = asProblem(error)
+  if (problem.code !== 'unavailable') throw error
+  logFailure(ctx, problem, error)
+  return new OpenidRefusal('unavailable', 'database')
+}

@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
+import { REFUSAL_KINDS, refusalPosition } from '#shared/usage/client-usage.ts'
+
+/** When a request was refused, in milliseconds since the Unix epoch, and its id. */
+export type Position = [at_ms: number, requestId: string]
+
+/** What client-usage.ts stores. `at_ms` is in milliseconds since the Unix epoch. */
+const Stored = z.object({
+  at_ms: z.number(),
+  clientId: z.string(),
+  requestId: z.string(),
+  route: z.string(),
+  status: z.number(),
+  code: z.string(),
+  reason: z.string(),
+  about: z.string().optional(),
+  address: z.string().optional(),
+})
+export type RefusalRecord = z.infer<typeof Stored>
+
+/**
+ * Returns the positions of the refused requests of a client, or of a company's clients, in the last 24 hours,
+ * newest first: at most `limit`, starting behind `after`.
+ * @param of the client's id or the company's.
+ * @throws if Redis does not answer.
+ */
+export async function listPositions(
+  redis: Redis,
+  { of, after, limit, now_ms }: { of: string; after: Position | undefined; limit: number; now_ms: number },
+): Promise<Position[]> {
+  const newest = after ? `(${refusalPosition(...after)}` : '+'
+  const oldest = `[${refusalPosition(now_ms - redisLifetimes.refusals_ms + 1)}`
+  const orders = await Promise.all(
+    REFUSAL_KINDS.map((kind) =>
+      redis.zrange(redisKeys.refusals(kind, of), newest, oldest, 'BYLEX', 'REV', 'LIMIT', 0, limit),
+    ),
+  )
+  return orders
+    .flat()
+    .sort((a, b) => (a < b ? 1 : -1))
+    .slice(0, limit)
+    .map((text): Position => {
+      const space = text.indexOf(' ')
+      return [Number(text.slice(0, space)), text.slice(space + 1)]
+    })
+}
+
+/**
+ * Returns a company's refused requests with these ids, in the same order, without those that have expired.
+ * @throws if Redis does not answer.
+ */
+export async function readRefusals(
+  redis: Redis,
+  { vendorId, requestIds, now_ms }: { vendorId: string; requestIds: readonly string[]; now_ms: number },
+): Promise<RefusalRecord[]> {
+  if (requestIds.length === 0) return []
+  const texts = await redis.mget(requestIds.map((requestId) => redisKeys.refusal(vendorId, requestId)))
+  return texts
+    .map(parseRecord)
+    .filter((record) => record !== undefined)
+    .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
+}
+
+const FORGOTTEN_A_STEP = 500
+
+/**
+ * Deletes the requests of a company and of its clients, the refused ones a few at a time.
+ * @throws if Redis does not answer.
+ */
+export async function forgetRefusals(
+  redis: Redis,
+  { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
+): Promise<void> {
+  for (const kind of REFUSAL_KINDS) {
+    const order = redisKeys.refusals(kind, vendorId)
+    for (;;) {
+      const positions = await redis.zrange(order, '-', '+', 'BYLEX', 'LIMIT', 0, FORGOTTEN_A_STEP)
+      if (positions.length === 0) break
+      await redis.del(positions.map((text) => redisKeys.refusal(vendorId, text.slice(text.indexOf(' ') + 1))))
+      await redis.zrem(order, ...positions)
+    }
+    for (const clientId of clientIds) await redis.del(redisKeys.refusals(kind, clientId))
+  }
+  await redis.del(redisKeys.requestLogs(vendorId))
+  for (const clientId of clientIds) await redis.del(redisKeys.requests(vendorId, clientId))
+}
+
+/** The newest refused requests of a client after some moment, and when the first of each kind was refused. */
+export type LatestRefusals = Record<
+  (typeof REFUSAL_KINDS)[number],
+  { first_ms: number; newest: RefusalRecord[] } | undefined
+>
+
+/** How many of each kind are read of a client. Anyone can send unproven ones, so the newest may be forged. */
+const NEWEST = { proven: 1, unproven: 5 } as const
+/** Keeps a script shorter than a millisecond. */
+const CLIENTS_A_SCRIPT = 50
+
+/**
+ * ARGV: JSON, a list of orders, each with its key, the prefix of its records' keys, the position after which
+ * to look, and how many records to read → for each order its first position and the newest records.
+ */
+const LATEST = `
+local answers = {}
+for i, order in ipairs(cjson.decode(ARGV[1])) do
+  local after = '(' .. order.after
+  local newest = redis.call('zrange', order.key, '+', after, 'BYLEX', 'REV', 'LIMIT', 0, order.count)
+  answers[i] = {}
+  if #newest > 0 then
+    local first = redis.call('zrange', order.key, after, '+', 'BYLEX', 'LIMIT', 0, 1)[1]
+    local keys = {}
+    for j, position in ipairs(newest) do keys[j] = order.records .. string.match(position, ' (.*)') end
+    answers[i] = { first, unpack(redis.call('mget', unpack(keys))) }
+  end
+end
+return answers`
+
+/**
+ * Returns the latest refused requests of some clients of a company, in the last 24 hours, without clients
+ * that have none. The cost does not depend on how many there are.
+ * @throws if Redis does not answer.
+ */
+export async function latestRefusals(
+  redis: Redis,
+  vendorId: string,
+  clients: readonly { clientId: string; after_ms: number }[],
+  now_ms: number,
+): Promise<Map<string, LatestRefusals>> {
+  const oldest_ms = now_ms - redisLifetimes.refusals_ms
+  const orders = clients.flatMap(({ clientId, after_ms }) =>
+    REFUSAL_KINDS.map((kind) => ({
+      key: redisKeys.refusals(kind, clientId),
+      records: redisKeys.refusal(vendorId, ''),
+      after: refusalPosition(Math.max(after_ms, oldest_ms) + 1),
+      count: NEWEST[kind],
+    })),
+  )
+  const width = CLIENTS_A_SCRIPT * REFUSAL_KINDS.length
+  const steps = Array.from({ length: Math.ceil(orders.length / width) }, (_, step) =>
+    redis.eval(LATEST, 0, JSON.stringify(orders.slice(step * width, (step + 1) * width))),
+  )
+  const answers = ((await Promise.all(steps)) as (string | null)[][][]).flat()
+  return new Map(
+    clients.flatMap(({ clientId }, index): [string, LatestRefusals][] => {
+      const [proven, unproven] = REFUSAL_KINDS.map((_, kind) =>
+        latest(answers[index * REFUSAL_KINDS.length + kind]),
+      )
+      return proven || unproven ? [[clientId, { proven, unproven }]] : []
+    }),
+  )
+}
+
+function latest([first, ...texts]: (string | null)[] = []) {
+  const newest = texts.map(parseRecord).filter((record) => record !== undefined)
+  return first && newest.length > 0 ? { first_ms: Number.parseInt(first, 10), newest } : undefined
+}
+
+/** Other services may share this Redis. Nothing that they may have written there must break a page. */
+function parseRecord(text: string | null): RefusalRecord | undefined {
+  try {
+    return Stored.safeParse(JSON.parse(text ?? 'null')).data
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,98 @@
+import type { Database } from '#shared/stores/postgres.ts'
+import {
+  DAY_MS,
+  DAYS_SHOWN,
+  HOUR_MS,
+  HOURS_SHOWN,
+  MINUTE_MS,
+  MINUTES_SHOWN,
+  type UsageStores,
+} from './windows.ts'
+
+/** Longer than usage is shown, since late counts are stored too. */
+const KEPT_MS = {
+  client_usage_hourly: HOURS_SHOWN * HOUR_MS + DAY_MS,
+  client_usage_by_minute: 2 * MINUTES_SHOWN * MINUTE_MS,
+  // A person who revokes a client asks which machines ever used it.
+  client_address_usage: 100 * DAY_MS,
+}
+const TIME_COLUMN = {
+  client_usage_hourly: 'hour',
+  client_usage_by_minute: 'minute',
+  client_address_usage: 'day',
+}
+/** The addresses kept of a client and a day: the latest. */
+const ADDRESSES_KEPT = 200
+
+/** Deletes usage that is no longer shown, at most `limit` rows of each kind. Returns their number. */
+export async function deleteOldUsage(
+  db: Database,
+  { now, limit }: { now: number; limit: number },
+): Promise<number> {
+  let deleted = 0
+  for (const table of ['client_usage_hourly', 'client_usage_by_minute', 'client_address_usage'] as const) {
+    const column = TIME_COLUMN[table]
+    const { rowCount } = await db.raw(
+      `delete from ${table} where ctid = any(array(
+         select ctid from ${table} where ${column} < ? order by ${column} limit ?))`,
+      [new Date(now - KEPT_MS[table]), limit],
+    )
+    deleted += rowCount
+  }
+  await db.raw(DELETE_SURPLUS_ADDRESSES, [new Date(now - DAY_MS)])
+  await db.raw(DELETE_OLD_WRITERS)
+  return deleted
+}
+
+/** A client that calls from ever new addresses would fill the table. */
+const DELETE_SURPLUS_ADDRESSES = `
+  with crowded as (
+    select client_id, day from client_address_usage where day >= ? group by 1, 2 having count(*) > ${ADDRESSES_KEPT}
+  ), ranked as (
+    select a.ctid, row_number() over (partition by client_id, day order by last_seen_at desc, address) as place
+    from client_address_usage a join crowded using (client_id, day)
+  )
+  delete from client_address_usage where ctid in (select ctid from ranked where place > ${ADDRESSES_KEPT})`
+
+/** Keeps the row of the process that vanished last: it says until when uses may be missing. */
+const DELETE_OLD_WRITERS = `
+  delete from usage_writers where flushed_at < (
+    select max(flushed_at) from usage_writers where flushed_at < clock_timestamp() - interval '1 day')`
+
+export interface ClientUsage {
+  lastUsedAt: Date | null
+  /** In each 24 hours of the last DAYS_SHOWN days, oldest first; the last one is this hour and the 23 before it. */
+  tokensByDay: number[]
+}
+
+/** The usage of several clients. */
+export async function readUsage(
+  { db, clock }: UsageStores,
+  clientIds: readonly string[],
+): Promise<ReadonlyMap<string, ClientUsage>> {
+  if (clientIds.length === 0) return new Map()
+  const hour = Math.floor(clock.now() / HOUR_MS)
+  const [last, days] = await Promise.all([
+    db.raw('select client_id as "clientId", last_used_at as at from client_usage where client_id = any(?)', [
+      clientIds as string[],
+    ]),
+    db.raw(
+      `select client_id as "clientId", (?::bigint - (extract(epoch from hour) / 3600)::bigint) / 24 as "daysAgo",
+         sum(tokens)::bigint as tokens
+       from client_usage_hourly where client_id = any(?) and hour > to_timestamp(?::bigint * 3600) group by 1, 2`,
+      [hour, clientIds as string[], hour - HOURS_SHOWN],
+    ),
+  ])
+  const usage = new Map<string, ClientUsage>(
+    clientIds.map((clientId) => [clientId, { lastUsedAt: null, tokensByDay: Array(DAYS_SHOWN).fill(0) }]),
+  )
+  const of = (clientId: string) => usage.get(clientId) as ClientUsage
+  for (const { clientId, at } of last.rows) of(clientId).lastUsedAt = at
+  for (const { clientId, daysAgo, tokens } of days.rows)
+    of(clientId).tokensByDay[DAYS_SHOWN - 1 - Number(daysAgo)] = Number(tokens)
+  return usage
+}
+
+/** Tokens of this hour and the 23 before it. */
+export const lastDayOf = ({ tokensByDay }: Pick<ClientUsage, 'tokensByDay'>): number =>
+  tokensByDay.at(-1) ?? 0

@@ -1,0 +1,90 @@
+import type { JWK } from 'jose'
+import type { AddressRule } from '../guarded-fetch/address-verdict.ts'
+import { exchange } from '../guarded-fetch/exchange.ts'
+import type { Failure } from '../guarded-fetch/failures.ts'
+import type { Resolve } from '../guarded-fetch/resolver.ts'
+import { findAddresses } from '../guarded-fetch/route.ts'
+import { judgeCallbackUrl } from '../guarded-fetch/url-verdict.ts'
+import { createFairQueue } from '../http/fair-queue.ts'
+import { keysOfSet } from '../keys/key-set.ts'
+import { unavailable } from '../problems/problems.ts'
+
+/** For both documents, from the first DNS query on. */
+const TOTAL_TIMEOUT_MS = 5_000
+const DOCUMENT_LIMIT_BYTES = 64 * 1_024
+/** Fetches for people who create clients. A slow issuer delays only its own company. */
+const FETCHES = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
+
+export interface Outside {
+  resolve: Resolve
+  judgeAddress: AddressRule
+  certificateAuthority?: string | undefined
+}
+
+export type FetchKeys = (issuer: string) => Promise<JWK[] | string>
+
+/**
+ * Returns a function that fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517), or says why it
+ * cannot, in words for a person of the company. Only public addresses are ever connected to, also for the URL that the
+ * issuer names.
+ */
+export function createFetchKeys(outside: Outside): FetchKeys {
+  return async (issuer) => {
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort('total_timeout' satisfies Failure), TOTAL_TIMEOUT_MS)
+    const read = (url: unknown) => readDocument(url, outside, stop.signal)
+    try {
+      const discovery = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
+      if (typeof discovery === 'string') return discovery
+      if (discovery.issuer !== issuer)
+        return 'the issuer in its discovery document must be the same, character by character'
+      if (typeof discovery.jwks_uri !== 'string') return 'its discovery document must have a jwks_uri'
+      const set = await read(discovery.jwks_uri)
+      return typeof set === 'string' ? set : keysOfSet(set)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** Returns a function that does the same for a person of a company, in the company's turn. */
+export function fetchInTurn(fetchKeys: FetchKeys) {
+  const refusal = () => unavailable('Too many issuers are being asked for keys. Try again shortly.')
+  const queue = createFairQueue({ ...FETCHES, refusal })
+  return (vendorId: string, issuer: string) => queue(vendorId, () => fetchKeys(issuer))
+}
+
+async function readDocument(
+  typed: unknown,
+  { resolve, judgeAddress, certificateAuthority }: Outside,
+  signal: AbortSignal,
+): Promise<Record<string, unknown> | string> {
+  const verdict = judgeCallbackUrl(typed, judgeAddress)
+  if (!verdict.ok) return 'it must be a public https URL, and so must its jwks_uri'
+  const route = await findAddresses(verdict.url, { resolve, judgeAddress, signal })
+  if (route.failure) return inWords(route.failure)
+  const { answer, failure } = await exchange({
+    href: verdict.url.href,
+    addresses: route.addresses,
+    judgeAddress,
+    certificateAuthority,
+    bodyLimit_bytes: DOCUMENT_LIMIT_BYTES,
+    signal,
+  })
+  if (!answer) return inWords(failure ?? 'no_answer')
+  if (answer.status !== 200) return 'it must answer with status 200, without a redirect'
+  if (answer.bodyEnd !== 'whole')
+    return `its documents must arrive whole, with at most ${DOCUMENT_LIMIT_BYTES / 1_024} KiB each`
+  try {
+    const document: unknown = JSON.parse(answer.body.toString())
+    if (typeof document === 'object' && document) return document as Record<string, unknown>
+  } catch {
+    // As for any other text.
+  }
+  return 'its documents must be JSON, and not compressed'
+}
+
+const inWords = (failure: Failure): string =>
+  failure === 'total_timeout'
+    ? `it must publish its keys within ${TOTAL_TIMEOUT_MS / 1_000} seconds`
+    : failure.replaceAll('_', ' ')

@@ -1,0 +1,37 @@
+import type { Clock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { FetchKeys } from './fetch-keys.ts'
+import { claimDueIssuers, saveFetched } from './issuers.ts'
+
+const ISSUERS_AT_ONCE = 20
+
+/**
+ * Fetches the keys of the issuers that are due. Any process may call it at any time: one of them fetches an issuer, for
+ * all companies that trust it.
+ */
+export async function refreshIssuers({
+  db,
+  clock,
+  log,
+  fetchKeys,
+  ending,
+}: {
+  db: Database
+  clock: Clock
+  log: Log
+  fetchKeys: FetchKeys
+  ending: () => boolean
+}): Promise<void> {
+  async function refresh(issuer: string): Promise<void> {
+    const fetched = await fetchKeys(issuer)
+    await saveFetched(db, issuer, fetched, new Date(clock.now()))
+    if (typeof fetched === 'string')
+      log.warn({ event: 'workload_issuer.failed', issuer, failure: fetched }, 'keys of an issuer not fetched')
+  }
+  let due: string[]
+  do {
+    due = await claimDueIssuers(db, { now: new Date(clock.now()), limit: ISSUERS_AT_ONCE })
+    await Promise.all(due.map(refresh))
+  } while (due.length === ISSUERS_AT_ONCE && !ending())
+}
