@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { record } from '../../apps/api/accounts/activity.ts'
-import { revokeClient } from '../../apps/api/clients/changes.ts'
 import { type ClientRecord, findClient, listClients } from '../../apps/api/clients/records.ts'
+import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { type Subject, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { requireCompany } from './people.ts'

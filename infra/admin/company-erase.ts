@@ -4,7 +4,7 @@ import { bindings, type Database, type Queryable } from '#shared/stores/postgres
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type Operator, record } from '../../apps/api/accounts/activity.ts'
 import { endAccountWithoutCompany, lockMembers } from '../../apps/api/accounts/people.ts'
-import { revokeClient } from '../../apps/api/clients/changes.ts'
+import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { forgetRefusals } from '../../apps/api/usage/refusals.ts'
 import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
 import type { OperatorCommand, OperatorContext } from './commands.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { deleteOldUsage } from '../../apps/api/usage/usage.ts'
+import { deleteOldUsage } from '../../apps/api/usage/purge.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { notedUsage } from '../support/client-usage.ts'
 

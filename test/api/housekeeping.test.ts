@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { pino } from 'pino'
-import { hashSecret } from '#shared/oauth/ids.ts'
-import { createRevocation } from '#shared/revocation/revocation.ts'
-import { reportFoundSecrets } from '../../apps/api/clients/changes.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/idempotency-keys.ts'
-import { startHousekeeping } from '../../apps/api/housekeeping.ts'
+import { startJobs } from '../../apps/api/jobs.ts'
 import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
 import { usesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
-import { deleteOldUsage } from '../../apps/api/usage/usage.ts'
-import { afterwards } from '../support/afterwards.ts'
-import { sharedApi, startApi } from '../support/api.ts'
-import { serviceRedis } from '../support/redis.ts'
+import { deleteOldUsage } from '../../apps/api/usage/purge.ts'
+import { sharedApi } from '../support/api.ts'
 
 describe('what has expired', () => {
   const api = sharedApi()
@@ -91,37 +86,70 @@ describe('what has expired', () => {
   })
 })
 
-describe('the work beside the requests', () => {
-  it('starts none anew while it is still in progress, so that the end waits for one alone', async () => {
-    await using api = await startApi()
-    const { secret } = await (await api.createOwner()).createClient()
-    const db = api.apiDb
-    await reportFoundSecrets(db, [{ secretHash: hashSecret(secret), source: null }])
-    using redis = serviceRedis(api.redis.url('api'))
-    const revocation = createRevocation({ redis, db })
-    let begun = 0
-    const first = Promise.withResolvers<void>()
+describe('the jobs beside the requests', () => {
+  const log = pino({ level: 'silent' })
+  const EVERY_MS = 2_000
+
+  beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }))
+  afterEach(() => mock.timers.reset())
+
+  it('start none anew while it is still in progress, so that the end waits for one alone', async () => {
     const slow = Promise.withResolvers<never>()
-    const revoke = () => {
-      begun += 1
-      first.resolve()
+    let rounds = 0
+    const step = () => {
+      rounds += 1
       return slow.promise
     }
-    mock.timers.enable({ apis: ['setInterval'] })
-    await using _ = afterwards(() => mock.timers.reset())
-    const end = startHousekeeping({
-      db,
-      clock: api.clock,
-      log: pino({ level: 'silent' }),
-      fetchKeys: async () => 'no_answer',
-      eventRetention_days: 400,
-      revokesFound: { ...revocation, revoke },
-    })
-    mock.timers.tick(2_000)
-    await first.promise
-    mock.timers.tick(20_000)
+    const stop = startJobs([{ every_ms: EVERY_MS, steps: { step } }], log)
+    mock.timers.tick(EVERY_MS)
+    mock.timers.tick(10 * EVERY_MS)
     slow.reject(new Error('Redis is away'))
-    await end()
-    assert.equal(begun, 1)
+    await stop()
+    assert.equal(rounds, 1)
+  })
+
+  it('go on with the next step after one that fails, and log which', async () => {
+    const lines: string[] = []
+    const warnings = pino(
+      { base: null, timestamp: false },
+      { write: (line: string) => void lines.push(line) },
+    )
+    const done = Promise.withResolvers<void>()
+    const steps = {
+      'deleting old usage': () => Promise.reject(new Error('canceling statement due to statement timeout')),
+      'ending expired sessions': async () => done.resolve(),
+    }
+    const stop = startJobs([{ every_ms: EVERY_MS, atOnce: true, steps }], warnings)
+    await done.promise
+    await stop()
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)),
+      [
+        {
+          level: 40,
+          event: 'housekeeping.failed',
+          what: 'deleting old usage',
+          error: 'canceling statement due to statement timeout',
+          msg: 'housekeeping failed',
+        },
+      ],
+    )
+  })
+
+  it('start no further step once they are to stop', async () => {
+    const running = Promise.withResolvers<void>()
+    const started: string[] = []
+    const steps = {
+      first: () => {
+        started.push('first')
+        return running.promise
+      },
+      second: async () => void started.push('second'),
+    }
+    const stop = startJobs([{ every_ms: EVERY_MS, atOnce: true, steps }], log)
+    const stopped = stop()
+    running.resolve()
+    await stopped
+    assert.deepEqual(started, ['first'])
   })
 })

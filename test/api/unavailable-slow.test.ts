@@ -32,7 +32,7 @@ describe('a request that takes longer than the deadline', () => {
     get('/failing', () => Promise.reject(new Error('at once'))),
   ])
   const app = new Koa<ApiState>()
-  app.use(createRequestMiddleware(silentLog(), new BlockList(), { answered() {} }))
+  app.use(createRequestMiddleware(silentLog(), new BlockList(), () => {}))
   app.use(createProblemMiddleware('https://api.test'))
   app.use(createDeadlineMiddleware(DEADLINE_MS) as Koa.Middleware<ApiState>)
   app.use(router.routes() as Koa.Middleware<ApiState>)

@@ -39,7 +39,7 @@ async function lint(cases: Case[]): Promise<Map<string, string[]>> {
 
 describe('the layers', () => {
   const forbidden: [file: string, from: string][] = [
-    ['shared/accounts/new.ts', '../../apps/api/app.ts'],
+    ['shared/accounts/new.ts', '../../apps/api/compose.ts'],
     ['shared/accounts/new.ts', '../../infra/database/migrate.ts'],
     ['shared/revocation/new.ts', '../../apps/auth/service.ts'],
     ['apps/auth/new.ts', '../api/app.ts'],
@@ -64,8 +64,8 @@ describe('the layers', () => {
     ['apps/workspace/src/new.ts', '#shared/stores/postgres.ts'],
     ['apps/workspace/src/new.ts', '../../../shared/oauth/scopes.ts'],
     ['apps/workspace/src/new.ts', '../../../infra/database/migrate.ts'],
-    ['apps/workspace/src/clients/new.ts', '../../../../apps/api/app.ts'],
-    ['infra/new.ts', '../apps/api/app.ts'],
+    ['apps/workspace/src/clients/new.ts', '../../../../apps/api/compose.ts'],
+    ['infra/new.ts', '../apps/api/compose.ts'],
     ['infra/local/new.ts', '../../apps/auth/service.ts'],
     ['infra/admin/keys.ts', '../../apps/auth/config.ts'],
     ['infra/local/new.ts', '../../apps/api/accounts/people.ts'],
@@ -90,7 +90,7 @@ describe('the layers', () => {
     ['infra/local/new.ts', '../database/migrate.ts'],
     ['infra/admin/config-commands.ts', '../../apps/auth/config.ts'],
     ['infra/local/new.ts', '#apps/api/accounts/people.ts'],
-    ['test/api/new.test.ts', '../../apps/api/app.ts'],
+    ['test/api/new.test.ts', '../../apps/api/compose.ts'],
   ]
   const environment = [
     'shared/accounts/new.ts',

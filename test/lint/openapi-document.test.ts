@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describeApi } from '../../apps/api/app.ts'
+import { describeApi } from '../../apps/api/compose.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { integrationsDocument } from '../../apps/api/discovery/openapi/integrations.ts'
 import { collectComponents } from '../../apps/api/discovery/openapi/shared-components.ts'

@@ -10,13 +10,18 @@ const ROOT = join(import.meta.dirname, '../..')
  * neither a room above nor one beside it. '' is what lies in the folder itself.
  */
 const HOUSES: Record<string, string[][]> = {
-  shared: [
-    ['process', 'problems'],
-    ['stores'],
-    ['accounts', 'analytics', 'revocation'],
-    ['usage'],
-    ['oauth'],
-    ['access-tokens', 'http'],
+  shared: [['process', 'rules'], ['stores'], ['revocation', 'usage'], ['oauth'], ['access-tokens', 'http']],
+  'apps/api': [
+    ['problems', 'stores'],
+    ['http'],
+    ['access-tokens', 'accounts', 'guarded-fetch', 'keys', 'revocation', 'usage'],
+    ['sessions'],
+    ['people'],
+    ['activity', 'analytics', 'callbacks', 'sign-in-openid', 'workload'],
+    ['clients'],
+    ['found-secrets', 'refusals', 'rotation'],
+    ['discovery'],
+    [''],
   ],
   'apps/workspace/src': [
     ['api', 'styles'],
@@ -104,7 +109,7 @@ describe('the rooms', () => {
   it('report an import of a room above or beside, and a file outside all rooms', () => {
     const planted = graphOf({
       'shared/process/log.ts': "import type { Scope } from '#shared/oauth/scopes.ts'\n",
-      'apps/api/accounts/people.ts': "import { ask } from '#shared/revocation/revocation.ts'\n",
+      'shared/usage/client-usage.ts': "import { ask } from '#shared/revocation/revocation.ts'\n",
       'apps/api/accounts/activity.ts': "import { people } from './people.ts'\n",
       'apps/api/clients/records.ts': "import { people } from '../../apps/api/accounts/people.ts'\n",
       'shared/loose.ts': '',
@@ -112,7 +117,7 @@ describe('the rooms', () => {
     })
     assert.deepEqual(faultsOf(planted, 'shared', HOUSES.shared ?? []), [
       'shared/process/log.ts → shared/oauth/scopes.ts',
-      'apps/api/accounts/people.ts → shared/revocation/revocation.ts',
+      'shared/usage/client-usage.ts → shared/revocation/revocation.ts',
       'shared/loose.ts is in no room',
       'shared/tools/text.ts is in no room',
     ])

@@ -5,10 +5,12 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientSecret, newInvitationToken, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { insertUser } from '../../apps/api/accounts/people.ts'
-import { listPaths } from '../../apps/api/app.ts'
+import { listPaths } from '../../apps/api/compose.ts'
+import { createDiscovery } from '../../apps/api/discovery/routes.ts'
 import { createService } from '../../infra/admin/services.ts'
 import { sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
@@ -97,7 +99,14 @@ describe('the event loop, with the largest company that there can be', () => {
   }
 
   describe('is not held up by the resource API', () => {
-    const routes = listPaths({ issuer: ISSUER, apiResource: API_RESOURCE })
+    const discovery = { issuer: ISSUER, apiResource: API_RESOURCE, routes: [], securityContact: undefined }
+    const documents = createDiscovery({ ...discovery, clock: createTestClock() }).stack
+    const routes = [
+      ...listPaths(),
+      ...documents.map(({ path }) => `GET ${String(path)}`),
+      'GET /healthz',
+      'GET /readyz',
+    ]
     const outside = { resolve: async () => ({ addresses: ['192.0.2.1'], complete: true, failure: null }) }
     const api = sharedApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '1000/60' } })
     let company: LargestCompany

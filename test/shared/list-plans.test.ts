@@ -9,9 +9,7 @@ import { listMembers, listMemberships, PEOPLE_MAX } from '../../apps/api/account
 import { findClient, listClients } from '../../apps/api/clients/records.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
-import { readUsageOf } from '../../apps/api/usage/history.ts'
-import { readUsage } from '../../apps/api/usage/usage.ts'
-import { readUses } from '../../apps/api/usage/uses.ts'
+import { readUsageHistory, readUsageSummaries, readUses } from '../../apps/api/usage/read.ts'
 import type { UsageStores } from '../../apps/api/usage/windows.ts'
 import { listIssuers } from '../../apps/api/workload/issuers.ts'
 import { forBlock } from '../support/block.ts'
@@ -176,8 +174,8 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ],
     ['people', () => listMembers(db, busy), 2 * PEOPLE_MAX],
     ['the companies of a person', () => listMemberships(db, 'usr_1')],
-    ['the usage of a page of clients', () => readUsage(stores(), page)],
-    ['the usage of a client', () => readUsageOf(stores(), page[0])],
+    ['the usage of a page of clients', () => readUsageSummaries(stores(), page)],
+    ['the usage of a client', () => readUsageHistory(stores(), page[0])],
     ['what was seen of a client in a rotation', () => readUses(db, page[0])],
     ['the issuers of workloads', () => listIssuers(db, 'ven_1')],
     ['invitations', () => listInvitations(db, { vendorId: busy, now })],

@@ -13,10 +13,10 @@ import {
   type User,
 } from '../../apps/api/accounts/people.ts'
 import type { NewClient } from '../../apps/api/clients/records.ts'
+import { createService, type ServiceOptions } from '../../apps/api/compose.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
-import { createService, type ServiceOptions } from '../../apps/api/service.ts'
 import { startSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { forBlock, forEachTest } from './block.ts'

@@ -236,3 +236,6 @@ export async function listEntries(
   )
   return rows
 }
+
+/** Returns the user id of a person; null for an operator or the service, whom no table of users has. */
+export const actorUserId = (actor: Actor | null): string | null => (typeof actor === 'string' ? actor : null)

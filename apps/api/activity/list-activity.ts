@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity as readActivity } from '../accounts/activity.ts'
+import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '../accounts/activity.ts'
+import { actor, actorAnswer } from '../accounts/actor.ts'
+import { instant } from '../http/instant.ts'
 import { cursorOf, cursorTime, nextCursor, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
-import { actor, actorOf, instant } from '../http/schemas.ts'
 import { canRead } from '../people/access.ts'
 
 const time = (description: string) =>
@@ -59,7 +60,7 @@ const ActivityEntry = z
 
 const ActivityPage = z.object({ entries: z.array(ActivityEntry), nextCursor }).meta({ id: 'ActivityPage' })
 
-export const listActivity = route({
+export const listActivityRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/activity',
   operationId: 'listActivity',
@@ -74,7 +75,7 @@ export const listActivity = route({
     { vendorId, query: { limit, cursor, userId, clientId, ...filter } },
     { db }: { db: Database },
   ) {
-    const { records, next } = await readActivity(db, {
+    const { records, next } = await listActivity(db, {
       vendorId,
       after: cursor,
       limit,
@@ -95,7 +96,7 @@ const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
 const shown = (record: ActivityRecord) => ({
   entryId: String(record.entryId),
   at: record.at,
-  by: isByService(record) ? SERVICE : actorOf(record.userId, record.userName),
+  by: isByService(record) ? SERVICE : actorAnswer(record.userId, record.userName),
   action: record.action,
   subject: record.subject,
   detail: record.detail,

@@ -1,14 +1,59 @@
+import { z } from 'zod'
 import { entityTag } from '#shared/http/entity-tag.ts'
 import { createBatcher } from '#shared/process/batcher.ts'
 import { within } from '#shared/process/within.ts'
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { vendorId } from '../accounts/actor.ts'
+import { instant } from '../http/instant.ts'
 import { Json } from '../http/route.ts'
 import { type InputError, Problem, unavailable } from '../problems/problems.ts'
 import { addDays, daysBetween } from './calendar.ts'
 import type { CompanyCalendar, DateRange } from './company-calendar.ts'
 import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from './days.ts'
-import type { DailyAnalytics } from './schemas.ts'
+
+const date = z.iso.date().meta({ description: "A date in the company's time zone." })
+const count = z.int().min(0)
+const totals = {
+  impressions: count,
+  clicks: count,
+  orders: count,
+  unitsSold: count,
+  revenueMinor: count,
+  boostSpendMinor: count,
+}
+const metric = count.nullable()
+
+export const DailyAnalytics = z
+  .object({
+    vendorId,
+    range: z.object({ from: date, to: date, timezone: z.string().meta({ examples: ['Europe/Berlin'] }) }),
+    currency: z.string().meta({ description: 'ISO 4217; amounts are in its minor unit.', examples: ['EUR'] }),
+    dataThrough: instant
+      .nullable()
+      .meta({ description: 'The time of the newest event; null if there is none.' }),
+    totals: z.object(totals).meta({ description: 'Missing days are not included.' }),
+    days: z
+      .array(
+        z.object({
+          date,
+          status: z.enum(['missing', 'provisional', 'final']).meta({
+            description:
+              'missing: nothing was reported and the metrics are null. provisional: not over, or ended less than 72 hours ago; may change.',
+          }),
+          impressions: metric,
+          clicks: metric,
+          orders: metric,
+          unitsSold: metric,
+          revenueMinor: metric,
+          boostSpendMinor: metric,
+        }),
+      )
+      .meta({ description: 'Every day of the range, oldest first.' }),
+  })
+  .meta({ id: 'DailyAnalytics' })
+
+export type DailyAnalytics = z.infer<typeof DailyAnalytics>
 
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
 const REVISIONS_A_QUERY = 500
@@ -119,11 +164,11 @@ function dailyAnalytics(
   }
   const dataThrough = newestEvent_ms === undefined ? null : new Date(newestEvent_ms).toISOString()
   const range = { from, to, timezone }
-  return { vendorId, range, currency, dataThrough, totals: totals(stored), days }
+  return { vendorId, range, currency, dataThrough, totals: sumDays(stored), days }
 }
 
 /** Sums of up to 366 numbers below 2^53 can exceed it. Added as BigInt, they are still written exactly. */
-const totals = (days: readonly DayFigures[]): DailyAnalytics['totals'] =>
+const sumDays = (days: readonly DayFigures[]): DailyAnalytics['totals'] =>
   forEachMetric((metric) => rawJSON(String(days.reduce((sum, figures) => sum + BigInt(figures[metric]), 0n))))
 
 function forEachMetric<Value>(value: (metric: Metric) => Value): Record<Metric, Value> {

@@ -1,13 +1,44 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
 import { accessToken } from '../access-tokens/access.ts'
 import { type Json, preconditionFailed, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { canRead } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
+import { isDate } from './calendar.ts'
 import type { FindCompanyCalendar } from './company-calendar.ts'
-import { type DailyReads, dailyRange } from './daily.ts'
-import { DailyAnalytics, DailyHeaders, DailyQuery } from './schemas.ts'
+import { DailyAnalytics, type DailyReads, dailyRange } from './daily.ts'
+
+const dateParameter = (description: string) =>
+  z
+    .string()
+    .refine(isDate, 'must be a date, YYYY-MM-DD')
+    .optional()
+    .meta({ format: 'date', description: `${description} A date in the company's time zone, inclusive.` })
+
+const DailyQuery = z.strictObject({
+  from: dateParameter('The first day, at most 365 days before `to`. Default: 29 days before `to`.'),
+  to: dateParameter('The last day; defaults to today.'),
+})
+
+/** Conditional requests (RFC 9110 §13.1). */
+const DailyHeaders = z.object({
+  'If-None-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'The ETag of an earlier response. If nothing has changed since, the response is 304.',
+      examples: ['"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'],
+    }),
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'An ETag. If it does not match the current one, the response is 412.',
+      // The one that any tester may send.
+      examples: ['*'],
+    }),
+})
 
 const CONDITIONAL = ['Cache-Control', 'ETag']
 
@@ -37,7 +68,7 @@ interface DailyNeeds {
 }
 
 /** Reads the daily figures with an access token. */
-export const readDaily = route({
+export const readDailyRoute = route({
   ...DAILY,
   path: '/v1/analytics/:vendorId/daily',
   operationId: 'readDaily',
@@ -49,7 +80,7 @@ export const readDaily = route({
 })
 
 /** Reads the same figures with a session. */
-export const readDailyInWorkspace = route({
+export const readDailyInWorkspaceRoute = route({
   ...DAILY,
   path: '/v1/vendor/:vendorId/analytics/daily',
   operationId: 'readDailyInWorkspace',

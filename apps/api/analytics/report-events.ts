@@ -74,7 +74,7 @@ interface EventNeeds {
   eventsPerClient: RateLimit
 }
 
-export const reportEvents = route({
+export const reportEventsRoute = route({
   method: 'post',
   path: '/v1/analytics/:vendorId/events',
   // It waits for its turn and for a slow sender.

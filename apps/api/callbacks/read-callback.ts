@@ -1,12 +1,27 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Database } from '#shared/stores/postgres.ts'
+import { actor, actorAnswer, vendorId } from '../accounts/actor.ts'
+import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
-import { actorOf } from '../http/schemas.ts'
 import { canRead } from '../people/access.ts'
 import { findDestination } from './destinations.ts'
-import { Callback } from './schemas.ts'
 
-export const readCallback = route({
+export const Callback = z
+  .object({
+    vendorId,
+    callbackUrl: z
+      .string()
+      .nullable()
+      .meta({ description: 'The normalised URL; null if none was ever saved.' }),
+    verified: z
+      .boolean()
+      .meta({ description: 'True if DNS answered when the URL was saved, with public addresses only.' }),
+    updatedAt: instant.nullable(),
+    updatedBy: actor.nullable(),
+  })
+  .meta({ id: 'Callback' })
+
+export const readCallbackRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/callback-url',
   operationId: 'readCallback',
@@ -26,6 +41,6 @@ export async function callbackAnswer(db: Database, vendorId: string): Promise<z.
     callbackUrl: saved?.callbackUrl ?? null,
     verified: saved?.verified ?? false,
     updatedAt: saved?.updatedAt.toISOString() ?? null,
-    updatedBy: saved ? actorOf(saved.updatedBy, saved.updatedByName) : null,
+    updatedBy: saved ? actorAnswer(saved.updatedBy, saved.updatedByName) : null,
   }
 }

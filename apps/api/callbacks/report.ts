@@ -1,10 +1,49 @@
 import { STATUS_CODES } from 'node:http'
+import { z } from 'zod'
 import type { BodyEnd, Exchange, ReceiverAnswer } from '../guarded-fetch/exchange.ts'
 import { BODY_TIMEOUT_MS } from '../guarded-fetch/exchange.ts'
 import type { Failure } from '../guarded-fetch/failures.ts'
+import { instant } from '../http/instant.ts'
 import { adviceOnFailure, adviceOnStatus } from './advice.ts'
 import { shownBody, shownText } from './receiver-text.ts'
-import type { TestResult } from './schemas.ts'
+
+const milliseconds = z.int().nonnegative()
+
+export const CallbackTest = z
+  .object({
+    delivered: z
+      .boolean()
+      .meta({ description: 'True if a valid HTTP response came back, whatever its status.' }),
+    status: z.int().nullable().meta({ description: 'The HTTP status that the receiver answered with.' }),
+    outcome: z.enum(['success', 'receiver_failure', 'unconfirmed']).meta({
+      description: 'success: 2xx. receiver_failure: any other status. unconfirmed: no answer.',
+    }),
+    durationMs: milliseconds,
+    timings: z
+      .object({
+        dnsMs: milliseconds.nullable(),
+        connectMs: milliseconds.nullable(),
+        tlsMs: milliseconds.nullable(),
+        // From the end of the TLS handshake.
+        firstByteMs: milliseconds.nullable(),
+      })
+      .meta({ description: 'How long each phase took; null if it did not finish or was not needed.' }),
+    url: z.string().meta({ description: 'The saved URL that the event was sent to.' }),
+    sentAt: instant,
+    receiver: z
+      .object({ address: z.string(), certificateExpiresAt: instant.nullable() })
+      .meta({ id: 'CallbackReceiver' })
+      .nullable()
+      .meta({ description: 'null if no connection was made.' }),
+    log: z.array(z.string()).meta({
+      description:
+        'What happened and what the receiver answered: plain text without secrets. Show it as text, not as HTML.',
+    }),
+    advice: z.string().meta({ description: 'What to do next, in one sentence.' }),
+  })
+  .meta({ id: 'CallbackTest' })
+
+export type TestResult = z.infer<typeof CallbackTest>
 
 /** All measured facts about a test. */
 export interface TestFacts {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { record } from '../accounts/activity.ts'
@@ -11,15 +12,27 @@ import { canWrite } from '../people/access.ts'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '../problems/callback-url-problems.ts'
 import { Problem } from '../problems/problems.ts'
 import { holdCallbackUrl, saveDestination } from './destinations.ts'
-import { callbackAnswer } from './read-callback.ts'
-import { Callback, CallbackInput } from './schemas.ts'
+import { Callback, callbackAnswer } from './read-callback.ts'
+
+/** The value is not validated by a schema, but by the callback URL rules, each of which has its own code. */
+const CallbackInput = z
+  .strictObject({
+    callbackUrl: z.nonoptional(z.unknown(), 'must be there').meta({
+      type: 'string',
+      format: 'uri',
+      maxLength: 2_048,
+      description: 'A public HTTPS URL without credentials. It can be replaced, but not removed.',
+      examples: ['https://hooks.example.com/events'],
+    }),
+  })
+  .meta({ id: 'CallbackInput' })
 
 interface Internet {
   resolve: Resolve
   judgeAddress: AddressRule
 }
 
-export const saveCallback = route({
+export const saveCallbackRoute = route({
   method: 'patch',
   path: '/v1/vendor/:vendorId/callback-url',
   operationId: 'saveCallback',

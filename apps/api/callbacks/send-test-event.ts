@@ -5,10 +5,10 @@ import type { ApiContext } from '../http/state.ts'
 import { canRead } from '../people/access.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
 import { beginTest, endTest, findDestination } from './destinations.ts'
-import { CallbackTest, type TestResult } from './schemas.ts'
+import { CallbackTest, type TestResult } from './report.ts'
 import type { TestSender } from './sender.ts'
 
-export const sendTestEvent = route({
+export const sendTestEventRoute = route({
   method: 'post',
   path: '/v1/vendor/:vendorId/callback-test',
   // It waits for the receiver.

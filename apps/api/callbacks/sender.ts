@@ -5,8 +5,7 @@ import type { Failure } from '../guarded-fetch/failures.ts'
 import type { Resolve } from '../guarded-fetch/resolver.ts'
 import { findAddresses, noRoute } from '../guarded-fetch/route.ts'
 import { judgeCallbackUrl } from '../guarded-fetch/url-verdict.ts'
-import { BODY_LIMIT_BYTES, testResult } from './report.ts'
-import type { TestResult } from './schemas.ts'
+import { BODY_LIMIT_BYTES, type TestResult, testResult } from './report.ts'
 
 /** The deadline from the DNS query to the end of the answer's body. */
 export const TOTAL_TIMEOUT_MS = 10_000

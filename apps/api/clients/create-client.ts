@@ -1,14 +1,119 @@
-import type { Database } from '#shared/stores/postgres.ts'
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import { z } from 'zod'
+import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
+import { SCOPES } from '#shared/oauth/scopes.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { type Actor, actorUserId, record } from '../accounts/activity.ts'
+import { newClientId, newClientSecret, secretHint } from '../accounts/new-ids.ts'
 import type { FairQueue } from '../http/fair-queue.ts'
+import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
+import type { NewKey } from '../keys/public-key.ts'
+import { publicKey } from '../keys/public-key.ts'
 import { canRead } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import type { UsageStores } from '../usage/windows.ts'
-import { type FetchIssuerKeys, findIssuerKeys } from '../workload/issuer-of-client.ts'
-import { clientAnswer, oneClientAnswer } from './client-answer.ts'
-import { createClient } from './create.ts'
-import { CreatedOAuthClient, CreationHeaders, OAuthClientInput } from './schemas.ts'
+import { DAY_MS } from '../usage/windows.ts'
+import {
+  type FetchIssuerKeys,
+  findIssuerKeys,
+  type NewIssuerKeys,
+  saveIssuer,
+} from '../workload/issuer-of-client.ts'
+import type { NewWorkload } from '../workload/workload.ts'
+import { workload } from '../workload/workload.ts'
+import { clientAnswer, clientMembers, clientName, clientScope, oneClientAnswer } from './client.ts'
+import {
+  CREATION_KEY_LIFETIME_MS,
+  type CreationKey,
+  findCreation,
+  saveCreation,
+  tryLockCreationKey,
+} from './idempotency-keys.ts'
+import {
+  type ClientRecord,
+  countActiveClients,
+  findClient,
+  holdReplaceable,
+  insertClient,
+  type NewClient,
+} from './records.ts'
+
+export const ACTIVE_CLIENTS_MAX = 100
+
+export const OAuthClientInput = z
+  .strictObject({
+    name: clientName,
+    scopes: z
+      .array(clientScope, 'must be a list of scopes')
+      .min(1, 'must name at least one scope')
+      .max(SCOPES.length, 'must not name a scope twice')
+      .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice')
+      .meta({ uniqueItems: true, description: 'Only the scopes that the integration needs.' }),
+    replaces: z
+      .string('must be the id of a client')
+      .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
+      .optional()
+      .meta({ description: 'The Active client that the new client replaces.' }),
+    publicKey: publicKey.optional().meta({
+      oneOf: undefined,
+      discriminator: undefined,
+      anyOf: [
+        { $ref: '#/components/schemas/EcPublicKey' },
+        { $ref: '#/components/schemas/EdPublicKey' },
+        { $ref: '#/components/schemas/RsaPublicKey' },
+        { type: 'string', description: 'SubjectPublicKeyInfo in PEM.' },
+      ],
+      description:
+        'The public key of a client that authenticates with a private key, as a JWK or in PEM. Such a client has no secret. Of a JWK, only the members shown are kept; a private one is refused.',
+    }),
+    workload: workload.optional(),
+    expiresAt: z.iso
+      .datetime({ offset: true, error: 'must be an RFC 3339 time' })
+      .transform((text) => new Date(text))
+      .optional()
+      .meta({
+        type: 'string',
+        format: 'date-time',
+        description: 'RFC 3339 with Z or any offset; a day to two years ahead. Left out: it does not expire.',
+      }),
+  })
+  .refine(({ publicKey, workload }) => !(publicKey && workload), {
+    path: ['workload'],
+    error: 'must be left out where there is a publicKey',
+  })
+  .meta({
+    id: 'OAuthClientInput',
+    // Without `replaces` and a key: any company can send it as it is.
+    examples: [{ name: 'Warehouse export', scopes: ['analytics:read'] }],
+  })
+
+const CreatedOAuthClient = z
+  .object({
+    ...clientMembers,
+    clientSecret: z.string().nullable().meta({
+      description:
+        'Returned only in this response; only its hash is kept. null if the client has none, or the request is a repeat.',
+    }),
+  })
+  .meta({ id: 'CreatedOAuthClient' })
+
+// Visible ASCII stays the same wherever it is logged or stored.
+const IDEMPOTENCY_KEY = /^[\x21-\x7E]{1,255}$/
+
+export const CreationHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(IDEMPOTENCY_KEY, 'must be 1 to 255 visible ASCII characters')
+    .optional()
+    .meta({
+      description:
+        'Makes it safe to repeat the request for 24 hours. A repeat returns 200 and the client that the first request created, without its secret.',
+    }),
+})
 
 interface CreationNeeds extends UsageStores {
   db: Database
@@ -18,7 +123,7 @@ interface CreationNeeds extends UsageStores {
   clientCreationsPerCompany: RateLimit
 }
 
-export const postClient = route({
+export const createClientRoute = route({
   method: 'post',
   path: '/v1/vendor/:vendorId/oauth-clients',
   // An issuer may take five seconds to publish its keys, and the company's turn comes after that.
@@ -76,3 +181,163 @@ export const postClient = route({
     return { ...clientAnswer(client, undefined, null), clientSecret }
   },
 })
+
+/** A caller's clock may differ from this one, and the request takes its time. */
+const EXPIRY_TOLERANCE_MS = 5 * 60_000
+
+export interface Creation {
+  vendorId: string
+  userId: string
+  name: string
+  scopes: readonly Scope[]
+  /** The client that the new one replaces. */
+  replaces: string | undefined
+  /** undefined: the client gets a secret. */
+  authenticatesBy: NewKey | NewWorkload | undefined
+  /** The keys of the workload's issuer. */
+  issuerKeys: NewIssuerKeys
+  /** undefined: never. */
+  expiresAt: Date | undefined
+  /** The value of the Idempotency-Key header. */
+  idempotencyKey: string | undefined
+  at: Date
+}
+
+/** `clientSecret` is null if the client has none, or if an earlier call created it. */
+export type Created = { client: ClientRecord; isNew: boolean; clientSecret: string | null }
+
+/**
+ * Creates a client, or finds the one that an earlier request with the same Idempotency-Key created.
+ * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused. Nothing is
+ * stored then.
+ */
+export function createClient(db: Database, creation: Creation): Promise<Created> {
+  const { vendorId, userId, idempotencyKey } = creation
+  return db.transaction(async (transaction) => {
+    if (idempotencyKey === undefined) return insert(transaction, creation)
+    const key = { vendorId, userId, idempotencyKey }
+    const earlier = await findByIdempotencyKey(transaction, key, creation)
+    if (earlier) return { client: earlier, isNew: false, clientSecret: null }
+    const result = await insert(transaction, creation)
+    await saveCreation(transaction, key, {
+      clientId: result.client.clientId,
+      requestHash: requestHash(creation),
+      createdAt: creation.at,
+    })
+    return result
+  })
+}
+
+async function insert(transaction: Knex.Transaction, creation: Creation): Promise<Created> {
+  const { vendorId, userId, name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt, at } = creation
+  if (expiresAt) requireUsefulExpiry(expiresAt, at)
+  if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
+    throw new Problem(
+      'client_limit_reached',
+      `A company can have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is no longer used.`,
+    )
+  }
+  if (replaces !== undefined && !(await holdReplaceable(transaction, { vendorId, clientId: replaces }))) {
+    const detail = 'must be an Active client of this company that no Active client replaces yet'
+    throw invalidMember('/replaces', detail)
+  }
+  if (authenticatesBy && 'workload' in authenticatesBy) {
+    const { issuer } = authenticatesBy.workload
+    await saveIssuer(transaction, { vendorId, issuer, sent: issuerKeys, at })
+  }
+  const clientId = newClientId()
+  const clientSecret = newClientSecret()
+  await addClient(transaction, {
+    clientId,
+    vendorId,
+    name,
+    scopes,
+    authenticatesBy: authenticatesBy ?? {
+      secretHash: hashSecret(clientSecret),
+      secretHint: secretHint(clientSecret),
+    },
+    expiresAt,
+    replaces,
+    createdBy: userId,
+    createdAt: at,
+  })
+  const client = await readBack(transaction, { vendorId, clientId })
+  return { client, isNew: true, clientSecret: authenticatesBy ? null : clientSecret }
+}
+
+/** Checked only for a new client: a repeat finds the first one, although its expiry is nearer by then. */
+function requireUsefulExpiry(expiresAt: Date, at: Date): void {
+  const inTwoYears = new Date(at)
+  inTwoYears.setUTCFullYear(at.getUTCFullYear() + 2)
+  const isUseful =
+    expiresAt.getTime() >= at.getTime() + DAY_MS - EXPIRY_TOLERANCE_MS &&
+    expiresAt.getTime() <= inTwoYears.getTime() + EXPIRY_TOLERANCE_MS
+  if (isUseful) return
+  const detail = `must be a day to two years ahead: by this server's clock, it is ${at.toISOString()}`
+  throw invalidMember('/expiresAt', detail)
+}
+
+/** Returns the client created under this key, if there is one. Locks the key until the transaction ends. */
+async function findByIdempotencyKey(
+  transaction: Knex.Transaction,
+  key: CreationKey,
+  creation: Creation,
+): Promise<ClientRecord | undefined> {
+  if (!(await tryLockCreationKey(transaction, key))) {
+    const detail = 'Wait for the first request to finish, then repeat this one.'
+    throw new Problem('idempotency_in_progress', detail, { headers: { 'Retry-After': '1' } })
+  }
+  const since = new Date(creation.at.getTime() - CREATION_KEY_LIFETIME_MS)
+  const earlier = await findCreation(transaction, key, since)
+  if (!earlier) return undefined
+  if (!earlier.requestHash.equals(requestHash(creation)))
+    throw new Problem('idempotency_key_reused', 'Use a new Idempotency-Key for a new client.')
+  return readBack(transaction, { vendorId: key.vendorId, clientId: earlier.clientId })
+}
+
+async function readBack(
+  transaction: Knex.Transaction,
+  client: { vendorId: string; clientId: string },
+): Promise<ClientRecord> {
+  const record = await findClient(transaction, client)
+  if (!record) throw new Error('a client that was just found or created is missing')
+  return record
+}
+
+/** Inserts a client with its activity entry. Call it in a transaction. */
+export async function addClient(
+  transaction: Queryable,
+  { createdBy, ...client }: Omit<NewClient, 'createdBy'> & { createdBy: Actor },
+): Promise<void> {
+  const { vendorId, clientId, name, scopes, replaces, expiresAt, authenticatesBy } = client
+  await insertClient(transaction, { ...client, createdBy: actorUserId(createdBy) })
+  const detail = {
+    name,
+    scopes,
+    ...(replaces !== undefined && { replaces }),
+    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
+    ...('keyThumbprint' in authenticatesBy && { keyThumbprint: authenticatesBy.keyThumbprint }),
+    ...('workload' in authenticatesBy && { workload: authenticatesBy.workload }),
+  }
+  await record(transaction, { vendorId, by: createdBy }, 'client.created', clientId, detail)
+}
+
+/**
+ * Two bodies that request the same client are the same request. The order of the scopes does not matter. What is left
+ * out adds nothing, so that a repeat to a newer version of the service has the same hash.
+ */
+function requestHash({ name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt }: Creation): Buffer {
+  const by: Partial<NewKey & NewWorkload> = authenticatesBy ?? {}
+  const workload = by.workload && [
+    by.workload.issuer,
+    Object.entries(by.workload.claims).sort(),
+    issuerKeys?.keysFrom === 'pasted' ? issuerKeys.keys : undefined,
+  ]
+  const requested = [
+    name,
+    [...scopes].sort(),
+    ...(replaces === undefined ? [] : [replaces]),
+    ...(authenticatesBy || expiresAt ? [{ key: by.keyThumbprint, expiresAt, workload }] : []),
+  ]
+  return createHash('sha256').update(JSON.stringify(requested)).digest()
+}

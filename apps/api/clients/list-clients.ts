@@ -1,14 +1,33 @@
+import { z } from 'zod'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { page } from '../http/page.ts'
+import { cursorTime, nextCursor as nextCursorMember, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { clientAnswers } from './client-answer.ts'
+import { clientAnswers, OAuthClient } from './client.ts'
 import { listClients } from './records.ts'
-import { ClientPage, ClientQuery } from './schemas.ts'
 
-export const getClients = route({
+const ClientPage = z
+  .object({ clients: z.array(OAuthClient), nextCursor: nextCursorMember })
+  .meta({ id: 'OAuthClientPage' })
+
+const position = z.tuple([cursorTime, z.string().regex(CLIENT_ID_PATTERN)])
+
+const ClientQuery = z.strictObject({
+  ...pageParameters(position),
+  status: z
+    .enum(['Active', 'Revoked'], 'must be Active or Revoked')
+    .optional()
+    .meta({ description: 'Only clients of this status.' }),
+  secretFound: z
+    .enum(['true'], 'must be true')
+    .optional()
+    .meta({ description: 'Only clients whose secret was reported.' }),
+})
+
+export const listClientsRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/oauth-clients',
   operationId: 'listClients',

@@ -3,11 +3,10 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
+import { knownClientId, noSuchClient, OAuthClient, oneClientAnswer } from './client.ts'
 import { findClient } from './records.ts'
-import { OAuthClient } from './schemas.ts'
 
-export const getClient = route({
+export const readClientRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/oauth-clients/:clientId',
   operationId: 'readClient',

@@ -1,12 +1,42 @@
+import { z } from 'zod'
+import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { readUsageOf } from '../usage/history.ts'
+import { readUsageHistory } from '../usage/read.ts'
 import type { UsageStores } from '../usage/windows.ts'
-import { knownClientId, noSuchClient } from './client-answer.ts'
+import { clientScope, knownClientId, noSuchClient } from './client.ts'
 import { findClient } from './records.ts'
-import { OAuthClientUsage } from './schemas.ts'
 
-export const getUsage = route({
+const count = z.int().min(0)
+
+const OAuthClientUsage = z
+  .object({
+    hours: z
+      .array(z.object({ hour: instant, tokens: count, refused: count }))
+      .meta({ description: 'Every hour of the last 14 days, oldest first; the last one is not over yet.' }),
+    minutes: z
+      .array(z.object({ minute: instant, tokens: count, refused: count }))
+      .meta({ description: 'Every minute of the last 60, oldest first; the last one is not over yet.' }),
+    scopes: z.array(z.object({ scope: clientScope, lastUsedAt: instant.nullable() })).meta({
+      description: 'Each scope of the client, with the time a token with it was last issued; null if never.',
+    }),
+    addresses: z
+      .array(
+        z.object({
+          address: z.string(),
+          tokens: count,
+          lastSeenAt: instant,
+          firstDay: z.iso.date(),
+        }),
+      )
+      .meta({
+        description:
+          'The 20 addresses that most recently got a token, from the last 14 days. `firstDay` (UTC): the first of 100 days on which it got one.',
+      }),
+  })
+  .meta({ id: 'OAuthClientUsage' })
+
+export const readUsageRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/oauth-clients/:clientId/usage',
   operationId: 'readUsage',
@@ -19,7 +49,7 @@ export const getUsage = route({
   async handle({ vendorId, params }, stores: UsageStores) {
     const client = await findClient(stores.db, { vendorId, clientId: knownClientId(params.clientId) })
     if (!client) throw noSuchClient()
-    const { hours, minutes, scopes, addresses } = await readUsageOf(stores, client.clientId)
+    const { hours, minutes, scopes, addresses } = await readUsageHistory(stores, client.clientId)
     return {
       hours: hours.map(({ at, ...counts }) => ({ hour: at.toISOString(), ...counts })),
       minutes: minutes.map(({ at, ...counts }) => ({ minute: at.toISOString(), ...counts })),

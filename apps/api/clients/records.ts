@@ -1,7 +1,8 @@
-import type { JWK } from 'jose'
-import type { ClientStatus, Workload as WorkloadWithKeys } from '#shared/oauth/client-credentials.ts'
+import type { ClientStatus } from '#shared/oauth/client-credentials.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
+import type { NewKey } from '../keys/public-key.ts'
+import type { NewWorkload, Workload } from '../workload/workload.ts'
 
 export interface NewClient {
   clientId: string
@@ -24,17 +25,6 @@ export interface NewSecret {
   /** The secret's last four characters, by which a person recognizes it. */
   secretHint?: string
 }
-
-export interface NewKey {
-  /** The public JWK, with nothing private in it. */
-  publicKey: JWK
-  /** RFC 7638, by SHA-256, in base64url. */
-  keyThumbprint: string
-}
-
-/** Whose tokens a client sends in place of a secret, and the claims that name it in them, each with exactly this text. */
-export type Workload = Pick<WorkloadWithKeys, 'issuer' | 'claims'>
-export type NewWorkload = { workload: Workload }
 
 export async function insertClient(db: Queryable, client: NewClient): Promise<void> {
   const by: Partial<NewSecret & NewKey & NewWorkload> = client.authenticatesBy

@@ -1,13 +1,16 @@
+import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
+import { record } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canWrite } from '../people/access.ts'
-import { renameClient } from './changes.ts'
-import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
-import { OAuthClient, RenamedOAuthClient } from './schemas.ts'
+import { clientName, knownClientId, noSuchClient, OAuthClient, oneClientAnswer } from './client.ts'
+import { type ClientRecord, findClient, setClientName } from './records.ts'
 
-export const patchClient = route({
+const RenamedOAuthClient = z.strictObject({ name: clientName }).meta({ id: 'RenamedOAuthClient' })
+
+export const renameClientRoute = route({
   method: 'patch',
   path: '/v1/vendor/:vendorId/oauth-clients/:clientId',
   operationId: 'renameClient',
@@ -30,3 +33,19 @@ export const patchClient = route({
     return oneClientAnswer({ db, redis, clock }, vendorId, client)
   },
 })
+
+/**
+ * Renames a client and adds the activity entry. Call it in a transaction.
+ * Returns undefined when the company has no such client.
+ */
+export async function renameClient(
+  transaction: Queryable,
+  { vendorId, clientId, name, userId }: { vendorId: string; clientId: string; name: string; userId: string },
+): Promise<ClientRecord | undefined> {
+  const before = await setClientName(transaction, { vendorId, clientId, name })
+  if (before !== undefined && before !== name) {
+    const detail = { before: { name: before }, after: { name } }
+    await record(transaction, { vendorId, by: userId }, 'client.renamed', clientId, detail)
+  }
+  return findClient(transaction, { vendorId, clientId })
+}

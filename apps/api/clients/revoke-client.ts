@@ -1,14 +1,14 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
+import { type Actor, actorUserId, record } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { revokeClient } from './changes.ts'
-import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
-import { OAuthClient } from './schemas.ts'
+import { knownClientId, noSuchClient, OAuthClient, oneClientAnswer } from './client.ts'
+import { type ClientRecord, findClient, markClientRevoked } from './records.ts'
 
-export const postRevoke = route({
+export const revokeClientRoute = route({
   method: 'post',
   path: '/v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
   // It may wait until the last lease has ended.
@@ -37,3 +37,46 @@ export const postRevoke = route({
     return oneClientAnswer({ db, redis, clock }, vendorId, client)
   },
 })
+
+class NoSuchClient extends Error {}
+
+/**
+ * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
+ * or a token of it. Revoking it again changes nothing and gives the same promise again.
+ * @param client.revokedBy null: the service.
+ * @param client.reason why the service does it, for the entry.
+ * Returns undefined when the company has no such client.
+ */
+export async function revokeClient(
+  revocation: Revocation,
+  client: {
+    vendorId: string
+    clientId: string
+    revokedBy: Actor | null
+    reason?: ClientRecord['revokedBecause']
+    onCommit?: () => void
+  },
+): Promise<ClientRecord | undefined> {
+  const { vendorId, clientId, revokedBy, reason, onCommit } = client
+  try {
+    const commit = async (transaction: Queryable) => {
+      const changed = await markClientRevoked(transaction, {
+        vendorId,
+        clientId,
+        revokedBy: actorUserId(revokedBy),
+      })
+      const found = await findClient(transaction, { vendorId, clientId })
+      // Thrown, since a normal return counts as revoked.
+      if (!found) throw new NoSuchClient()
+      if (changed) {
+        const detail = { name: found.name, ...(reason && { reason }) }
+        await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
+      }
+      return found
+    }
+    return await revocation.revoke({ kind: 'client', id: clientId }, commit, onCommit)
+  } catch (error) {
+    if (error instanceof NoSuchClient) return undefined
+    throw error
+  }
+}

@@ -1,7 +1,7 @@
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { revokeClient } from '../clients/changes.ts'
 import { listFoundClients } from '../clients/records.ts'
+import { revokeClient } from '../clients/revoke-client.ts'
 
 /** At a time, so that people keep some connections. */
 const CLIENTS_AT_ONCE = 5

@@ -1,11 +1,10 @@
 import type { BlockList } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import type { Middleware, ParameterizedContext } from 'koa'
+import type { Middleware } from 'koa'
 import { createContextReader, type RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
-import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { STANDARD_FIELDS, setMissing } from './fields.ts'
-import type { ApiState } from './state.ts'
+import type { ApiContext, ApiState } from './state.ts'
 
 /** Requested about every second by whatever monitors the process. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
@@ -24,14 +23,14 @@ function newState(request: RequestContext, parent: Log): ApiState {
 }
 
 /**
- * Gives each request an id and the default headers, logs one line when it is answered, and records it for the client's
- * company. Both name the route, not the path or the query, which may contain something that a caller put there by
- * mistake.
+ * Gives each request an id and the default headers, and logs one line when it is answered. The line names the
+ * route, not the path or the query, which may contain something that a caller put there by mistake.
+ * @param onAnswered is called after that.
  */
 export function createRequestMiddleware(
   log: Log,
   trustedProxies: BlockList,
-  usage: Pick<ClientUsage, 'answered'>,
+  onAnswered: (request: Pick<ApiContext, 'method' | 'status' | 'state'>) => void,
 ): Middleware<ApiState> {
   const readContext = createContextReader(trustedProxies, log)
   return async (ctx, next) => {
@@ -59,27 +58,6 @@ export function createRequestMiddleware(
     }
     if (PROBES.has(route)) log.debug(fields, 'request')
     else log.info(fields, 'request')
-    noteRequest(ctx, usage)
+    onAnswered(ctx)
   }
-}
-
-function noteRequest(
-  { method, status, state }: ParameterizedContext<ApiState>,
-  usage: Pick<ClientUsage, 'answered'>,
-): void {
-  const { client, request, route, problem, refusal } = state
-  if (!client) return
-  usage.answered({
-    clientId: client.clientId,
-    vendorId: client.vendorId,
-    // Anyone may have found an expired token by now.
-    proven: refusal?.reason !== 'expired',
-    requestId: request.requestId,
-    address: request.clientAddress,
-    route: `${method} ${route?.pattern}`,
-    status,
-    code: problem,
-    reason: refusal?.reason,
-    about: refusal?.about,
-  })
 }

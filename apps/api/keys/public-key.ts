@@ -1,8 +1,15 @@
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { JWK } from 'jose'
 import { z } from 'zod'
-import type { NewKey } from '../clients/records.ts'
 import { isSafeOnEd25519 } from './ed25519-point.ts'
+
+/** The key of a new client. */
+export interface NewKey {
+  /** The public JWK, with nothing private in it. */
+  publicKey: JWK
+  /** RFC 7638, by SHA-256, in base64url. */
+  keyThumbprint: string
+}
 
 /** Members that only private and shared keys have (RFC 7518 §6.2.2, §6.3.2 and §6.4, RFC 8037 §2). */
 export const SECRET_MEMBERS = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])

@@ -32,7 +32,7 @@ import { type InvitationNeeds, notValid, presentedInvitation } from './presented
 
 type Accepted = z.infer<typeof AcceptedInvitation>
 
-export const postInvitation = route({
+export const acceptInvitationRoute = route({
   method: 'post',
   path: '/v1/invitation',
   operationId: 'acceptInvitation',

@@ -10,7 +10,7 @@ import { Person, PersonChange } from './schemas.ts'
 /** Handing a company over cannot be undone, and a stolen session must not be enough for it. */
 const SIGN_IN_MAX_AGE_MS = 15 * 60_000
 
-export const patchPerson = route({
+export const changePersonRoute = route({
   method: 'patch',
   path: '/v1/vendor/:vendorId/people/:userId',
   operationId: 'changePerson',

@@ -11,7 +11,7 @@ import { INVITATION_LIFETIME_MS, listInvitations, replaceInvitation } from './in
 import { holdAsOwner, invitationAnswer } from './person-answer.ts'
 import { InvitedPerson, PersonInput } from './schemas.ts'
 
-export const postPerson = route({
+export const invitePersonRoute = route({
   method: 'post',
   path: '/v1/vendor/:vendorId/people',
   operationId: 'invitePerson',

@@ -12,7 +12,7 @@ import { PeopleQuery, type Person, PersonPage } from './schemas.ts'
 type Position = [rank: number, name: string, userId: string]
 type Shown = z.infer<typeof Person>
 
-export const getPeople = route({
+export const listPeopleRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/people',
   operationId: 'listPeople',

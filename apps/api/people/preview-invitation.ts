@@ -4,7 +4,7 @@ import { InvitationPreview, PresentedToken } from '../sessions/schemas.ts'
 import { type InvitationNeeds, presentedInvitation } from './presented-invitation.ts'
 
 /** A POST, to keep the token out of URLs. It does not reveal whether the person has an account. */
-export const previewInvitation = route({
+export const previewInvitationRoute = route({
   method: 'post',
   path: '/v1/invitation/preview',
   operationId: 'previewInvitation',

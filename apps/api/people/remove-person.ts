@@ -7,7 +7,7 @@ import { removePerson } from './changes.ts'
 import { withdrawInvitation } from './invitations.ts'
 import { holdAsOwner, knownUserId, orRefuse } from './person-answer.ts'
 
-export const deletePerson = route({
+export const removePersonRoute = route({
   method: 'delete',
   path: '/v1/vendor/:vendorId/people/:userId',
   operationId: 'removePerson',

@@ -1,21 +1,28 @@
-import type { z } from 'zod'
+import { z } from 'zod'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { findClient, findClients } from '../clients/records.ts'
-import { page } from '../http/page.ts'
+import { findClient } from '../clients/records.ts'
+import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { Problem, unavailable } from '../problems/problems.ts'
-import type { RefusalRecord } from '../usage/refusals.ts'
+import { Problem } from '../problems/problems.ts'
 import { listPositions, readRefusals } from '../usage/refusals.ts'
-import { explain } from './reasons.ts'
-import { Refusal, RefusalPage, RefusalQuery } from './schemas.ts'
+import { fromRedis, Refusal, refusalAnswers } from './refusal.ts'
 
-/** The X-Request-Id of any answer. */
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
+const RefusalQuery = z.strictObject({
+  ...pageParameters(z.tuple([z.int().nonnegative(), z.string().max(64)])),
+  clientId: z
+    .string()
+    .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
+    .optional()
+    .meta({ description: 'Only requests from this client.' }),
+})
 
-export const getRefusals = route({
+const RefusalPage = z.object({ refusals: z.array(Refusal), nextCursor }).meta({ id: 'RefusalPage' })
+
+export const listRefusalsRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/refusals',
   operationId: 'listRefusals',
@@ -41,50 +48,6 @@ export const getRefusals = route({
       const requestIds = rows.map(([, requestId]) => requestId)
       return { refusals: await readRefusals(redis, { vendorId, requestIds, now_ms }), nextCursor }
     })
-    return { ...found, refusals: await explained(db, vendorId, found.refusals) }
+    return { ...found, refusals: await refusalAnswers(db, vendorId, found.refusals) }
   },
 })
-
-export const getRefusal = route({
-  method: 'get',
-  path: '/v1/vendor/:vendorId/refusals/:requestId',
-  operationId: 'explainRefusal',
-  tag: 'Clients',
-  summary: 'Explain why a request was refused',
-  description: "Looks up a refusal by its X-Request-Id, for 24 hours, for the client's company only.",
-  by: canRead,
-  answers: { 200: { description: 'The refusal.', schema: Refusal } },
-  problems: ['not_found'],
-  async handle(
-    { vendorId, params: { requestId } },
-    { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
-  ) {
-    const requestIds = REQUEST_ID.test(requestId) ? [requestId] : []
-    const found = await fromRedis(() => readRefusals(redis, { vendorId, requestIds, now_ms: clock.now() }))
-    const [refusal] = await explained(db, vendorId, found)
-    if (!refusal) throw new Problem('not_found', 'No refused request with this id is on record.')
-    return refusal
-  },
-})
-
-function fromRedis<T>(read: () => Promise<T>): Promise<T> {
-  return read().catch((error: unknown) => {
-    throw unavailable('We cannot read the record of refused requests right now.', error)
-  })
-}
-
-async function explained(
-  db: Database,
-  vendorId: string,
-  found: readonly RefusalRecord[],
-): Promise<z.infer<typeof Refusal>[]> {
-  const clientIds = [...new Set(found.map(({ clientId }) => clientId))]
-  const records = await findClients(db, { vendorId, clientIds })
-  const clients = new Map(records.map((record) => [record.clientId, record]))
-  return found.map((one) => {
-    const { requestId, at_ms, clientId, route, status, code, address = null, reason: cause } = one
-    const at = new Date(at_ms).toISOString()
-    const explanation = explain(one, clients.get(clientId))
-    return { requestId, at, clientId, route, status, address, cause, code, ...explanation }
-  })
-}

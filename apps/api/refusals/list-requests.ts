@@ -1,19 +1,43 @@
+import { z } from 'zod'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { findClient } from '../clients/records.ts'
+import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
+import { refusalCause } from '../usage/failing.ts'
 import { readRequestLog } from '../usage/request-log.ts'
 import { explain } from './reasons.ts'
-import { OAuthClientRequests } from './schemas.ts'
+
+const OAuthClientRequests = z
+  .object({
+    requests: z.array(
+      z.object({
+        requestId: z.string(),
+        at: instant,
+        service: z.enum(['auth', 'api']),
+        route: z.string(),
+        status: z.int(),
+        address: z.string().nullable(),
+        code: z.string().nullable(),
+        cause: refusalCause.nullable(),
+        reason: z.string().nullable().meta({
+          description: 'Why it was refused. null if it was granted, or more than 24 hours ago.',
+        }),
+        advice: z.string().nullable(),
+      }),
+    ),
+    skipped: z.int().meta({ description: 'Unreadable entries.' }),
+  })
+  .meta({ id: 'OAuthClientRequests' })
 
 /** What the paths of the authorization server begin with, and none of this API's does. */
 const AUTH_ROUTE = /^[A-Z]+ \/v1\/oauth\//
 
-export const getRequests = route({
+export const listRequestsRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/oauth-clients/:clientId/requests',
   operationId: 'listRequests',

@@ -1,5 +1,5 @@
+import { revokerOf } from '../clients/client.ts'
 import type { ClientRecord } from '../clients/records.ts'
-import { revokerOf } from '../http/schemas.ts'
 import type { RefusalRecord } from '../usage/refusals.ts'
 
 /** Why a request was refused and what to do about it, for a person in the client's company. */

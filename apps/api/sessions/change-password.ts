@@ -9,7 +9,7 @@ import { proveAccount, type SignInNeeds } from './prove-account.ts'
 import { PasswordChange } from './schemas.ts'
 import { logSessionEnd } from './session-end.ts'
 
-export const putPassword = route({
+export const changePasswordRoute = route({
   method: 'put',
   path: '/v1/session/password',
   operationId: 'changePassword',

@@ -7,7 +7,7 @@ import { deleteSessionOf } from './sessions.ts'
 
 const SESSION_ID = /^sid_[0-9a-f]{32}$/
 
-export const deleteOneSession = route({
+export const endSessionRoute = route({
   method: 'delete',
   path: '/v1/sessions/:sessionId',
   operationId: 'endSession',

@@ -6,7 +6,7 @@ import { signedIn } from './access.ts'
 import { SessionPage, SessionQuery } from './schemas.ts'
 import { type ListedSession, listSessions } from './sessions.ts'
 
-export const getSessions = route({
+export const listSessionsRoute = route({
   method: 'get',
   path: '/v1/sessions',
   operationId: 'listSessions',

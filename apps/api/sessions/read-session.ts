@@ -5,7 +5,7 @@ import { signedIn } from './access.ts'
 import { Session } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 
-export const getSession = route({
+export const readSessionRoute = route({
   method: 'get',
   path: '/v1/session',
   operationId: 'readSession',

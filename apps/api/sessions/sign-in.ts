@@ -8,7 +8,7 @@ import { builtIn } from './built-in.ts'
 import { proveAccount, type SignInNeeds } from './prove-account.ts'
 import { CreatedSession, SignIn } from './schemas.ts'
 
-export const postSession = route({
+export const signInRoute = route({
   method: 'post',
   path: '/v1/session',
   operationId: 'signIn',

@@ -2,11 +2,17 @@ import { z } from 'zod'
 import type { Database } from '#shared/stores/postgres.ts'
 import { endSessions } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
-import type { ConfiguredOpenid } from '../sign-in-openid/provider.ts'
 import { signedIn } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
 import { logSessionEnd } from './session-end.ts'
-import { deleteSession as endSession } from './sessions.ts'
+import { deleteSession } from './sessions.ts'
+
+interface SignOutNeeds {
+  db: Database
+  cookie: SessionCookie
+  /** The OpenID provider that people sign in with, if there is one. */
+  openid: { settings: { issuer: string }; provider: { signOutUrl(): Promise<URL | undefined> } } | undefined
+}
 
 const SignOutQuery = z.strictObject({
   all: z
@@ -21,7 +27,7 @@ const SignedOut = z
 
 const CLEARED = ['Set-Cookie']
 
-export const deleteSession = route({
+export const signOutRoute = route({
   method: 'delete',
   path: '/v1/session',
   operationId: 'signOut',
@@ -41,7 +47,7 @@ export const deleteSession = route({
   },
   async handle(
     { session: { userId, sessionId, tokenHash, openidIssuer }, query: { all } },
-    { db, cookie, openid }: { db: Database; cookie: SessionCookie; openid: ConfiguredOpenid | undefined },
+    { db, cookie, openid }: SignOutNeeds,
     ctx,
   ) {
     const { log } = ctx.state
@@ -49,7 +55,7 @@ export const deleteSession = route({
       const why = 'signed_out_everywhere'
       for (const ended of await endSessions(db, userId))
         logSessionEnd(log, { userId, sessionId: ended, why, from: ctx })
-    } else if (await endSession(db, tokenHash)) {
+    } else if (await deleteSession(db, tokenHash)) {
       logSessionEnd(log, { userId, sessionId, why: 'signed_out', from: ctx })
     }
     // With a Bearer header, the cookie is ignored: it may be another session's.

@@ -1,11 +1,25 @@
-import type { z } from 'zod'
-import type { ClientRecord } from '../clients/records.ts'
-import type { OAuthClient } from '../clients/schemas.ts'
+import { z } from 'zod'
+import { instant } from '../http/instant.ts'
+import type { UsageSummary } from './read.ts'
 import { type LatestRefusals, latestRefusals } from './refusals.ts'
-import type { ClientUsage } from './usage.ts'
 import { HOUR_MS, type UsageStores } from './windows.ts'
 
-export type Failing = NonNullable<z.infer<typeof OAuthClient>['failing']>
+export const refusalCause = z.string().meta({ examples: ['wrong_secret'] })
+
+export const ClientFailing = z
+  .object({
+    since: instant,
+    cause: refusalCause,
+    address: z.string().nullable(),
+    senderKnown: z.boolean(),
+  })
+  .meta({
+    id: 'ClientFailing',
+    description:
+      'Requests were refused in the last 24 hours, and none can have succeeded `since`: its tokens had expired. `cause` and `address` are of the newest. Unless `senderKnown`, anyone who knows the client id may have sent them; they count after 24 hours without a token. Of a Revoked client: what was refused since.',
+  })
+
+export type Failing = z.infer<typeof ClientFailing>
 
 /** A token's life (900 s), and clocks 120 s off on either side: later than this after a token, no request succeeds. */
 const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
@@ -24,8 +38,8 @@ const OVERDUE_MS = 24 * HOUR_MS
 export async function readFailing(
   stores: UsageStores,
   vendorId: string,
-  records: readonly ClientRecord[],
-  used: ReadonlyMap<string, ClientUsage>,
+  records: readonly { clientId: string; createdAt: Date; revokedAt: Date | null }[],
+  used: ReadonlyMap<string, UsageSummary>,
 ): Promise<ReadonlyMap<string, Failing> | undefined> {
   const now_ms = stores.clock.now()
   const suspects = records

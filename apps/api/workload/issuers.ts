@@ -1,10 +1,11 @@
 import type { JWK } from 'jose'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { USED_IN_LAST_DAY } from '../usage/read.ts'
 
 /** All SQL for workload_issuers, but for the join of client-credentials.ts. */
 
 /** An issuer of a company's workloads, with its public keys. */
-export interface WorkloadIssuer {
+export interface IssuerRecord {
   issuer: string
   /** `pasted`: by a person, since the API cannot reach the issuer. */
   keysFrom: 'issuer' | 'pasted'
@@ -19,7 +20,7 @@ const TRUSTED = `exists (select from oauth_clients c
   where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active')`
 
 /** Returns the issuers that an Active client of the company trusts, by name. */
-export async function listIssuers(db: Queryable, vendorId: string): Promise<WorkloadIssuer[]> {
+export async function listIssuers(db: Queryable, vendorId: string): Promise<IssuerRecord[]> {
   const { rows } = await db.raw(
     `select issuer, keys_from as "keysFrom", keys, keys_as_of as "keysAsOf", failure
      from workload_issuers i where vendor_id = ? and ${TRUSTED} order by issuer`,
@@ -28,7 +29,7 @@ export async function listIssuers(db: Queryable, vendorId: string): Promise<Work
   return rows
 }
 
-export type IssuerKeys = Pick<WorkloadIssuer, 'keysFrom' | 'keys' | 'keysAsOf'>
+export type IssuerKeys = Pick<IssuerRecord, 'keysFrom' | 'keys' | 'keysAsOf'>
 
 /** Saves the keys of an issuer, in place of any that the company has for it. */
 export async function saveIssuerKeys(
@@ -57,11 +58,10 @@ export async function claimDueIssuers(
     `with due as (
        select i.issuer from workload_issuers i
          join oauth_clients c on c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active'
-         left join client_usage u on u.client_id = c.client_id and u.last_used_at > :now::timestamptz - interval '1 day'
        where i.keys_from = 'issuer'
        group by i.issuer
        having min(i.attempted_at) < :now::timestamptz - (0.9 + 0.2 * random())
-         * case when count(u.client_id) > 0 then interval '10 minutes' else interval '50 minutes' end
+         * case when bool_or(${USED_IN_LAST_DAY}) then interval '10 minutes' else interval '50 minutes' end
        order by min(i.attempted_at) limit :limit),
      claimed as (
        update workload_issuers i set attempted_at = :now from due
@@ -93,7 +93,7 @@ export async function saveFetched(
 /** Keys that were not fetched for so long are late: someone should look. */
 const LATE_AFTER_MS = 3_600_000
 
-export const isLate = ({ keysFrom, keysAsOf }: WorkloadIssuer, now_ms: number): boolean =>
+export const isLate = ({ keysFrom, keysAsOf }: IssuerRecord, now_ms: number): boolean =>
   keysFrom === 'issuer' && now_ms - keysAsOf.getTime() >= LATE_AFTER_MS
 
 /** Counts the issuers that Active clients trust and whose keys are late. */

@@ -1,12 +1,29 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type WorkloadIssuer as IssuerAnswer, WorkloadIssuers } from '../clients/schemas.ts'
+import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { isLate, listIssuers, type WorkloadIssuer } from './issuers.ts'
+import { type IssuerRecord, isLate, listIssuers } from './issuers.ts'
 
-export const getIssuers = route({
+export const WorkloadIssuer = z
+  .object({
+    issuer: z.string(),
+    keysFrom: z
+      .enum(['issuer', 'pasted'])
+      .meta({ description: '`issuer`: fetched regularly. `pasted`: replaced only by a person.' }),
+    keysAsOf: instant.meta({ description: 'When the keys were last fetched or pasted.' }),
+    keyIds: z.array(z.string()).meta({ description: 'The `kid` of each key that has one.' }),
+    failing: z.string().nullable().meta({
+      description:
+        'Why the keys could not be fetched for an hour or longer. After 24 hours they are not believed any more.',
+    }),
+  })
+  .meta({ id: 'WorkloadIssuer' })
+
+const WorkloadIssuers = z.object({ issuers: z.array(WorkloadIssuer) }).meta({ id: 'WorkloadIssuers' })
+
+export const listIssuersRoute = route({
   method: 'get',
   path: '/v1/vendor/:vendorId/workload-issuers',
   operationId: 'listWorkloadIssuers',
@@ -21,7 +38,7 @@ export const getIssuers = route({
   },
 })
 
-export function issuerAnswer(record: WorkloadIssuer, now_ms: number): z.infer<typeof IssuerAnswer> {
+export function issuerAnswer(record: IssuerRecord, now_ms: number): z.infer<typeof WorkloadIssuer> {
   const { issuer, keysFrom, keys, keysAsOf, failure } = record
   return {
     issuer,

@@ -1,15 +1,21 @@
+import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { record } from '../accounts/activity.ts'
-import { WorkloadIssuer, WorkloadIssuerKeys } from '../clients/schemas.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
+import { pastedKeys } from '../keys/key-set.ts'
 import { canWrite } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import { listIssuers, saveIssuerKeys } from './issuers.ts'
-import { issuerAnswer } from './list-issuers.ts'
+import { issuerAnswer, WorkloadIssuer } from './list-issuers.ts'
+import { workloadIssuer } from './workload.ts'
 
-export const putIssuer = route({
+const WorkloadIssuerKeys = z
+  .strictObject({ issuer: workloadIssuer, keys: pastedKeys })
+  .meta({ id: 'WorkloadIssuerKeys' })
+
+export const replaceIssuerKeysRoute = route({
   method: 'put',
   path: '/v1/vendor/:vendorId/workload-issuers',
   operationId: 'replaceWorkloadIssuerKeys',

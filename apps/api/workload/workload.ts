@@ -1,6 +1,10 @@
 import { z } from 'zod'
-import type { Workload } from '../clients/records.ts'
+import type { Workload as WorkloadWithKeys } from '#shared/oauth/client-credentials.ts'
 import { pastedKeys } from '../keys/key-set.ts'
+
+/** Whose tokens a client sends in place of a secret, and the claims that name it in them, each with exactly this text. */
+export type Workload = Pick<WorkloadWithKeys, 'issuer' | 'claims'>
+export type NewWorkload = { workload: Workload }
 
 const ISSUER_MAX_CHARACTERS = 512
 const CLAIMS_MAX = 8

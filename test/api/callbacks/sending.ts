@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { systemClock } from '#shared/process/clock.ts'
-import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
+import type { TestResult } from '../../../apps/api/callbacks/report.ts'
 import { createTestSender, type TestSender } from '../../../apps/api/callbacks/sender.ts'
 import { type AddressRule, createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
 import type { Resolution, Resolve } from '../../../apps/api/guarded-fetch/resolver.ts'

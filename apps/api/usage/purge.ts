@@ -1,13 +1,5 @@
 import type { Database } from '#shared/stores/postgres.ts'
-import {
-  DAY_MS,
-  DAYS_SHOWN,
-  HOUR_MS,
-  HOURS_SHOWN,
-  MINUTE_MS,
-  MINUTES_SHOWN,
-  type UsageStores,
-} from './windows.ts'
+import { DAY_MS, HOUR_MS, HOURS_SHOWN, MINUTE_MS, MINUTES_SHOWN } from './windows.ts'
 
 /** Longer than usage is shown, since late counts are stored too. */
 const KEPT_MS = {
@@ -58,41 +50,3 @@ const DELETE_SURPLUS_ADDRESSES = `
 const DELETE_OLD_WRITERS = `
   delete from usage_writers where flushed_at < (
     select max(flushed_at) from usage_writers where flushed_at < clock_timestamp() - interval '1 day')`
-
-export interface ClientUsage {
-  lastUsedAt: Date | null
-  /** In each 24 hours of the last DAYS_SHOWN days, oldest first; the last one is this hour and the 23 before it. */
-  tokensByDay: number[]
-}
-
-/** The usage of several clients. */
-export async function readUsage(
-  { db, clock }: UsageStores,
-  clientIds: readonly string[],
-): Promise<ReadonlyMap<string, ClientUsage>> {
-  if (clientIds.length === 0) return new Map()
-  const hour = Math.floor(clock.now() / HOUR_MS)
-  const [last, days] = await Promise.all([
-    db.raw('select client_id as "clientId", last_used_at as at from client_usage where client_id = any(?)', [
-      clientIds as string[],
-    ]),
-    db.raw(
-      `select client_id as "clientId", (?::bigint - (extract(epoch from hour) / 3600)::bigint) / 24 as "daysAgo",
-         sum(tokens)::bigint as tokens
-       from client_usage_hourly where client_id = any(?) and hour > to_timestamp(?::bigint * 3600) group by 1, 2`,
-      [hour, clientIds as string[], hour - HOURS_SHOWN],
-    ),
-  ])
-  const usage = new Map<string, ClientUsage>(
-    clientIds.map((clientId) => [clientId, { lastUsedAt: null, tokensByDay: Array(DAYS_SHOWN).fill(0) }]),
-  )
-  const of = (clientId: string) => usage.get(clientId) as ClientUsage
-  for (const { clientId, at } of last.rows) of(clientId).lastUsedAt = at
-  for (const { clientId, daysAgo, tokens } of days.rows)
-    of(clientId).tokensByDay[DAYS_SHOWN - 1 - Number(daysAgo)] = Number(tokens)
-  return usage
-}
-
-/** Tokens of this hour and the 23 before it. */
-export const lastDayOf = ({ tokensByDay }: Pick<ClientUsage, 'tokensByDay'>): number =>
-  tokensByDay.at(-1) ?? 0

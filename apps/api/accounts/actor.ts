@@ -1,0 +1,14 @@
+import { z } from 'zod'
+
+/** Schemas of several answers. They become named schemas of the OpenAPI document. */
+
+export const vendorId = z.string().meta({ description: 'A company.', examples: ['ven_acme'] })
+
+export const actor = z.object({ userId: z.string().nullable(), name: z.string() }).meta({
+  id: 'Actor',
+  description: 'Who did it. `userId` is null for an operator of the service, and the service.',
+})
+
+/** Returns the person, or the operator when there is no user id. */
+export const actorAnswer = (userId: string | null, name: string | null): z.infer<typeof actor> =>
+  userId === null ? { userId: null, name: 'operator' } : { userId, name: name ?? '' }

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import type { Database } from '#shared/stores/postgres.ts'
+import { findClients } from '../clients/records.ts'
+import { instant } from '../http/instant.ts'
+import { unavailable } from '../problems/problems.ts'
+import { refusalCause } from '../usage/failing.ts'
+import type { RefusalRecord } from '../usage/refusals.ts'
+import { explain } from './reasons.ts'
+
+export const Refusal = z
+  .object({
+    requestId: z.string(),
+    at: instant,
+    clientId: z.string(),
+    route: z.string().meta({ examples: ['GET /v1/analytics/{vendorId}/daily'] }),
+    status: z.int(),
+    address: z.string().nullable(),
+    cause: refusalCause,
+    code: z.string().meta({ description: 'The error code in the response.' }),
+    reason: z.string().meta({ description: 'Why it was refused, in one sentence.' }),
+    advice: z.string().meta({ description: 'What to do about it, in one sentence.' }),
+  })
+  .meta({ id: 'Refusal' })
+
+/** @throws Problem unavailable if Redis does not answer. */
+export function fromRedis<T>(read: () => Promise<T>): Promise<T> {
+  return read().catch((error: unknown) => {
+    throw unavailable('We cannot read the record of refused requests right now.', error)
+  })
+}
+
+/** Returns refused requests of a company with why, as the API answers them. */
+export async function refusalAnswers(
+  db: Database,
+  vendorId: string,
+  refusals: readonly RefusalRecord[],
+): Promise<z.infer<typeof Refusal>[]> {
+  const clientIds = [...new Set(refusals.map(({ clientId }) => clientId))]
+  const records = await findClients(db, { vendorId, clientIds })
+  const clients = new Map(records.map((record) => [record.clientId, record]))
+  return refusals.map((refusal) => {
+    const { requestId, at_ms, clientId, route, status, code, address = null, reason: cause } = refusal
+    const at = new Date(at_ms).toISOString()
+    const explanation = explain(refusal, clients.get(clientId))
+    return { requestId, at, clientId, route, status, address, cause, code, ...explanation }
+  })
+}

@@ -1,0 +1,143 @@
+import type { Queryable } from '#shared/stores/postgres.ts'
+import {
+  ADDRESSES_SHOWN,
+  DAY_MS,
+  DAYS_SHOWN,
+  HOUR_MS,
+  HOURS_SHOWN,
+  MINUTE_MS,
+  MINUTES_SHOWN,
+  type UsageStores,
+} from './windows.ts'
+
+/** SQL for whether the client `c` got a token in the 24 hours before `:now`. */
+export const USED_IN_LAST_DAY = `exists (select from client_usage u
+  where u.client_id = c.client_id and u.last_used_at > :now::timestamptz - interval '1 day')`
+
+export interface UsageSummary {
+  lastUsedAt: Date | null
+  /** In each 24 hours of the last DAYS_SHOWN days, oldest first; the last one is this hour and the 23 before it. */
+  tokensByDay: number[]
+}
+
+/** Returns the usage of several clients, by client id. */
+export async function readUsageSummaries(
+  { db, clock }: UsageStores,
+  clientIds: readonly string[],
+): Promise<ReadonlyMap<string, UsageSummary>> {
+  if (clientIds.length === 0) return new Map()
+  const hour = Math.floor(clock.now() / HOUR_MS)
+  const [last, days] = await Promise.all([
+    db.raw('select client_id as "clientId", last_used_at as at from client_usage where client_id = any(?)', [
+      clientIds as string[],
+    ]),
+    db.raw(
+      `select client_id as "clientId", (?::bigint - (extract(epoch from hour) / 3600)::bigint) / 24 as "daysAgo",
+         sum(tokens)::bigint as tokens
+       from client_usage_hourly where client_id = any(?) and hour > to_timestamp(?::bigint * 3600) group by 1, 2`,
+      [hour, clientIds as string[], hour - HOURS_SHOWN],
+    ),
+  ])
+  const usage = new Map<string, UsageSummary>(
+    clientIds.map((clientId) => [clientId, { lastUsedAt: null, tokensByDay: Array(DAYS_SHOWN).fill(0) }]),
+  )
+  const summary = (clientId: string) => usage.get(clientId) as UsageSummary
+  for (const { clientId, at } of last.rows) summary(clientId).lastUsedAt = at
+  for (const { clientId, daysAgo, tokens } of days.rows)
+    summary(clientId).tokensByDay[DAYS_SHOWN - 1 - Number(daysAgo)] = Number(tokens)
+  return usage
+}
+
+/** Tokens of this hour and the 23 before it. */
+export const lastDayOf = ({ tokensByDay }: Pick<UsageSummary, 'tokensByDay'>): number =>
+  tokensByDay.at(-1) ?? 0
+
+interface Counts {
+  /** The start of the hour or minute. */
+  at: Date
+  tokens: number
+  refused: number
+}
+
+export interface UsageHistory {
+  /** Every one, oldest first. */
+  hours: Counts[]
+  minutes: Counts[]
+  /** When each scope was last used. */
+  scopes: ReadonlyMap<string, Date>
+  /** The addresses of the last 14 days (UTC) with this one, the latest first. */
+  addresses: { address: string; tokens: number; lastSeenAt: Date; firstDay: string }[]
+}
+
+/** Returns how one client was used over time. */
+export async function readUsageHistory({ db, clock }: UsageStores, clientId: string): Promise<UsageHistory> {
+  const now_ms = clock.now()
+  const since = (duration_ms: number) => [clientId, new Date(now_ms - duration_ms)]
+  const hours = await db.raw(
+    'select hour as at, tokens, refused from client_usage_hourly where client_id = ? and hour > ?',
+    since(HOURS_SHOWN * HOUR_MS),
+  )
+  const minutes = await db.raw(
+    'select minute as at, tokens, refused from client_usage_by_minute where client_id = ? and minute > ?',
+    since(MINUTES_SHOWN * MINUTE_MS),
+  )
+  const scopes = await db.raw(
+    `select scope, last_at::timestamptz as "lastUsedAt"
+     from client_usage, jsonb_each_text(scopes) as used (scope, last_at) where client_id = ?`,
+    [clientId],
+  )
+  const addresses = await db.raw(
+    `select address, sum(tokens) filter (where day > from_day)::bigint as tokens,
+       max(last_seen_at) as "lastSeenAt", min(day)::text as "firstDay"
+     from client_address_usage, (select (?::timestamptz at time zone 'UTC')::date as from_day) as shown
+     where client_id = ? group by address having max(day) > min(from_day) order by "lastSeenAt" desc, address limit ${ADDRESSES_SHOWN}`,
+    since(DAYS_SHOWN * DAY_MS).toReversed(),
+  )
+  return {
+    hours: every(hours.rows, HOUR_MS, HOURS_SHOWN, now_ms),
+    minutes: every(minutes.rows, MINUTE_MS, MINUTES_SHOWN, now_ms),
+    scopes: new Map(scopes.rows.map(({ scope, lastUsedAt }: ScopeRow) => [scope, lastUsedAt])),
+    addresses: addresses.rows,
+  }
+}
+
+interface ScopeRow {
+  scope: string
+  lastUsedAt: Date
+}
+
+function every(rows: readonly Counts[], width_ms: number, howMany: number, now_ms: number): Counts[] {
+  const known = new Map(rows.map((counts) => [counts.at.getTime(), counts]))
+  const last_ms = now_ms - (now_ms % width_ms)
+  return Array.from({ length: howMany }, (_, index) => {
+    const at_ms = last_ms - (howMany - 1 - index) * width_ms
+    return known.get(at_ms) ?? { at: new Date(at_ms), tokens: 0, refused: 0 }
+  })
+}
+
+/** When a client got tokens, and from where. */
+export interface ClientUses {
+  /** null: never. */
+  firstUsedAt: Date | null
+  lastUsedAt: Date | null
+  /** The longest time between two of its tokens; null if it got fewer than two. */
+  longestQuiet_s: number | null
+  /** The latest first. */
+  addresses: { address: string; lastUsedAt: Date }[]
+}
+
+/** @throws if Postgres does not answer. */
+export async function readUses(db: Queryable, clientId: string): Promise<ClientUses> {
+  const addresses = await db.raw(
+    `select address, max(last_seen_at) as "lastUsedAt" from client_address_usage
+     where client_id = ? group by address order by "lastUsedAt" desc, address limit 200`,
+    [clientId],
+  )
+  const { rows } = await db.raw(
+    `select first_used_at as "firstUsedAt", last_used_at as "lastUsedAt", longest_quiet_s as "longestQuiet_s"
+     from client_usage where client_id = ?`,
+    [clientId],
+  )
+  const [uses = { firstUsedAt: null, lastUsedAt: null, longestQuiet_s: null }] = rows
+  return { ...uses, addresses: addresses.rows }
+}
