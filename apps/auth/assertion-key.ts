@@ -10,51 +10,51 @@ import {
   algorithmsOf,
   type ClientCredentials,
 } from '#shared/oauth/client-credentials.ts'
-import { invalidClient, type Refusal } from './refusal.ts'
+import { invalidClient } from './http.ts'
 
 /** The type of an assertion that a client signs with its own key. */
-const OWN_TYPE = 'client-authentication+jwt'
-const TYPES: readonly unknown[] = [undefined, 'JWT', OWN_TYPE]
+const CLIENT_TYPE = 'client-authentication+jwt'
+const TYPES: readonly unknown[] = [undefined, 'JWT', CLIENT_TYPE]
 
-type Signed = { text: string; header: ProtectedHeaderParameters }
+type SignedAssertion = { text: string; header: ProtectedHeaderParameters }
 type KeyOwner = Pick<ClientCredentials, 'publicKey' | 'workload'> | undefined
 
 /**
- * Returns why an assertion is not signed by this client, or by the issuer of its workload, if it is not. The algorithm
- * follows from the key. Without one, a signature is verified all the same, so that the time of an answer does not reveal
- * which ids are in use, or how a client authenticates.
+ * Returns the refusal unless this client, or its workload's issuer, signed the assertion. The key determines
+ * the algorithm. If there is no key, a stand-in is used, so that response time does not reveal which ids
+ * exist or how a client authenticates.
  */
-export async function judgeSignature(assertion: Signed, client: KeyOwner): Promise<Refusal | undefined> {
-  const alg = ASSERTION_ALGORITHMS.find((known) => known === assertion.header.alg)
+export async function checkSignature(assertion: SignedAssertion, client: KeyOwner) {
+  const alg = ASSERTION_ALGORITHMS.find((name) => name === assertion.header.alg)
   if (!alg) return invalidClient('assertion_malformed')
-  const found = keyFor(alg, assertion, client)
-  const isKey = typeof found === 'object'
-  // jose remembers an imported JWK for as long as the client's record is.
-  const key = isKey ? found : (standIns.get(alg) as CryptoKey)
-  const forged = await compactVerify(assertion.text, key, { algorithms: [alg] }).then(
+  const keyOrReason = findKey(alg, assertion, client)
+  const isKey = typeof keyOrReason === 'object'
+  // jose caches the imported key by its JWK object, and so for as long as the client record is cached.
+  const key = isKey ? keyOrReason : (standIns.get(alg) as CryptoKey)
+  const refusal = await compactVerify(assertion.text, key, { algorithms: [alg] }).then(
     () => undefined,
     () => invalidClient('assertion_wrong_key'),
   )
-  return isKey ? forged : invalidClient(found)
+  return isKey ? refusal : invalidClient(keyOrReason)
 }
 
 /**
- * Returns the key that the signature must be of, or the reason why there is none. Keys named in the header are ignored,
- * and only an issuer's `kid` counts.
+ * Returns the key to verify the signature with, or the reason why there is none. Keys in the header are
+ * ignored. `kid` matters only for a workload.
  */
-function keyFor(alg: string, { header }: Signed, client: KeyOwner): JWK | string {
+function findKey(alg: string, { header }: SignedAssertion, client: KeyOwner): JWK | string {
   const { typ, crit, b64 } = header
   if (!TYPES.includes(typ) || crit !== undefined || b64 !== undefined) return 'assertion_malformed'
   if (!client) return 'unknown_client'
   const { publicKey, workload } = client
   if (!publicKey && !workload) return 'assertion_of_secret_client'
-  if (workload && typ === OWN_TYPE) return 'assertion_malformed'
+  if (workload && typ === CLIENT_TYPE) return 'assertion_malformed'
   const keys = publicKey ? [publicKey] : (workload?.keys.filter(({ kid }) => kid === header.kid) ?? [])
   if (keys.length === 0) return 'workload_unknown_key'
   return keys.find((key) => algorithmsOf(key).includes(alg)) ?? 'assertion_wrong_algorithm'
 }
 
-/** A key of each algorithm that has signed nothing, made before the first request. */
+/** One key for each algorithm, which has signed nothing. They exist before the first request. */
 const standIns = new Map(
   await Promise.all(
     ASSERTION_ALGORITHMS.map(async (alg) => [alg, (await generateKeyPair(alg)).publicKey] as const),

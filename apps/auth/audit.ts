@@ -3,17 +3,16 @@ import { CLIENT_ID_PATTERN, SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
-import { AUTHENTICATION_FAILURES, type Refusal } from './refusal.ts'
-import type { Exchange } from './route.ts'
+import { AUTHENTICATION_FAILURES, type OAuthExchange, type OAuthRefusal } from './http.ts'
 
 type TokenIssued = Record<'clientId' | 'vendorId' | 'jti' | 'kid' | 'scope', string>
 
 export type Audit = ReturnType<typeof createAudit>
 
 /**
- * One line for everything that a security team may ask about later, its count in the metrics, and a note of each answer
- * for the client's company. Fields are named one by one: nothing of a request is logged but the ids and the address.
- * What was sent as client id is logged only when it looks like one, since people paste secrets into the wrong field.
+ * Logs and counts what a security team may ask about later, and records each answer for the client's company.
+ * Fields are listed explicitly, so that nothing of a request is logged but its ids and address. A client id
+ * is logged only if it looks like one, since people paste secrets into the wrong field.
  */
 export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) {
   const issued = counter('integration_tokens_issued_total', 'Access tokens issued')
@@ -30,24 +29,25 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
       revoked.inc()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
-    refused({ context, path, clientId = '' }: Exchange, { parts: { status, error, reason } }: Refusal): void {
+    refused({ context, path, clientId = '' }: OAuthExchange, { parts }: OAuthRefusal): void {
+      const { status, error, reason } = parts
       refused.inc({ reason })
-      const known = (CLIENT_ID_PATTERN.test(clientId) || SERVICE_ID_PATTERN.test(clientId)) && { clientId }
-      const fields = { ...context, path, ...known, status, error, reason }
+      const isId = CLIENT_ID_PATTERN.test(clientId) || SERVICE_ID_PATTERN.test(clientId)
+      const fields = { ...context, path, ...(isId && { clientId }), status, error, reason }
       log.info({ event: 'request.refused', ...fields }, 'request refused')
     },
-    /** Every answer to a client whose record was found, for its company. */
-    answered({ request, context, path, client, refusal }: Exchange, status: number): void {
+    /** Records an answer to a client that exists, for its company. */
+    answered({ request, context, path, client, refusal }: OAuthExchange, status: number): void {
       if (!client) return
       const { clientId, vendorId } = client.record
       const { error: code, reason, about } = refusal?.parts ?? {}
-      const from = { requestId: context.requestId, address: context.clientAddress }
+      const sender = { requestId: context.requestId, address: context.clientAddress }
       const answer = { route: `${request.method} ${path}`, status, code }
-      // A 503 is not the client's mistake: the stores could not decide.
-      const why = status !== 503 && { reason, about }
-      usage.answered({ clientId, vendorId, proven: client.proven, ...from, ...answer, ...why })
+      // A 503 means that the stores could not decide. It is not the client's mistake.
+      const cause = status !== 503 && { reason, about }
+      usage.answered({ clientId, vendorId, proven: client.proven, ...sender, ...answer, ...cause })
     },
-    failed({ context, path }: Exchange, error: unknown): void {
+    failed({ context, path }: OAuthExchange, error: unknown): void {
       const message = error instanceof Error ? error.message : 'not an error'
       log.warn({ event: 'request.failed', ...context, path, error: message }, 'request failed')
     },

@@ -8,26 +8,25 @@ import type { Assertions } from './assertion.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
+import { invalidClient, type OAuthExchange, OAuthRefusal, tooManyRequests, tryLater } from './http.ts'
 import type { KeyRing } from './key-ring.ts'
-import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
-import type { Exchange } from './route.ts'
 import type { TokenKey } from './token-key.ts'
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
-/** The active key, the former standby key, and a new one. */
+/** The active key, the standby key that follows it, and a new one. */
 const KEYS_TRIED_MAX = 3
-/** Stands in for the hash of a client that does not exist: no secret hashes to random bytes. */
+/** Stands in for the hash of a client that does not exist. No secret hashes to random bytes. */
 const NO_HASH = randomBytes(32)
 
 /**
- * Authenticates a client by its secret or an assertion, then checks revocation and expiry in the round trip that counts
- * the request. What proves nothing waits for one read of the record, whether or not the client exists, so that the time
- * of an answer does not reveal which ids are in use. `limit` counts only requests of a client that proved who it is, so
- * that a stranger cannot use it up. Where a date decides and this process's clock is wrong, the answer is 503.
+ * Authenticates a client by its secret or an assertion, then checks expiry and revocation in the round trip
+ * that counts the request. A failure always costs one read of the record, whether or not the client exists,
+ * so that response time does not reveal which ids exist. `limit` counts only authenticated requests, so that
+ * a stranger cannot use it up. If a date matters and this process's clock is wrong, the answer is 503.
  *
- * Returns the record of a client that proved who it is, and the key to sign with, whose revocation was asked about in
- * the same moment. `undecided`: neither store could say whether the client or the key is revoked.
+ * Returns the client's record, and the key to sign with, whose revocation was checked in the same round trip.
+ * `undecided`: neither store could say whether the client or the key is revoked.
  */
 export function createAuthenticate(parts: {
   clients: ClientRecords
@@ -39,34 +38,34 @@ export function createAuthenticate(parts: {
   countFailure: CountFailure
 }) {
   const { clients, revocation, keys, assertions, clock, clockWatch, countFailure } = parts
-  const recordNotRead = () => unavailable('client_record_not_read')
+  const recordNotRead = () => tryLater('client_record_not_read')
 
-  /** Returns the record if the credentials prove that they are its client's, or how authentication failed. */
-  async function verifyCredentials(exchange: Exchange, credentials: PresentedCredentials) {
+  /** Returns the client's record if the credentials are its own, or a refusal. */
+  async function verifyCredentials(exchange: OAuthExchange, credentials: PresentedCredentials) {
     const { clientId, secret, assertion } = credentials
-    if (assertion && !clockWatch.isRight()) return unavailable('clock_wrong')
-    const remembered = clients.remembered(clientId)
-    const record = remembered ?? (await clients.read(clientId).catch(recordNotRead))
-    if (record instanceof Refusal) return record
-    const judge = async (one: ClientCredentials | undefined) =>
+    if (assertion && !clockWatch.isRight()) return tryLater('clock_wrong')
+    const cached = clients.peek(clientId)
+    const record = cached ?? (await clients.read(clientId).catch(recordNotRead))
+    if (record instanceof OAuthRefusal) return record
+    const verify = async (candidate: ClientCredentials | undefined) =>
       assertion
-        ? assertions.verify(assertion, { clientId, path: exchange.path }, one)
-        : judgeSecret(secret, one)
-    const first = await judge(record)
-    // This makes the answer as slow as for a client that is not known. Only the keys of a workload's issuer change.
-    const again = first && remembered && (await clients.read(clientId).catch(recordNotRead))
-    if (again instanceof Refusal) return again
-    const current =
-      again?.workload?.keysAsOf_ms === record?.workload?.keysAsOf_ms ? record : (again ?? record)
-    const refusal = current === record ? first : await judge(current)
-    if (current) exchange.client = { record: current, proven: !refusal }
-    return refusal ?? (current as ClientCredentials)
+        ? assertions.verify(assertion, { clientId, path: exchange.path }, candidate)
+        : checkSecret(secret, candidate)
+    const refusal = await verify(record)
+    // As slow as for an unknown client. Only the keys of a workload's issuer can have changed.
+    const fresh = refusal && cached && (await clients.read(clientId).catch(recordNotRead))
+    if (fresh instanceof OAuthRefusal) return fresh
+    const isChanged = fresh && fresh.workload?.keysAsOf_ms !== record?.workload?.keysAsOf_ms
+    const current = isChanged ? fresh : record
+    const verdict = isChanged ? await verify(fresh) : refusal
+    if (current) exchange.client = { record: current, proven: !verdict }
+    return verdict ?? (current as ClientCredentials)
   }
 
-  /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
-  async function standingWith(active: TokenKey, clientId: string) {
+  /** Checks the client and the key. If the key is revoked, its successor takes over, once checked as well. */
+  async function checkRevocation(active: TokenKey, clientId: string) {
     let signer = active
-    for (let tried = 0; tried < KEYS_TRIED_MAX; tried += 1) {
+    for (let attempt = 0; attempt < KEYS_TRIED_MAX; attempt += 1) {
       const standing = await revocation.ask({ clientId, kid: signer.kid })
       if (typeof standing !== 'object' || standing.revoked !== 'key') return { standing, signer }
       const successor = await keys.withdraw(signer.kid)
@@ -76,40 +75,40 @@ export function createAuthenticate(parts: {
     return { standing: 'undecided' as const, signer }
   }
 
-  return async (exchange: Exchange, credentials: PresentedCredentials, limit: RateLimit) => {
+  return async (exchange: OAuthExchange, credentials: PresentedCredentials, limit: RateLimit) => {
     const { assertion } = credentials
     const active = keys.signer()
-    if (!active) return unavailable('no_signing_key')
+    if (!active) return tryLater('no_signing_key')
     const record = await verifyCredentials(exchange, credentials)
-    if (record instanceof Refusal)
+    if (record instanceof OAuthRefusal)
       return record.parts.status === 401 ? countFailure(exchange, record) : record
     const { clientId, expiresAt } = record
-    if (expiresAt && !clockWatch.isRight()) return unavailable('clock_wrong')
-    const [{ standing, signer }, own] = await Promise.all([
-      standingWith(active, clientId),
+    if (expiresAt && !clockWatch.isRight()) return tryLater('clock_wrong')
+    const [{ standing, signer }, rate] = await Promise.all([
+      checkRevocation(active, clientId),
       limit.consume(clientId),
     ])
     const isRevoked = record.status === 'Revoked' || typeof standing === 'object'
     const hasExpired = expiresAt !== null && expiresAt.getTime() <= clock.now()
-    const judged =
+    const verdict =
       (isRevoked && invalidClient('revoked_client')) ||
       (hasExpired && invalidClient('expired_client')) ||
-      (assertion && own.allowed && (await assertions.use(assertion, record)))
-    if (judged instanceof Refusal) {
-      // As slow as a wrong secret.
+      (assertion && rate.allowed && (await assertions.use(assertion, record)))
+    if (verdict instanceof OAuthRefusal) {
+      // As slow as for a wrong secret.
       await clients.read(clientId).catch(() => {})
-      return countFailure(exchange, judged)
+      return countFailure(exchange, verdict)
     }
-    exchange.rate = judged || own
+    exchange.rate = verdict || rate
     return { record, signer, rate: exchange.rate, standing }
   }
 }
 
-/** Returns why a secret fails, if it does. Compares in constant time, also when there is no record to compare with. */
-export function judgeSecret(
+/** Returns a refusal unless the secret is the record's. Compares in constant time even without a record. */
+export function checkSecret(
   secret: string,
   record: { secretHash: Buffer | null } | undefined,
-): Refusal | undefined {
+): OAuthRefusal | undefined {
   const matches = timingSafeEqual(hashSecret(secret), record?.secretHash ?? NO_HASH)
   if (secret === '') return invalidClient('no_secret')
   if (!record) return invalidClient('unknown_client')
@@ -119,10 +118,10 @@ export function judgeSecret(
 
 export type CountFailure = ReturnType<typeof createCountFailure>
 
-/** Counts a failure by address: all callers that cannot authenticate are limited alike. */
+/** Counts a failure by address. All callers that cannot authenticate are limited alike. */
 export const createCountFailure =
   (failures: RateLimit) =>
-  async ({ context }: Exchange, refusal: Refusal): Promise<Refusal> => {
+  async ({ context }: OAuthExchange, refusal: OAuthRefusal): Promise<OAuthRefusal> => {
     const rate = await failures.consume(addressSubject(context.clientAddress))
     return rate.allowed ? refusal : tooManyRequests('failures_of_address', rate)
   }

@@ -21,23 +21,23 @@ export const storeClocks = (db: Queryable, redis: Redis): StoreClocks => ({
 })
 
 /**
- * Checks whether this process's clock can be trusted to date tokens. A token dated far ahead would outlive the entry
- * that says it is revoked. The clock is wrong when it is more than two minutes away from those of both stores, and
- * right as soon as one of them agrees: of three clocks, one wrong one is outvoted. While that is undecided, the last
- * verdict is kept.
+ * Checks whether this process's clock can be trusted to date tokens, because a token dated far ahead would
+ * outlive the entry that says it is revoked. The clock is wrong if it is more than two minutes off the clocks
+ * of both stores, and right if it agrees with one of them, so a single wrong clock is outvoted. While that
+ * cannot be decided, the last verdict holds.
  */
 export function watchClock(parts: { clock: Clock; stores: StoreClocks; log: Log; every_ms?: number }) {
   const { clock, stores, log, every_ms = CHECK_EVERY_MS } = parts
-  let right = true
-  let unknown = false
+  let isRight = true
+  let isUndecided = false
   let offsets: { postgres_ms?: number | undefined; redis_ms?: number | undefined } = {}
   let checkedAt_ms = Number.NEGATIVE_INFINITY
 
-  /** How far the other clock is ahead; undefined when it cannot be read. */
-  async function offsetOf(read: () => Promise<number>): Promise<number | undefined> {
+  /** Returns how far a store's clock is ahead of ours, undefined if it cannot be read. */
+  async function measureOffset_ms(read: () => Promise<number>): Promise<number | undefined> {
     const before_ms = clock.now()
     return read().then(
-      (theirs_ms) => clockOffset_ms(theirs_ms, { before_ms, after_ms: clock.now() }),
+      (store_ms) => clockOffset_ms(store_ms, { before_ms, after_ms: clock.now() }),
       () => undefined,
     )
   }
@@ -45,26 +45,26 @@ export function watchClock(parts: { clock: Clock; stores: StoreClocks; log: Log;
   /** Never rejects. */
   async function check(): Promise<void> {
     checkedAt_ms = performance.now()
-    const [postgres_ms, redis_ms] = await Promise.all([offsetOf(stores.postgres), offsetOf(stores.redis)])
+    const [postgres_ms, redis_ms] = await Promise.all([stores.postgres, stores.redis].map(measureOffset_ms))
     const known = [postgres_ms, redis_ms].filter((ahead_ms) => ahead_ms !== undefined)
     const agrees = known.some((ahead_ms) => !areApart({ postgres_ms: ahead_ms, redis_ms: 0 }))
-    const wasUnknown = unknown
-    unknown = !agrees && known.length < 2
-    if (!unknown) right = agrees
+    const wasUndecided = isUndecided
+    isUndecided = !agrees && known.length < 2
+    if (!isUndecided) isRight = agrees
     offsets = { postgres_ms, redis_ms }
-    if (!right) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: this clock is minutes off')
-    else if (unknown && !wasUnknown)
+    if (!isRight) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: this clock is minutes off')
+    else if (isUndecided && !wasUndecided)
       log.warn({ event: 'clock.unknown', ...offsets }, 'this clock cannot be checked')
   }
 
   return {
-    isRight: () => right,
-    /** How far each store's clock was ahead at the last look. */
+    isRight: () => isRight,
+    /** Returns how far each store's clock was ahead at the last check. */
     offsets: () => offsets,
     check,
-    /** Checks if the last check was 15 s ago or could not decide. To be called about once a second. */
+    /** Checks if the last check was 15 s ago or could not decide. Call it about once a second. */
     poll(): void {
-      if (unknown || performance.now() - checkedAt_ms >= every_ms) void check()
+      if (isUndecided || performance.now() - checkedAt_ms >= every_ms) void check()
     },
   }
 }

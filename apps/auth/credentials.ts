@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Assertion, decodeAssertion } from './assertion.ts'
 import { type Form, formDecode } from './form.ts'
-import { invalidClient, invalidRequest, type Refusal } from './refusal.ts'
+import { invalidClient, invalidRequest, type OAuthRefusal } from './http.ts'
 
 /** Who a request claims to be from. None of it is verified. */
 export interface PresentedCredentials {
@@ -21,19 +21,19 @@ const MISMATCH = invalidRequest(
   'client_id differs from the one in the Authorization header',
 )
 
-/** Client authentication by HTTP Basic, in the body (RFC 6749 §2.3.1), or by an assertion: by one of them. */
-export function readCredentials(request: IncomingMessage, form: Form): PresentedCredentials | Refusal {
+/** Reads HTTP Basic, client_secret in the body (RFC 6749 §2.3.1), or an assertion. Only one may be sent. */
+export function readCredentials(request: IncomingMessage, form: Form): PresentedCredentials | OAuthRefusal {
   const { authorization } = request.headers
   const clientId = form.get('client_id')
   const secret = form.get('client_secret')
   // Node silently keeps the first of several Authorization headers.
   const headers = request.headersDistinct.authorization?.length ?? 0
   const type = form.get('client_assertion_type')
-  const sentAssertion = form.get('client_assertion')
-  const byAssertion = type !== undefined || sentAssertion !== undefined
-  if (headers + Number(secret !== undefined) + Number(byAssertion) > 1) return TWO_WAYS
-  if (byAssertion) {
-    const assertion = decodeAssertion(type, sentAssertion)
+  const jwt = form.get('client_assertion')
+  const hasAssertion = type !== undefined || jwt !== undefined
+  if (headers + Number(secret !== undefined) + Number(hasAssertion) > 1) return TWO_WAYS
+  if (hasAssertion) {
+    const assertion = decodeAssertion(type, jwt)
     const { sub } = assertion.claims
     return { clientId: clientId ?? (typeof sub === 'string' ? sub : ''), secret: '', assertion }
   }
@@ -42,7 +42,7 @@ export function readCredentials(request: IncomingMessage, form: Form): Presented
   return clientId === undefined ? invalidClient('no_authentication') : { clientId, secret: secret ?? '' }
 }
 
-function readBasic(authorization: string, bodyClientId: string | undefined): PresentedCredentials | Refusal {
+function readBasic(authorization: string, bodyClientId?: string): PresentedCredentials | OAuthRefusal {
   const [, encoded] = BASIC.exec(authorization) ?? []
   const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
   const colon = pair.indexOf(':')

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http'
-import { invalidRequest, Refusal } from './refusal.ts'
+import { invalidRequest, OAuthRefusal } from './http.ts'
 
 const BODY_MAX_BYTES = 8 * 1_024
-/** A longer body, up to this size, is read and discarded, to let its sender read the answer. */
+/** A longer body, up to this size, is read and discarded, so that its sender can read the answer. */
 const DISCARD_MAX_BYTES = 1_024 * 1_024
 const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i
 
-/** The sender went away before its request was complete. There is no one to answer. */
+/** The sender disconnected before its request was complete, so no answer is written. */
 export class ClientGone extends Error {}
 
-/** The fields of a request that were sent, each once, with a value that is not empty. */
+/** The fields of a request by name. No value is empty. */
 export type Form = ReadonlyMap<string, string>
 
-const tooLarge = (headers?: Record<string, string>): Refusal =>
+const tooLarge = (headers?: Record<string, string>): OAuthRefusal =>
   invalidRequest('body_too_large', 'the body is larger than 8 KiB', headers)
 const CUT_OFF = tooLarge({ Connection: 'close' })
 const NOT_A_FORM = invalidRequest('not_a_form', 'send application/x-www-form-urlencoded, no Content-Encoding')
@@ -22,20 +22,20 @@ const MALFORMED = invalidRequest(
 )
 
 /**
- * Reads the fields of `names` from a form-encoded body of at most 8 KiB; others are ignored (RFC 6749 §3.2).
- * @throws ClientGone when the sender went away.
+ * Reads the fields in `names` from a form-encoded body of at most 8 KiB. Others are ignored (RFC 6749 §3.2).
+ * @throws ClientGone when the sender has disconnected.
  */
 export async function readForm(
   request: IncomingMessage,
   names: ReadonlySet<string>,
-): Promise<Form | Refusal> {
+): Promise<Form | OAuthRefusal> {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers
   if (!FORM.test(type) || encoding.toLowerCase() !== 'identity') return NOT_A_FORM
   const body = await readBody(request)
-  return body instanceof Refusal ? body : parseForm(body, names)
+  return body instanceof OAuthRefusal ? body : parseForm(body, names)
 }
 
-function readBody(request: IncomingMessage): Promise<string | Refusal> {
+function readBody(request: IncomingMessage): Promise<string | OAuthRefusal> {
   if (Number(request.headers['content-length'] ?? 0) > DISCARD_MAX_BYTES) return Promise.resolve(CUT_OFF)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -50,14 +50,14 @@ function readBody(request: IncomingMessage): Promise<string | Refusal> {
       if (received > BODY_MAX_BYTES) resolve(tooLarge())
       else resolve((chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString())
     })
-    const gone = () => request.complete || reject(new ClientGone('the sender went away'))
-    request.on('error', gone)
-    request.on('close', gone)
+    const abort = () => request.complete || reject(new ClientGone('the sender disconnected'))
+    request.on('error', abort)
+    request.on('close', abort)
   })
 }
 
-/** Returns a refusal when a field of `names` is there twice, or the encoding is broken where it matters. */
-export function parseForm(body: string, names: ReadonlySet<string>): Form | Refusal {
+/** Returns a refusal if a field in `names` was sent twice, or its encoding or that of a name is malformed. */
+export function parseForm(body: string, names: ReadonlySet<string>): Form | OAuthRefusal {
   const form = new Map<string, string>()
   for (const pair of body.split('&')) {
     const equals = pair.indexOf('=')

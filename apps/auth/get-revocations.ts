@@ -2,22 +2,20 @@ import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import { publishedId, readPublishedRevocations } from '#shared/revocation/state.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import type { Answer } from './answer.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import { answerConditional, publicDocument } from './documents.ts'
+import { type Handler, type HttpAnswer, tryLater } from './http.ts'
 import type { KeyRing } from './key-ring.ts'
-import { unavailable } from './refusal.ts'
-import type { Handler } from './route.ts'
 import type { TokenKey } from './token-key.ts'
 
-/** How old a page may be when a request for it arrives, from the start of its statement. */
+/** A request gets a page whose statement began at most this long before it arrived. */
 const PAGE_LIFE_MS = 1_000
 const STATEMENT_DEADLINE_MS = 3_000
 
 /**
- * GET /v1/oauth/revocations: what is revoked, as a JWT, for services that verify tokens themselves. It is read from the
- * Postgres primary in one statement, and so complete up to the moment at which that began. Requests of the same second
- * share it. 503 while Postgres cannot say, or may have forgotten.
+ * GET /v1/oauth/revocations: what is revoked, as a JWT, for services that verify tokens themselves. One
+ * statement reads it from the Postgres primary, so it is complete up to the start of that statement. Requests
+ * within a second share a page. 503 while Postgres cannot answer, or may have lost revocations.
  */
 export function createGetRevocations(parts: {
   db: Queryable
@@ -28,45 +26,45 @@ export function createGetRevocations(parts: {
   monotonic?: () => number
 }): Handler {
   const { db, keys, clock, clockWatch, issuer, monotonic = () => performance.now() } = parts
-  let began_ms = Number.NEGATIVE_INFINITY
-  let latest = Promise.resolve<Answer | undefined>(undefined)
+  let startedAt_ms = Number.NEGATIVE_INFINITY
+  let latest = Promise.resolve<HttpAnswer | undefined>(undefined)
 
-  async function make(): Promise<Answer | undefined> {
+  async function createPage(): Promise<HttpAnswer | undefined> {
     const now_ms = clock.now()
-    const revoked = await within(STATEMENT_DEADLINE_MS, readPublishedRevocations(db, new Date(now_ms)))
+    const lists = await within(STATEMENT_DEADLINE_MS, readPublishedRevocations(db, new Date(now_ms)))
     let signer = keys.signer()
-    while (signer && revoked?.keys.includes(publishedId(signer.kid))) signer = await keys.withdraw(signer.kid)
-    if (!revoked || !signer) return undefined
-    const lists = `"clients":${revoked.clients},"tokens":${revoked.tokens},"keys":${revoked.keys}`
-    return signPage(`{"iss":${JSON.stringify(issuer)},"iat":${Math.floor(now_ms / 1_000)},${lists}}`, signer)
+    while (signer && lists?.keys.includes(publishedId(signer.kid))) signer = await keys.withdraw(signer.kid)
+    if (!lists || !signer) return undefined
+    const claims = `"clients":${lists.clients},"tokens":${lists.tokens},"keys":${lists.keys}`
+    return signPage(`{"iss":${JSON.stringify(issuer)},"iat":${Math.floor(now_ms / 1_000)},${claims}}`, signer)
   }
 
   /**
-   * One page is made at a time, and one a second at most, even if that fails. All requests that waited for a slow one
-   * share the next, so that no number of them makes anyone wait for more than two.
+   * Pages are created one at a time, at most one a second, even if that fails. Requests that wait for a slow
+   * page share the next, so no request waits for more than two.
    */
-  function current(): Promise<Answer | undefined> {
-    const arrived_ms = monotonic()
+  function currentPage(): Promise<HttpAnswer | undefined> {
+    const arrivedAt_ms = monotonic()
     latest = latest.then((page) => {
-      if (arrived_ms - began_ms < PAGE_LIFE_MS) return page
-      began_ms = monotonic()
-      return make().catch(() => undefined)
+      if (arrivedAt_ms - startedAt_ms < PAGE_LIFE_MS) return page
+      startedAt_ms = monotonic()
+      return createPage().catch(() => undefined)
     })
     return latest
   }
 
   return async (exchange) => {
-    // A page that is dated ahead could be passed off as a new one later.
-    if (!clockWatch.isRight()) return unavailable('clock_wrong')
-    const page = await current()
-    return page ? answerConditional(exchange, page) : unavailable('revocations_not_read')
+    // A page that is dated ahead could be replayed later as a new one.
+    if (!clockWatch.isRight()) return tryLater('clock_wrong')
+    const page = await currentPage()
+    return page ? answerConditional(exchange, page) : tryLater('revocations_not_read')
   }
 }
 
-/** RFC 7515 §7.1. The claims are signed as Postgres wrote them: parsing that many would hold up every other request. */
-function signPage(claims: string, signer: TokenKey): Answer {
+/** RFC 7515 §7.1. Postgres writes the claims as text, since parsing that many would block other requests. */
+function signPage(claims: string, signer: TokenKey): HttpAnswer {
   const header = JSON.stringify({ alg: signer.alg, typ: 'revocations+jwt', kid: signer.kid })
-  const signed = [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.')
-  const signature = Buffer.from(signer.sign(Buffer.from(signed))).toString('base64url')
-  return publicDocument(Buffer.from(`${signed}.${signature}`), 'application/jwt', PAGE_LIFE_MS / 1_000)
+  const input = [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.')
+  const signature = Buffer.from(signer.sign(Buffer.from(input))).toString('base64url')
+  return publicDocument(Buffer.from(`${input}.${signature}`), 'application/jwt', PAGE_LIFE_MS / 1_000)
 }

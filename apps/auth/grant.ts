@@ -2,7 +2,7 @@ import Provider, { type Adapter, type Client, type Configuration, errors } from 
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { ConfigError } from '#shared/process/config.ts'
-import { createGrantJudge, createRememberingJudge, scopesOfClient } from './grant-judge.ts'
+import { cacheGrants, createGrantCheck, parseClientId } from './grant-check.ts'
 import type { TokenKey } from './token-key.ts'
 
 export const ACCESS_TOKEN_LIFE_S = 900
@@ -11,7 +11,7 @@ type Server = Record<'issuer' | 'resource', string>
 type Recipient = Pick<ClientCredentials, 'clientId' | 'vendorId'>
 
 /**
- * Returns the grant that signs with a key: one for each key, for as long as the key is in use.
+ * Returns a function that returns the grant for a signing key. Each key has one, for as long as it is in use.
  * @throws ConfigError when oidc-provider refuses the configuration.
  */
 export function createGrants(server: Server): (key: TokenKey) => Grant {
@@ -25,7 +25,7 @@ export function createGrants(server: Server): (key: TokenKey) => Grant {
 
 export type Grant = ReturnType<typeof createGrant>
 
-/** The client credentials grant (RFC 6749 §4.4). oidc-provider decides what is granted and issues the tokens. */
+/** The client credentials grant (RFC 6749 §4.4). oidc-provider checks each request and issues each token. */
 function createGrant({ issuer, resource }: Server, key: TokenKey) {
   const provider = createProvider(issuer, configuration(resource, key))
   const resourceServer = new provider.ResourceServer(resource, {
@@ -35,13 +35,13 @@ function createGrant({ issuer, resource }: Server, key: TokenKey) {
     jwt: { sign: { alg: key.alg, kid: key.kid } },
   })
   return {
-    judge: createRememberingJudge(createGrantJudge(provider)),
-    /** Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`. */
-    async issue(granted: Client, { clientId, vendorId }: Recipient, scope: string, now_ms: number) {
+    check: cacheGrants(createGrantCheck(provider)),
+    /** Issues a JWT with the claims of RFC 9068 §2.2 and the company. It expires 900 s after `now_ms`. */
+    async issue(client: Client, { clientId, vendorId }: Recipient, scope: string, now_ms: number) {
       const iat = Math.floor(now_ms / 1_000)
       const exp = iat + ACCESS_TOKEN_LIFE_S
-      const token = new provider.ClientCredentials({ client: granted, scope, resourceServer, iat, exp })
-      // oidc-provider's client is a set of scopes. Who asked travels with the token itself.
+      const token = new provider.ClientCredentials({ client, scope, resourceServer, iat, exp })
+      // oidc-provider's client stands for a set of scopes. The token gets the ids of the real one.
       token.clientId = clientId
       token.extra = { vendor_id: vendorId }
       return { token: await token.save(), jti: token.jti }
@@ -57,16 +57,13 @@ function createProvider(issuer: string, configuration: Configuration): Provider 
   }
 }
 
-/**
- * Each set of scopes is a client. A judgement ends with an opaque token, which is not stored: the key signs only tokens
- * that are sent.
- */
+/** Each set of scopes is a client. A check ends with an opaque token that is not stored. It signs nothing. */
 const ADAPTER: Partial<Adapter> = {
-  find: async (id) => ({ client_id: id, scope: scopesOfClient(id) || undefined }),
+  find: async (id) => ({ client_id: id, scope: parseClientId(id) || undefined }),
   upsert: async () => {},
 }
 
-/** No request reaches the other endpoints of oidc-provider. */
+/** Requests reach only the token endpoint of oidc-provider. */
 function configuration(resource: string, key: TokenKey): Configuration {
   return {
     adapter: () => ADAPTER as Adapter,
@@ -74,7 +71,7 @@ function configuration(resource: string, key: TokenKey): Configuration {
     responseTypes: [],
     scopes: SCOPES,
     ttl: { ClientCredentials: ACCESS_TOKEN_LIFE_S },
-    // The client was authenticated before: no secret comes this far.
+    // The client is already authenticated, and its secret is not passed on.
     clientAuthMethods: ['none'],
     clientDefaults: {
       grant_types: ['client_credentials'],
@@ -90,7 +87,7 @@ function configuration(resource: string, key: TokenKey): Configuration {
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       resourceIndicators: {
         enabled: true,
-        // The scope is a security control: it is all that a client without scopes could be granted.
+        // A security control: with more scopes here, a client that has none would be granted them.
         getResourceServerInfo: (_context, indicator, { scope = '' }) => {
           if (indicator !== resource) throw new errors.InvalidTarget()
           return { audience: resource, scope }

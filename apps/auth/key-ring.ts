@@ -12,25 +12,25 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { TokenKey } from './token-key.ts'
 
 const TIMES = {
-  /** So that a key which another process stored is known well within `fresh_ms`. */
+  /** Finds a key that another process stored well within `fresh_ms`. */
   poll_ms: 5_000,
-  /** While nothing can sign. */
+  /** Applies while no key can sign. */
   pollUnable_ms: 1_000,
-  /** For how long a key that a read did not find counts as unknown. */
+  /** How long a key that a read did not find counts as unknown. */
   fresh_ms: 10_000,
-  /** How long the key set waits for the standby key that takes the place of a withdrawn key. */
+  /** How long the key set waits for a new standby key after a withdrawal. */
   rereadWait_ms: 2_000,
 }
 
-/** What this process knows of the table. A snapshot never changes: it is replaced. */
+/** What this process knows of the table. A snapshot is never changed, only replaced. */
 interface Snapshot {
-  /** The rows that count. */
+  /** The rows that can be decrypted. */
   readonly stored: readonly StoredSigningKey[]
-  /** Those of `stored` that are published, decrypted once. */
+  /** The published keys among them, decrypted once. */
   readonly opened: ReadonlyMap<string, TokenKey>
   readonly unreadable: ReadonlySet<string>
   readonly signer?: TokenKey | undefined
-  /** When the read began that found these keys. Long ago once one is withdrawn: what followed it is not known. */
+  /** When the read of these keys started. NEVER_MS after a withdrawal, until the table is read again. */
   readonly readAt_ms: number
 }
 
@@ -58,7 +58,7 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
     const before = snapshot
     const readAt_ms = performance.now()
     const rows = await ensureSigningKeys(db, parts)
-    // A key was withdrawn meanwhile, and the rows may be from before its revocation. Another read follows.
+    // A key was withdrawn meanwhile, and these rows may be older than its revocation. Another read follows.
     if (snapshot !== before) return
     const next = snapshotAt(clock.now(), { ...openLive(rows, before.opened, parts), readAt_ms })
     for (const kid of next.unreadable)
@@ -67,7 +67,7 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
     replaceBy(next)
   }
 
-  /** Reads the table, unless that was tried within `every_ms`; waits for a read that is under way. Never rejects. */
+  /** Reads the table unless that was tried within `every_ms`. Waits for a read in progress. Never rejects. */
   async function refresh(every_ms: number): Promise<void> {
     if (!reading && performance.now() - triedAt_ms >= every_ms) {
       triedAt_ms = performance.now()
@@ -86,8 +86,8 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
   return {
     signer: () => snapshot.signer,
     /**
-     * The JWK set (RFC 7517 §5) as JSON; undefined before the start. After a withdrawal it waits up to 2 s for the table
-     * to be read again, so that it has the new standby key. Never rejects.
+     * Returns the JWK set (RFC 7517 §5) as JSON, undefined before the start. After a withdrawal it waits up
+     * to 2 s for the table to be read again, so that the set has the new standby key. Never rejects.
      */
     async jwks() {
       await reread
@@ -95,11 +95,12 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
       const keys = [...opened.values()].map(({ publicJwk }) => publicJwk)
       return stored.length > 0 ? JSON.stringify({ keys }) : undefined
     },
-    /** The usable keys in their current states; empty before the start. */
+    /** Returns the usable keys in their current states, none before the start. */
     live: () => liveKeys(snapshot.stored, clock.now()),
     /**
-     * Returns the key of this id, undefined if a read of the last 10 s did not find it. Never waits, since a stranger can
-     * name any key. `unreadable`: it does not open, or the table was not read for longer, or not since a withdrawal.
+     * Returns the key of this id, undefined if a read of the last 10 s did not find it. `unreadable`: the key
+     * cannot be decrypted, or the last good read is older or from before a withdrawal. Never waits, since a
+     * stranger can name any key.
      */
     find(kid: string): TokenKey | 'unreadable' | undefined {
       const { opened, unreadable, readAt_ms } = snapshot
@@ -107,8 +108,8 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
       return opened.get(kid) ?? (unreadable.has(kid) || !isFresh ? 'unreadable' : undefined)
     },
     /**
-     * Withdraws a key that was found to be revoked, at once, even without Postgres. Returns the standby key, which signs
-     * instead of it; undefined when there is none and none can be made. Never rejects.
+     * Withdraws a revoked key immediately, even without Postgres. Returns the standby key, which signs from
+     * now on, or undefined if there is none and none can be created. Never rejects.
      */
     async withdraw(kid: string): Promise<TokenKey | undefined> {
       if (snapshot.opened.has(kid)) {
@@ -123,12 +124,12 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
     },
     /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
     start: load,
-    /** Reads the table again if 5 s have passed, or nothing can sign. To be called about once a second. */
+    /** Reads the table again if 5 s have passed or no key can sign. Call it about once a second. */
     poll: () => void refresh(snapshot.signer ? poll_ms : pollUnable_ms),
   }
 }
 
-/** Returns what follows from the keys at this time: those that are still published, and the one that signs. */
+/** Returns the snapshot that these keys make at this time: which are still published, and which one signs. */
 function snapshotAt(now_ms: number, keys: Omit<Snapshot, 'signer'>): Snapshot {
   const live = liveKeys(keys.stored, now_ms)
   const published = live.flatMap(({ key }) => keys.opened.get(key.kid) ?? [])
@@ -137,22 +138,22 @@ function snapshotAt(now_ms: number, keys: Omit<Snapshot, 'signer'>): Snapshot {
 }
 
 /**
- * Opens every live key that is not in `known`. A row that cannot be decrypted was written without the key encryption
- * key, or this process has the wrong one: it counts for nothing, so without it the others may be in other states.
+ * Decrypts every live key that is not in `decrypted`. Rows that cannot be decrypted are ignored, which can
+ * change the states of the others: this process, or whoever wrote them, has the wrong key encryption key.
  */
 function openLive(
   rows: readonly StoredSigningKey[],
-  known: ReadonlyMap<string, TokenKey>,
+  decrypted: ReadonlyMap<string, TokenKey>,
   { clock, encryptionKey }: SigningKeyOptions,
 ) {
-  const opened = new Map(known)
+  const opened = new Map(decrypted)
   const unreadable = new Set<string>()
   for (let stored = rows; ; stored = stored.filter(({ kid }) => !unreadable.has(kid))) {
     const closed = liveKeys(stored, clock.now()).filter(({ key }) => !opened.has(key.kid))
     if (closed.length === 0) return { stored, opened, unreadable }
     for (const { key } of closed) {
-      const open = openSigningKey(key, encryptionKey)
-      if (open) opened.set(key.kid, new TokenKey(open))
+      const plainKey = openSigningKey(key, encryptionKey)
+      if (plainKey) opened.set(key.kid, new TokenKey(plainKey))
       else unreadable.add(key.kid)
     }
   }

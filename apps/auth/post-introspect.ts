@@ -5,62 +5,68 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
-import { answerUncached } from './answer.ts'
-import { type CountFailure, judgeSecret } from './authenticate.ts'
+import { type CountFailure, checkSecret } from './authenticate.ts'
 import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
-import type { ReadOwnToken } from './own-token.ts'
-import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
-import type { Exchange, Handler } from './route.ts'
+import {
+  answerUncached,
+  type Handler,
+  invalidClient,
+  type OAuthExchange,
+  OAuthRefusal,
+  tooManyRequests,
+  tryLater,
+} from './http.ts'
+import type { ReadIssuedToken } from './issued-token.ts'
 
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
-/** RFC 7662 §2.2: the same for every token that is not live. */
+/** RFC 7662 §2.2: the answer is the same for every token that is not live. */
 const INACTIVE = Object.freeze(answerUncached({ active: false }))
 const SERVICES_A_QUERY = 50
 
-/** POST /v1/oauth/introspect (RFC 7662): a service that an operator registered asks whether a token is live. */
+/** POST /v1/oauth/introspect (RFC 7662): tells a service that an operator registered if a token is live. */
 export function createPostIntrospect(parts: {
   db: Queryable
-  /** Counts a service's questions, those of tokens that cannot be live apart: strangers choose what it passes on. */
+  /** Limits a service. Tokens that cannot be live are counted apart, since strangers send them. */
   limit: RateLimit
   countFailure: CountFailure
   revocation: Revocation
-  readOwnToken: ReadOwnToken
+  readIssuedToken: ReadIssuedToken
   clock: Clock
   clockWatch: ClockWatch
 }): Handler {
-  const { db, limit, countFailure, revocation, readOwnToken, clock, clockWatch } = parts
+  const { db, limit, countFailure, revocation, readIssuedToken, clock, clockWatch } = parts
   const readService = createBatcher((ids: string[]) => readServiceCredentials(db, ids), SERVICES_A_QUERY)
 
-  /** The record is read from the primary each time, so that a service is refused from its revocation on. */
-  async function refuse(exchange: Exchange, { clientId, secret }: PresentedCredentials) {
+  /** Reads the service's record from the primary each time, so that its revocation holds at once. */
+  async function authenticateService(exchange: OAuthExchange, { clientId, secret }: PresentedCredentials) {
     const isId = SERVICE_ID_PATTERN.test(clientId)
     const service = isId ? await readService(clientId).catch(() => 'unread' as const) : undefined
-    if (service === 'unread') return unavailable('service_record_not_read')
-    const refusal = judgeSecret(secret, service)
+    if (service === 'unread') return tryLater('service_record_not_read')
+    const refusal = checkSecret(secret, service)
     if (refusal) return countFailure(exchange, refusal)
     return service?.isRevoked ? countFailure(exchange, invalidClient('revoked_client')) : undefined
   }
 
   return async (exchange) => {
-    const read = await readClientRequest(exchange, FIELDS, 'token')
-    if (read instanceof Refusal) return read
-    const refusal = await refuse(exchange, read.credentials)
+    const form = await readClientRequest(exchange, FIELDS, 'token')
+    if (form instanceof OAuthRefusal) return form
+    const refusal = await authenticateService(exchange, form.credentials)
     if (refusal) return refusal
-    // A clock that is behind takes expired tokens for live ones.
-    if (!clockWatch.isRight()) return unavailable('clock_wrong')
+    // If the clock were behind, expired tokens would look live.
+    if (!clockWatch.isRight()) return tryLater('clock_wrong')
 
-    const own = await readOwnToken(read.value)
-    if (own === 'unreadable') return unavailable('signing_key_unreadable')
-    const isJunk = !own || own.claims.exp * 1_000 <= clock.now()
-    const { clientId } = read.credentials
+    const token = await readIssuedToken(form.value)
+    if (token === 'unreadable') return tryLater('signing_key_unreadable')
+    const isJunk = !token || token.claims.exp * 1_000 <= clock.now()
+    const { clientId } = form.credentials
     exchange.rate = await limit.consume(isJunk ? `${clientId} junk` : clientId)
     if (!exchange.rate.allowed) return tooManyRequests('rate_of_service', exchange.rate)
     if (isJunk) return INACTIVE
-    const { claims, kid } = own
+    const { claims, kid } = token
     const standing = await revocation.ask({ clientId: claims.client_id, jti: claims.jti, kid })
-    if (standing === 'undecided') return unavailable('revocation_undecided')
+    if (standing === 'undecided') return tryLater('revocation_undecided')
     return standing === 'live' ? answerUncached({ active: true, ...claims, token_type: 'Bearer' }) : INACTIVE
   }
 }

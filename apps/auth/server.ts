@@ -3,15 +3,13 @@ import type { RequestContext } from '#shared/http/request-context.ts'
 import * as shared from '#shared/process/http-server.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { type Answer, answerUncached } from './answer.ts'
 import type { Audit } from './audit.ts'
 import { ClientGone } from './form.ts'
-import { Refusal } from './refusal.ts'
-import type { Exchange, Handler } from './route.ts'
+import { answerUncached, type Handler, type HttpAnswer, type OAuthExchange, OAuthRefusal } from './http.ts'
 
 const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8 * 1_024 }
 
-export const createHttpServer = (listener: RequestListener): Server =>
+export const createAuthServer = (listener: RequestListener): Server =>
   shared.createHttpServer(listener, LIMITS, () => ({
     contentType: 'application/json',
     body: { error: 'invalid_request' },
@@ -21,10 +19,10 @@ export type Methods = ReadonlyMap<string, Handler>
 
 export const post = (handler: Handler): Methods => new Map([['POST', handler]])
 
-/** HEAD is GET without the body (RFC 9110 §9.3.2); Node leaves the body out. */
+/** HEAD is GET without the body (RFC 9110 §9.3.2), which Node leaves out. */
 export const get = (handler: Handler): Methods => new Map(['GET', 'HEAD'].map((method) => [method, handler]))
 
-/** Answers every request, whatever it is: by `routes`, which are all the paths that exist, or with 404 or 405. */
+/** Answers every request by `routes`, which list all paths that exist, or with 404 or 405. */
 export function createListener(parts: {
   routes: ReadonlyMap<string, Methods>
   readContext: (request: IncomingMessage) => RequestContext
@@ -34,20 +32,20 @@ export function createListener(parts: {
   errorPage: string
 }): RequestListener {
   const { routes, readContext, audit, metrics, errorPage } = parts
-  /** Returns undefined when no one is left to answer. */
-  async function answer(exchange: Exchange): Promise<Answer | undefined> {
+  /** Returns undefined if the sender has disconnected. */
+  async function answer(exchange: OAuthExchange): Promise<HttpAnswer | undefined> {
     const methods = routes.get(exchange.path)
-    // Not OAuth messages, but in the same shape.
+    // Not OAuth errors, but in the same shape.
     if (!methods) return answerUncached({ error: 'not_found' }, 404)
     const handler = methods.get(exchange.request.method ?? '')
     const Allow = [...methods.keys()].join(', ')
     if (!handler) return answerUncached({ error: 'method_not_allowed' }, 405, { Allow })
     try {
-      const given = await handler(exchange)
-      if (!(given instanceof Refusal)) return given
-      exchange.refusal = given
-      audit.refused(exchange, given)
-      return given.answer(errorPage)
+      const result = await handler(exchange)
+      if (!(result instanceof OAuthRefusal)) return result
+      exchange.refusal = result
+      audit.refused(exchange, result)
+      return result.answer(errorPage)
     } catch (error) {
       if (error instanceof ClientGone) return undefined
       audit.failed(exchange, error)
@@ -58,16 +56,16 @@ export function createListener(parts: {
   return (request, response) => {
     const started_ms = performance.now()
     const [path = '', ...rest] = (request.url ?? '').split('?')
-    const exchange: Exchange = { request, context: readContext(request), path, query: rest.join('?') }
-    void answer(exchange).then((given) => {
-      if (!given) return
-      // Before the client can go on: what it sends next is noted later.
-      audit.answered(exchange, given.status)
-      write(response, given, exchange)
+    const exchange: OAuthExchange = { request, context: readContext(request), path, query: rest.join('?') }
+    void answer(exchange).then((result) => {
+      if (!result) return
+      // Recorded before the client can send its next request, which keeps records in order.
+      audit.answered(exchange, result.status)
+      write(response, result, exchange)
       metrics.answered({
         route: routes.has(path) ? path : 'unmatched',
         method: request.method ?? '',
-        status: given.status,
+        status: result.status,
         duration_ms: performance.now() - started_ms,
       })
     })
@@ -76,8 +74,8 @@ export function createListener(parts: {
 
 function write(
   response: ServerResponse,
-  { status, body, headers }: Answer,
-  { context: { requestId }, rate }: Exchange,
+  { status, body, headers }: HttpAnswer,
+  { context: { requestId }, rate }: OAuthExchange,
 ): void {
   response.writeHead(status, {
     ...headers,

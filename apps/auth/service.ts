@@ -19,13 +19,13 @@ import type { AuthConfig } from './config.ts'
 import { createGetDocument, createGetKeys, createGetReadiness, getHealth } from './documents.ts'
 import { createGetRevocations } from './get-revocations.ts'
 import { createGrants } from './grant.ts'
+import type { Handler } from './http.ts'
+import { createReadIssuedToken } from './issued-token.ts'
 import { createKeyRing } from './key-ring.ts'
 import { measureClock, measureKeys } from './metrics.ts'
-import { createReadOwnToken } from './own-token.ts'
 import { createPostIntrospect } from './post-introspect.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
-import type { Handler } from './route.ts'
 import { createListener, get, type Methods, post } from './server.ts'
 import type { TokenKey } from './token-key.ts'
 
@@ -40,13 +40,13 @@ export interface AuthServiceOptions {
   stores?: StoreClocks | undefined
 }
 
-/** One process of the authorization server with every connection that it holds, but for the socket it listens on. */
+/** One process of the authorization server with all its connections, except the socket it listens on. */
 export function createAuthService(
   options: AuthServiceOptions,
 ): Service & { routes: ReadonlyMap<string, Methods> } {
   const { config, clock, log, metrics = createMetrics({ service: 'auth' }) } = options
   const parts = createParts({ ...options, metrics })
-  const { db, connections, keys, grantOf, clockWatch, audit, usage } = parts
+  const { db, connections, keys, grantFor, clockWatch, audit, usage } = parts
   let phase = ['start']
   const waitingFor = () => [...phase, ...(clockWatch.isRight() ? [] : ['clock'])]
   const health = () => ({ waitingFor: waitingFor(), degraded: connections.degraded() })
@@ -63,8 +63,8 @@ export function createAuthService(
       await connections.ready()
       await keys.start()
       await usage.start()
-      // What oidc-provider refuses must end the start, not a request.
-      grantOf(keys.signer() as TokenKey)
+      // If oidc-provider rejects its configuration, the start must fail, not a request.
+      grantFor(keys.signer() as TokenKey)
       await clockWatch.check()
       ticking = setInterval(() => {
         keys.poll()
@@ -107,11 +107,11 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
     connections,
     revocation,
     keys,
-    grantOf: createGrants({ issuer: config.ISSUER, resource: config.API_RESOURCE }),
+    grantFor: createGrants({ issuer: config.ISSUER, resource: config.API_RESOURCE }),
     clockWatch,
     audit: createAudit(log, metrics, usage),
     usage,
-    limitOf: rateLimits(redis, metrics),
+    createLimit: rateLimits(redis, metrics),
   }
 }
 
@@ -121,19 +121,21 @@ function createRoutes(
   parts: ReturnType<typeof createParts>,
   getReadiness: Handler,
 ): Map<string, Methods> {
-  const { db, connections, revocation, keys, limitOf } = parts
+  const { db, connections, revocation, keys, createLimit } = parts
   const { ISSUER: issuer, API_RESOURCE: resource } = config
-  const countFailure = createCountFailure(limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS))
+  const countFailure = createCountFailure(
+    createLimit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
+  )
   const clients = createClientRecords({ db, clock })
-  const limit = limitOf('assertions-company', config.RATE_ASSERTIONS_PER_COMPANY)
+  const limit = createLimit('assertions-company', config.RATE_ASSERTIONS_PER_COMPANY)
   const assertions = createAssertions({ redis: connections.redis, clock, issuer, limit })
   const authenticate = createAuthenticate({ ...parts, clients, countFailure, clock, assertions })
-  const readOwnToken = createReadOwnToken(keys, issuer, resource)
-  const all = { ...parts, clock, issuer, resource, countFailure, authenticate, readOwnToken }
-  const tokens = limitOf('token-client', config.RATE_TOKEN_PER_CLIENT)
-  const revocations = limitOf('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT)
-  const companyLimit = limitOf('token-revocations-company', config.RATE_TOKEN_REVOCATIONS_PER_COMPANY)
-  const introspections = limitOf('introspections', config.RATE_INTROSPECTIONS_PER_SERVICE)
+  const readIssuedToken = createReadIssuedToken(keys, issuer, resource)
+  const all = { ...parts, clock, issuer, resource, countFailure, authenticate, readIssuedToken }
+  const tokens = createLimit('token-client', config.RATE_TOKEN_PER_CLIENT)
+  const revocations = createLimit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT)
+  const companyLimit = createLimit('token-revocations-company', config.RATE_TOKEN_REVOCATIONS_PER_COMPANY)
+  const introspections = createLimit('introspections', config.RATE_INTROSPECTIONS_PER_SERVICE)
   const metadata = JSON.stringify(serverMetadata({ issuer, resource }))
   const algorithms = () => new Set(keys.live().map(({ key }) => key.alg))
   const openId = () => JSON.stringify(openIdMetadata({ issuer, resource }, algorithms()))

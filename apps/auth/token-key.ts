@@ -6,8 +6,8 @@ import type { openSigningKey, SigningAlg } from '#shared/oauth/signing-keys.ts'
 type OpenedKey = NonNullable<ReturnType<typeof openSigningKey>>
 
 /**
- * A key that signs access tokens, or has signed some that are still valid. oidc-provider calls `sign`, and nothing can
- * read the private half. Given a JWK instead, oidc-provider would sign in a thread, at more than twice the cost.
+ * A key that signs access tokens, or has signed some that are still valid. The private half stays in this
+ * object. With a JWK instead, oidc-provider would sign in a thread, at more than twice the cost.
  */
 export class TokenKey extends ExternalSigningKey {
   readonly #key: OpenedKey
@@ -42,18 +42,18 @@ export class TokenKey extends ExternalSigningKey {
 const P256_BYTES = 32
 
 /**
- * JWS wants r and s side by side (RFC 7518 §3.4), OpenSSL gives them in DER. Asking Node 24 for the former
- * (`dsaEncoding: 'ieee-p1363'`) halves the speed of signing.
+ * Converts a DER signature to r and s side by side, as JWS requires (RFC 7518 §3.4). Asking Node 24 for that
+ * form (`dsaEncoding: 'ieee-p1363'`) halves the speed of signing.
  */
 export function joseSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * P256_BYTES)
-  // SEQUENCE (2 bytes), INTEGER, length, r, INTEGER, length, s; an integer may lead with a zero byte or be short.
+  // SEQUENCE (2 bytes), INTEGER, length, r, INTEGER, length, s. An integer may be short or start with a zero.
   let offset = 2
   for (let end = P256_BYTES; end <= 2 * P256_BYTES; end += P256_BYTES) {
     const length = der[offset + 1] as number
-    const from = offset + 2 + Math.max(0, length - P256_BYTES)
+    const start = offset + 2 + Math.max(0, length - P256_BYTES)
     offset += 2 + length
-    der.copy(raw, end - (offset - from), from, offset)
+    der.copy(raw, end - (offset - start), start, offset)
   }
   return raw
 }

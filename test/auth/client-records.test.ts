@@ -36,7 +36,7 @@ describe('the client records that a process remembers', () => {
   })
 
   /** As authentication does it. */
-  const find = async (id = clientId) => records.remembered(id) ?? records.read(id)
+  const find = async (id = clientId) => records.peek(id) ?? records.read(id)
 
   const pass = (duration_ms: number) => {
     wall_ms += duration_ms
@@ -111,16 +111,16 @@ describe('the client records that a process remembers', () => {
     const record = await records.read(clientId)
     pass(60_000)
     await records.read(clientId)
-    assert.equal(records.remembered(clientId), record)
+    assert.equal(records.peek(clientId), record)
     pass(CLIENT_RECORD_LIFETIME_MS - 60_000)
-    assert.equal(records.remembered(clientId), undefined)
+    assert.equal(records.peek(clientId), undefined)
   })
 
   it('takes over at once that a client was revoked', async () => {
     await records.read(clientId)
     await markClientRevoked(db.owner, { clientId, vendorId: subjects.vendorId, revokedBy: null })
     await records.read(clientId)
-    assert.equal(records.remembered(clientId)?.status, 'Revoked')
+    assert.equal(records.peek(clientId)?.status, 'Revoked')
   })
 
   it('does not remember a failed read', async () => {

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
 import { parseForm } from '../../apps/auth/form.ts'
-import { Refusal } from '../../apps/auth/refusal.ts'
+import { OAuthRefusal } from '../../apps/auth/http.ts'
 import { ANY_CHARACTER } from '../support/any-character.ts'
 import { basic, sharedAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
@@ -117,7 +117,7 @@ describe('any input', () => {
     fc.assert(
       fc.property(form, (fields) => {
         const parsed = parseForm(new URLSearchParams(Object.entries(fields)).toString(), names)
-        assert.ok(!(parsed instanceof Refusal))
+        assert.ok(!(parsed instanceof OAuthRefusal))
         assert.deepEqual(Object.fromEntries(parsed), Object.fromEntries(Object.entries(fields)))
       }),
     )

@@ -3,11 +3,9 @@ import { hash } from 'node:crypto'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { Answer } from '../../apps/auth/answer.ts'
 import { createGetRevocations } from '../../apps/auth/get-revocations.ts'
+import { type Handler, type HttpAnswer, type OAuthExchange, OAuthRefusal } from '../../apps/auth/http.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
-import { Refusal } from '../../apps/auth/refusal.ts'
-import type { Exchange, Handler } from '../../apps/auth/route.ts'
 import { sharedAuth, TEST_ISSUER } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
@@ -49,20 +47,20 @@ describe(`GET ${PATH}`, () => {
   })
 
   /** What the handler answers when the last page is not yet a second old, or now. */
-  async function read(headers: Record<string, string> = {}, ask = handler): Promise<Answer> {
+  async function read(headers: Record<string, string> = {}, ask = handler): Promise<HttpAnswer> {
     const headersDistinct = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, [value]]),
     )
-    const answer = await ask({ request: { headers, headersDistinct } } as unknown as Exchange)
-    return answer instanceof Refusal ? answer.answer('') : answer
+    const answer = await ask({ request: { headers, headersDistinct } } as unknown as OAuthExchange)
+    return answer instanceof OAuthRefusal ? answer.answer('') : answer
   }
-  function fresh(): Promise<Answer> {
+  function fresh(): Promise<HttpAnswer> {
     now_ms += PAGE_LIFE_MS
     return read()
   }
-  const tagOf = ({ headers }: Answer): string | undefined => headers.ETag
+  const tagOf = ({ headers }: HttpAnswer): string | undefined => headers.ETag
 
-  function claimsOf({ status, body }: Answer): Page {
+  function claimsOf({ status, body }: HttpAnswer): Page {
     assert.equal(status, 200, body.toString())
     return decodeJwt<Page>(body.toString())
   }
@@ -243,7 +241,7 @@ describe(`GET ${PATH}`, () => {
   }
 })
 
-function assertUnavailable({ status, body, headers }: Answer): void {
+function assertUnavailable({ status, body, headers }: HttpAnswer): void {
   assert.equal(status, 503)
   assert.equal(JSON.parse(body.toString()).error, 'temporarily_unavailable')
   assert.equal(headers['Cache-Control'], 'no-store')

@@ -7,8 +7,8 @@ import type { Client } from 'oidc-provider'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { ConfigError } from '#shared/process/config.ts'
 import { createGrants, type Grant } from '../../apps/auth/grant.ts'
-import type { GrantRequest } from '../../apps/auth/grant-judge.ts'
-import { Refusal } from '../../apps/auth/refusal.ts'
+import type { GrantRequest } from '../../apps/auth/grant-check.ts'
+import { OAuthRefusal } from '../../apps/auth/http.ts'
 import { startAuth } from '../support/auth.ts'
 import { orders, subsets } from '../support/scopes.ts'
 import { createTestKey } from '../support/token-key.ts'
@@ -20,9 +20,9 @@ const NOW_MS = 1_800_000_000_000
 const CLIENT = { clientId: 'cli_asking', vendorId: 'ven_asking' }
 
 describe('oidc-provider, as it is used', () => {
-  const { judge } = createGrants(SERVER)(createTestKey())
+  const { check } = createGrants(SERVER)(createTestKey())
 
-  const requestOf = (assigned: readonly Scope[], changes: Partial<GrantRequest> = {}): GrantRequest => ({
+  const requestWith = (assigned: readonly Scope[], changes: Partial<GrantRequest> = {}): GrantRequest => ({
     assigned,
     grantType: 'client_credentials',
     scope: 'analytics:read',
@@ -30,9 +30,9 @@ describe('oidc-provider, as it is used', () => {
     ...changes,
   })
 
-  async function assertGranted(request: GrantRequest, { judge }: Pick<Grant, 'judge'>): Promise<Client> {
-    const verdict = await judge(request)
-    if (verdict instanceof Refusal) assert.fail(`${request.scope}: ${verdict.parts.error}`)
+  async function assertGranted(request: GrantRequest, { check }: Pick<Grant, 'check'>): Promise<Client> {
+    const verdict = await check(request)
+    if (verdict instanceof OAuthRefusal) assert.fail(`${request.scope}: ${verdict.parts.error}`)
     return verdict
   }
 
@@ -43,13 +43,13 @@ describe('oidc-provider, as it is used', () => {
   })
 
   it('grants every subset of every set of scopes, in every order', async () => {
-    const grantOf = createGrants(SERVER)
-    // Each order is judged by a grant that remembers no other order of the same scopes.
-    const grants = orders(SCOPES).map(() => grantOf(createTestKey()))
+    const grantFor = createGrants(SERVER)
+    // Each order has its own grant, which has cached no other order of the same scopes.
+    const grants = orders(SCOPES).map(() => grantFor(createTestKey()))
     for (const assigned of subsets(SCOPES))
       for (const some of subsets(assigned))
         for (const [i, names] of orders(some).entries())
-          await assertGranted(requestOf(assigned, { scope: names.join(' ') }), grants[i] as Grant)
+          await assertGranted(requestWith(assigned, { scope: names.join(' ') }), grants[i] as Grant)
   })
 
   it('refuses every scope that was not assigned, alone and in every place beside those that were', async () => {
@@ -57,14 +57,14 @@ describe('oidc-provider, as it is used', () => {
       const [foreign] = SCOPES.filter((scope) => !assigned.includes(scope))
       if (!foreign) continue
       for (const names of [[foreign], ...orders([...assigned.slice(0, 2), foreign])]) {
-        const verdict = await judge(requestOf(assigned, { scope: names.join(' ') }))
-        assert.ok(verdict instanceof Refusal, `${names} to ${assigned}`)
+        const verdict = await check(requestWith(assigned, { scope: names.join(' ') }))
+        assert.ok(verdict instanceof OAuthRefusal, `${names} to ${assigned}`)
         assert.equal(verdict.parts.error, 'invalid_scope')
       }
     }
   })
 
-  it('signs nothing in a judgement', async () => {
+  it('signs nothing in a check', async () => {
     const key = createTestKey()
     const grant = createGrants(SERVER)(key)
     let signed = 0
@@ -73,7 +73,7 @@ describe('oidc-provider, as it is used', () => {
       signed += 1
       return sign.call(key, data)
     }
-    const granted = await assertGranted(requestOf(['analytics:read']), grant)
+    const granted = await assertGranted(requestWith(['analytics:read']), grant)
     assert.equal(signed, 0)
     await grant.issue(granted, CLIENT, 'analytics:read', NOW_MS)
     assert.equal(signed, 1)
@@ -83,7 +83,7 @@ describe('oidc-provider, as it is used', () => {
     it(`issues a token with these members and no others, signed with ${alg}`, async () => {
       const key = createTestKey({ alg })
       const grant = createGrants(SERVER)(key)
-      const granted = await assertGranted(requestOf(['analytics:read']), grant)
+      const granted = await assertGranted(requestWith(['analytics:read']), grant)
       const { token, jti } = await grant.issue(granted, CLIENT, 'analytics:read', NOW_MS + 999)
       const keys = createLocalJWKSet({ keys: [key.publicJwk] })
       const { payload, protectedHeader } = await jwtVerify(token, keys, { currentDate: new Date(NOW_MS) })
@@ -108,7 +108,7 @@ describe('oidc-provider, as it is used', () => {
       Array.from({ length: 2_000 }, async (_, i) => {
         const assigned = [SCOPES[i % 5] as Scope]
         const scope = assigned.join(' ')
-        const granted = await assertGranted(requestOf(assigned, { scope }), grant)
+        const granted = await assertGranted(requestWith(assigned, { scope }), grant)
         const clientId = `cli_${i}`
         const vendorId = `ven_${i % 7}`
         const { token, jti } = await grant.issue(granted, { clientId, vendorId }, scope, NOW_MS)
@@ -124,13 +124,13 @@ describe('oidc-provider, as it is used', () => {
   })
 
   it('gives each signing key its own provider', async () => {
-    const grantOf = createGrants(SERVER)
+    const grantFor = createGrants(SERVER)
     const keys = [createTestKey({ kid: 'one' }), createTestKey({ kid: 'two' })]
     const published = createLocalJWKSet({ keys: keys.map(({ publicJwk }) => publicJwk) })
     for (const key of [...keys, ...keys]) {
-      const grant = grantOf(key)
-      assert.equal(grantOf(key), grant)
-      const granted = await assertGranted(requestOf(['analytics:read']), grant)
+      const grant = grantFor(key)
+      assert.equal(grantFor(key), grant)
+      const granted = await assertGranted(requestWith(['analytics:read']), grant)
       const { token } = await grant.issue(granted, CLIENT, 'analytics:read', NOW_MS)
       const { protectedHeader } = await jwtVerify(token, published, { currentDate: new Date(NOW_MS) })
       assert.equal(protectedHeader.kid, key.kid)
@@ -152,10 +152,10 @@ describe('oidc-provider, as it is used', () => {
     const program = `
       import { createGrants } from './apps/auth/grant.ts'
       import { createTestKey } from './test/support/token-key.ts'
-      const { judge, issue } = createGrants(${JSON.stringify(SERVER)})(createTestKey())
-      const request = ${JSON.stringify(requestOf(['analytics:read']))}
-      const granted = await judge(request)
-      await judge({ ...request, scope: 'x' })
+      const { check, issue } = createGrants(${JSON.stringify(SERVER)})(createTestKey())
+      const request = ${JSON.stringify(requestWith(['analytics:read']))}
+      const granted = await check(request)
+      await check({ ...request, scope: 'x' })
       await issue(granted, ${JSON.stringify(CLIENT)}, 'analytics:read', ${NOW_MS})`
     const args = ['--input-type=module-typescript', '--eval', program]
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })

@@ -15,7 +15,7 @@ import { type IssuerKeys, saveIssuerKeys } from '../../apps/api/workload/issuers
 import type { Workload } from '../../apps/api/workload/workload.ts'
 import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
-import { createHttpServer } from '../../apps/auth/server.ts'
+import { createAuthServer } from '../../apps/auth/server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
 import { createService } from '../../infra/admin/services.ts'
 import type { ApiResponse } from './api.ts'
@@ -110,7 +110,7 @@ export async function startAuth({
     })
   }
   const stopReconciling = trusted ? await keepRedisTrusted(database, redis) : undefined
-  const server = createHttpServer(service.handle)
+  const server = createAuthServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const post = (path: string, fields: Fields | string, headers: Record<string, string> = {}) =>

@@ -2,18 +2,18 @@ import { strict as assert } from 'node:assert'
 import Provider, { type Client, type KoaContextWithOIDC } from 'oidc-provider'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { createGrants } from '../../apps/auth/grant.ts'
-import { createRememberingJudge, type GrantRequest } from '../../apps/auth/grant-judge.ts'
-import { Refusal } from '../../apps/auth/refusal.ts'
+import { cacheGrants, type GrantRequest } from '../../apps/auth/grant-check.ts'
+import { OAuthRefusal } from '../../apps/auth/http.ts'
 import { startAuth, TEST_RESOURCE } from '../support/auth.ts'
 import { orders, subsets } from '../support/scopes.ts'
 import { createTestKey } from '../support/token-key.ts'
 
-const refusal = new Refusal({ status: 400, error: 'invalid_scope', description: 'no', reason: 'no' })
-/** What a judge returns for consent. */
+const refusal = new OAuthRefusal({ status: 400, error: 'invalid_scope', description: 'no', reason: 'no' })
+/** What a check returns when it grants. */
 const CONSENT = { clientId: 'client' } as Client
 
-describe('a remembered verdict', () => {
-  const requestOf = (changes: Partial<GrantRequest> = {}): GrantRequest => ({
+describe('the cache of grants', () => {
+  const requestWith = (changes: Partial<GrantRequest> = {}): GrantRequest => ({
     assigned: ['analytics:read', 'boost:read'],
     grantType: 'client_credentials',
     scope: 'analytics:read',
@@ -21,18 +21,18 @@ describe('a remembered verdict', () => {
     ...changes,
   })
 
-  /** A judge whose every call is counted. */
-  function counted(verdict: Client | Refusal = CONSENT) {
-    const asked: GrantRequest[] = []
-    const judge = createRememberingJudge(async (request) => {
-      asked.push(request)
+  /** Returns a cached check, and the requests that reached the check behind it. */
+  function createCache(verdict: Client | OAuthRefusal = CONSENT) {
+    const checked: GrantRequest[] = []
+    const check = cacheGrants(async (request) => {
+      checked.push(request)
       return verdict
     })
-    return { judge, asked }
+    return { check, checked }
   }
 
-  it('asks for a verdict once per combination of assigned scopes, grant type, scope and resource', async () => {
-    const { judge, asked } = counted()
+  it('checks once for each combination of assigned scopes, grant type, scope and resource', async () => {
+    const { check, checked } = createCache()
     const combinations: Partial<GrantRequest>[] = [
       {},
       { assigned: ['analytics:read'] },
@@ -51,8 +51,8 @@ describe('a remembered verdict', () => {
       { grantType: 'a b', scope: 'c' },
     ]
     for (const changes of [...combinations, ...combinations])
-      assert.equal(await judge(requestOf(changes)), CONSENT)
-    assert.equal(asked.length, combinations.length)
+      assert.equal(await check(requestWith(changes)), CONSENT)
+    assert.equal(checked.length, combinations.length)
   })
 
   it('shows oidc-provider no secret, no client id and no header of the caller', async () => {
@@ -93,36 +93,37 @@ describe('a remembered verdict', () => {
     assert.deepEqual(seen, [{ url: '/token', headers, fields }])
   })
 
-  it('never remembers a refusal: that is judged each time', async () => {
-    const { judge, asked } = counted(refusal)
-    for (const _ of [1, 2, 3]) assert.equal(await judge(requestOf()), refusal)
-    assert.equal(asked.length, 3)
+  it('never caches a refusal', async () => {
+    const { check, checked } = createCache(refusal)
+    for (const _ of [1, 2, 3]) assert.equal(await check(requestWith()), refusal)
+    assert.equal(checked.length, 3)
   })
 
-  it('remembers a bounded number of verdicts', async () => {
-    const { judge, asked } = counted()
+  it('holds a bounded number of grants', async () => {
+    const { check, checked } = createCache()
     const strings = Array.from({ length: 3_000 }, (_, i) => `scope-${i}`)
-    for (const scope of [...strings, ...strings]) await judge(requestOf({ scope }))
-    assert.equal(asked.length, 6_000 - 2_000)
+    for (const scope of [...strings, ...strings]) await check(requestWith({ scope }))
+    assert.equal(checked.length, 6_000 - 2_000)
   })
 
   /** Every request that can be granted: each set of scopes, each subset of it in each order. */
   const grantable = subsets(SCOPES).flatMap((assigned) =>
     subsets(assigned)
       .flatMap(orders)
-      .map((names) => requestOf({ assigned, scope: names.join(' ') })),
+      .map((names) => requestWith({ assigned, scope: names.join(' ') })),
   )
 
-  it('keeps a verdict for every grantable request, whatever order the scopes are in', async () => {
-    const granting = createGrants({ issuer: 'https://issuer.test', resource: 'https://api.test' })
-    const { judge: judgeOfLibrary } = granting(createTestKey())
-    let asked = 0
-    const judge = createRememberingJudge(async (request) => {
-      asked += 1
-      return judgeOfLibrary(request)
+  it('holds every grantable request, whatever order the scopes are in', async () => {
+    const grantFor = createGrants({ issuer: 'https://issuer.test', resource: 'https://api.test' })
+    const { check: libraryCheck } = grantFor(createTestKey())
+    let checked = 0
+    const check = cacheGrants(async (request) => {
+      checked += 1
+      return libraryCheck(request)
     })
-    const reversed = grantable.map((one) => ({ ...one, assigned: [...one.assigned].reverse() }))
-    for (const request of [...grantable, ...reversed]) assert.ok(!((await judge(request)) instanceof Refusal))
-    assert.equal(asked, 211)
+    const reversed = grantable.map((request) => ({ ...request, assigned: [...request.assigned].reverse() }))
+    for (const request of [...grantable, ...reversed])
+      assert.ok(!((await check(request)) instanceof OAuthRefusal))
+    assert.equal(checked, 211)
   })
 })

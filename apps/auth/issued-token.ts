@@ -4,13 +4,13 @@ import type { KeyRing } from './key-ring.ts'
 /** Claims of RFC 9068 §2.2, as this server issues them. */
 type Claims = { jti: string; client_id: string; exp: number }
 
-export type ReadOwnToken = ReturnType<typeof createReadOwnToken>
+export type ReadIssuedToken = ReturnType<typeof createReadIssuedToken>
 
 /**
- * Returns a function that verifies an access token of this server, even if it has expired or is revoked: its claims and
- * the id of its key, undefined for anything else, `unreadable` while the key that it names cannot be looked up.
+ * Returns a function that verifies a token of this server, even an expired or revoked one. It returns claims
+ * and key id, undefined for any other text, or `unreadable` if the token's key cannot be looked up.
  */
-export const createReadOwnToken =
+export const createReadIssuedToken =
   (keys: KeyRing, issuer: string, audience: string) => async (token: string) => {
     try {
       const { kid } = decodeProtectedHeader(token)
