@@ -42,8 +42,8 @@ export function createClientRecords(parts: {
   return {
     peek,
     /**
-     * Reads a record from Postgres and caches it, or returns undefined. Rejects with the database's error. All
-     * reads in one turn of the event loop are one query, so a flood of unknown ids costs little.
+     * Reads a record from Postgres and caches it, or returns undefined. All reads in a turn of the event loop
+     * are one query, so a flood of unknown ids costs little. Rejects with the database's error.
      */
     async read(clientId: string): Promise<ClientCredentials | undefined> {
       if (!CLIENT_ID_PATTERN.test(clientId)) return undefined

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import openapiTS, { astToString } from 'openapi-typescript'
 
-/* Reads the API's OpenAPI document from standard input, and writes its types where the screens expect them. */
+/* Reads the API's OpenAPI document from standard input, and writes its types to the screens' folder. */
 const document = JSON.parse(await text(process.stdin))
 // A member with a default may be left out of a request.
 const types = await openapiTS(document, { defaultNonNullable: false })

@@ -27,12 +27,12 @@ export default defineConfig({
     license: { fileName: 'licenses.md' },
   },
   server: {
-    // Everything else in the repository stays closed to the browser, above all the local stack's secrets in .data.
+    // The browser cannot read anything else in the repository, such as the local stack's secrets in .data.
     fs: { allow: ['apps/workspace', 'shared', 'node_modules'].map((name) => realpathSync(join(ROOT, name))) },
   },
 })
 
-/** The fonts that every page uses are requested with the page, so that no column changes its width when they arrive. */
+/** Requests the fonts with the page, so that no column changes its width when they arrive. */
 function preloadedFonts(): Plugin {
   return {
     name: 'preloaded-fonts',
@@ -57,7 +57,7 @@ function preloadedFonts(): Plugin {
   }
 }
 
-/** Writes .br and .gz beside every text file of the build, so that no server compresses them again per request. */
+/** Writes .br and .gz beside every text file of the build, so that servers need not compress each answer. */
 function compressed(): Plugin {
   let outDir = ''
   return {

@@ -192,7 +192,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'analytics.imported': 'imported reported events from the file {file}',
 }
 
-/** The sentence of an entry, with the names of its parts in braces. It has nothing in it that a person wrote. */
+/** The sentence of an entry, with the names of its parts in braces. It never has text that a person wrote. */
 function sentenceOf({ action, subject, detail }: ActivityEntry): string {
   const { before, after, through } = detail
   const byProvider = through === 'openid'

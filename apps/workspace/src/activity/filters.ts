@@ -25,7 +25,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   'analytics.imported': 'Events imported',
 }
 
-/** What the address asks for; an empty text is any. `from` and `to` are days of the company, both included. */
+/** The filter in the address. Empty text matches all. `from` and `to` are the company's days, inclusive. */
 export interface Filters {
   person: string
   kind: string

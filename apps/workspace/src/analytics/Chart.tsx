@@ -10,8 +10,8 @@ export interface ChartProps {
 }
 
 /**
- * The days of one metric as bars. The slider under it, which is seen only while it has the focus, goes through the
- * days by keyboard and reads them out.
+ * The days of one metric as bars. The slider below, visible only while it is focused, steps through the days
+ * by keyboard and reads them out.
  */
 export function Chart({ daily, before, metric }: ChartProps) {
   const [index, setIndex] = useState<number>()

@@ -34,8 +34,8 @@ export function useFoundClients(): OAuthClient[] {
 }
 
 /**
- * Every client, newest first in each status, so that any of them can be found. Older pages of revoked clients load in
- * the background; `complete` says whether all of them are loaded.
+ * Returns every client, newest first in each status, so that any of them can be found. Older pages of revoked
+ * clients load in the background, and `complete` says whether all of them have loaded.
  */
 export function useAllClients() {
   const active = useActiveClients()
@@ -109,7 +109,8 @@ export const useRotation = (clientId: string, refresh_ms = 10_000) =>
 
 /**
  * The secret in the answer is the caller's to show and forget: it must not enter the cache.
- * @param idempotencyKey makes it safe to send the same creation again; a repeat is answered without the secret.
+ * @param idempotencyKey makes it safe to send the same creation again. A repeat is answered without the
+ * secret.
  */
 export async function createClient(
   vendorId: string,

@@ -1,6 +1,6 @@
 import type { components } from './openapi.d.ts'
 
-/** The API's schemas under the names that screens use. `npm run api-types` makes them from the OpenAPI document. */
+/** The API's schemas by the names that screens use. `npm run api-types` generates them. */
 type Schemas = components['schemas']
 
 export type SessionAnswer = Schemas['Session']

@@ -11,7 +11,7 @@ import { asMe, subscribe } from './session.ts'
 
 const RETRIES = 2
 
-/** What the screens have read of one session. A new secret must not enter it, so nothing that answers one is a query. */
+/** What screens have read in one session. A new secret must not enter it, so its request is not a query. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {

@@ -47,7 +47,7 @@ export async function readAllActivity(vendorId: string, filter: ActivityFilter):
   return entries
 }
 
-/** @param range undefined: the 30 days that end today, in the company's time zone; null: not yet known, asks nothing. */
+/** @param range undefined: 30 days until today in the company's time zone. null: unknown, no request. */
 export const useDailyAnalytics = (range: { from: string; to: string } | undefined | null) =>
   useRead<DailyAnalytics>(['analytics', 'daily'], {
     search: range ?? undefined,
@@ -76,8 +76,8 @@ export const sendTestEvent = (vendorId: string): Promise<TestSendResult> =>
   asMe<TestSendResult>(companyPath(vendorId, ['callback-test']), { method: 'POST' })
 
 /**
- * The owner, admins, members, then those who are invited; each by name. Never an old list: someone else may have changed
- * the people a moment ago, this person's own place among them.
+ * Returns the owner, admins, members, then invited people, each by name. The list is never stale: someone
+ * else may have changed it a moment ago, including this person's role.
  */
 export function usePeople() {
   const query = useRead<PersonPage>(['people'], {

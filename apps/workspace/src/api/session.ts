@@ -3,16 +3,15 @@ import type { InvitationPreview, SessionAnswer, SignedOut } from './contract.ts'
 import { ApiProblem, type ApiRequest, request } from './request.ts'
 
 /*
- * The session is a cookie that no script can read. What is known of it here came from the service, and the tabs of one
- * browser tell each other when someone signs in or out.
+ * The session is a cookie that scripts cannot read. What is known of it here came from the service. The tabs
+ * of a browser notify each other when someone signs in or out.
  */
 const tabs = new BroadcastChannel('session')
 
 export type Session =
   /**
-   * `everywhere`: someone ended all of their sessions. `unfinished`: someone signed out, but the service did not confirm
-   * it, so the cookie may still be good.
-   * `email`: of the person whose session expired.
+   * `everywhere`: the person ended all of their sessions. `unfinished`: the service did not confirm a
+   * sign-out, so the cookie may still be valid. `email`: the person's whose session expired.
    */
   | {
       state: 'signed-out'
@@ -91,7 +90,7 @@ export const acceptInvitation = (accepted: {
   existingAccount: boolean
 }): Promise<void> => begin('/v1/invitation', accepted)
 
-/** Ends the other sessions of this person. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
+/** Ends this person's other sessions. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
 export const changePassword = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
   asMe<void>('/v1/session/password', { method: 'PUT', body: change })
 
@@ -109,7 +108,7 @@ async function begin(path: string, credentials: object): Promise<void> {
   tabs.postMessage('signed in')
 }
 
-/** Shows nothing of the session any more, in all tabs at once, and ends it at the service, which alone can. */
+/** Clears the session from all tabs at once, and ends it at the service. */
 export function signOut(): Promise<void> {
   leave({ reason: 'left' })
   tabs.postMessage('signed out')
@@ -160,7 +159,7 @@ export async function checkNewSession(): Promise<void> {
   tabs.postMessage('signed in')
 }
 
-/** Asks who this is, and which role they have where: at the start, and when the API refuses what a role should allow. */
+/** Reads the person and their roles, at the start and when the API refuses what a role should allow. */
 export async function checkSession(): Promise<void> {
   const current = turn
   try {

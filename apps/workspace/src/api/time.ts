@@ -77,7 +77,7 @@ const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000
 /** "Wed, 25 Nov 2026, 03:04", so that a day within a week is not taken for another. */
 export const weekdayTime = (at: Date): string => formats.weekDayTime.format(at)
 
-/** When something began that lasts: "14:00" today, "Sat 14:00" in the last six days, and before that a date. */
+/** Returns when something lasting began: "14:00" today, "Sat 14:00" in the last six days, else a date. */
 export function since(at: Date, now: Date): string {
   if (dateOf(at) === dateOf(now)) return clockShort(at)
   if (now.getTime() - at.getTime() > WEEK_DAYS_CLEAR_MS) return day(at)
@@ -91,7 +91,7 @@ export const dateOf = (at: Date): string => formats.iso.format(at).slice(0, 10)
 export function midnight(date: string): Date {
   const begin = Date.parse(`${date}T00:00Z`)
   const guess = begin - offset_ms(begin)
-  // The clocks may change between the guess and midnight, or at midnight itself. Then the day begins with the change.
+  // If the clocks change between the guess and midnight, or at midnight, the day begins with the change.
   const better = new Date(begin - offset_ms(guess))
   return dateOf(better) < date ? new Date(guess) : better
 }

@@ -89,7 +89,7 @@ export function CreateClient(options: CreationOptions) {
   )
 }
 
-/** The creation was repeated after an answer that never came: the client is there, its secret went with that answer. */
+/** For a repeated creation: the client exists, but the first answer, with its secret, never arrived. */
 const LostSecret = ({ client, onClose }: { client: OAuthClient; onClose: () => void }) => (
   <Dialog title="Create a client" onClose={onClose}>
     <Notice tone="warn" title="Created, but its secret is lost" live>

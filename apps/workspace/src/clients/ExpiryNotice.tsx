@@ -8,7 +8,7 @@ import { say } from '../ui/say.tsx'
 import { expiresSoon } from './expiry.ts'
 import { useExpired } from './Status.tsx'
 
-/** That a client expires soon, or has, and what to do about it. @param rotating where its replacement is made anyway. */
+/** Says that a client expires soon or has expired. @param rotating on the screen that replaces it anyway. */
 export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient; rotating?: boolean }) {
   const { to } = useCompany()
   const [, navigate] = useLocation()

@@ -14,7 +14,7 @@ import { RevokeClient } from './RevokeClient.tsx'
 
 const SHOWN_MAX = 3
 
-/** On every screen, until the clients are revoked. The source is a stranger's text, so it never becomes a link. */
+/** On every screen until the clients are revoked. The source is a stranger's text, so it is never a link. */
 export function FoundSecrets() {
   const { to } = useCompany()
   const found = useFoundClients()
@@ -77,7 +77,7 @@ function FoundItem({ client }: { client: OAuthClient }) {
   )
 }
 
-/** Who used the client since its secret was reported. An address is new if it got no token on an earlier day. */
+/** Who used the client since its secret was reported. A new address got no token on an earlier day. */
 function UseSince({ client: { clientId, secretFoundAt } }: { client: OAuthClient }) {
   const { data, isError } = useUsage(clientId)
   if (secretFoundAt === null) return null

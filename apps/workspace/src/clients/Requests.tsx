@@ -97,7 +97,7 @@ type Request = Pick<
 const TABLE =
   'table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap'
 
-/** Requests, newest first. Each refused one opens to why, and what to do; the newest request is open if it was refused. */
+/** Requests, newest first. A refused one opens to the cause and the fix, and the newest is already open. */
 export const RequestTable = ({ requests }: { requests: readonly Request[] }) => (
   <table className={TABLE}>
     <thead>

@@ -18,7 +18,7 @@ export interface RevokeClientProps {
   onRevoked?: () => void
 }
 
-/** Revoking is final, so the name has to be typed; the client id does as well, for names that are hard to type. */
+/** Revoking is final, so the name has to be typed, or the client id, for names that are hard to type. */
 export function RevokeClient(props: RevokeClientProps) {
   const { client, onClose } = props
   const form = useRevocation(props)

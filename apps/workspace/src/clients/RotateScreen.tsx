@@ -22,8 +22,8 @@ import { scopesIn, UNUSED_DAYS } from './unused-scopes.ts'
 const WATCH_MS = 3_000
 
 /**
- * From the old client to its replacement, without a gap. The service keeps which client replaces it, so the page can be
- * left and anyone who manages the company's clients can resume it: deploying takes its time.
+ * Replaces a client without a gap. Deploying takes time, and the service knows which client replaces which,
+ * so anyone who manages the company's clients can continue here later.
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
   const { to } = useCompany()

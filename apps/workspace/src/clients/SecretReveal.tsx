@@ -22,7 +22,7 @@ import type { Access } from './snippets.ts'
 import { AccessCode } from './UseIt.tsx'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 
-/** Shows a new client's secret or private key, the only time that anyone sees it, and waits for its first use. */
+/** Shows a new client's secret or private key, which nothing shows again, and waits for its first use. */
 export function SecretReveal() {
   const reveal = useReveal()
   return reveal ? <RevealDialog key={reveal.client.clientId} {...reveal} /> : null
@@ -204,7 +204,7 @@ interface FirstCallProps {
   onToken: () => void
 }
 
-/** What the service has seen of a new client, as it happens: a token, the call that it is for, and refused requests. */
+/** What the service sees of a new client, live: a token, the call that it is for, and refused requests. */
 function FirstCall({ client, onToken }: FirstCallProps) {
   // The list of clients learns of it too.
   const tokenAt = useClient(client.clientId, WATCH_MS).data?.lastUsedAt

@@ -32,7 +32,7 @@ const Verdict = ({ claim: { actual, matches } }: { claim: ComparedClaim }) =>
     </strong>
   )
 
-/** Compares a pasted token with them. The token stays in this component: the field has no name, so no form sends it. */
+/** Compares a pasted token with them. The field has no name, so no form sends the token. */
 export function CompareToken({ workload }: { workload: Workload }) {
   const [token, setToken] = useState('')
   return (

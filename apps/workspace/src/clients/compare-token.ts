@@ -14,7 +14,7 @@ export interface ComparedClaim {
 const LIFETIME_MAX_S = 3_600
 const LIFETIME = 'in the future, at most an hour after iat'
 
-/** Returns what the service compares with a client's tokens, and what this one has. Its signature is not checked. */
+/** Returns what the service expects of a client's tokens and what this one has. Ignores its signature. */
 export function compareToken(
   token: string,
   { issuer, claims }: Workload,

@@ -21,7 +21,7 @@ export interface CreationOptions {
   scopes?: readonly Scope[]
 }
 
-/** A new client will authenticate by a secret, a key pair created here, one of the company's own, or a platform's tokens. */
+/** How a new client will authenticate. A `new key` is created here, an `own key` is the company's. */
 export type AuthChoice = 'secret' | 'new key' | 'own key' | 'workload'
 
 interface Draft {

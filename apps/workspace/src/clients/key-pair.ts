@@ -28,7 +28,7 @@ export async function makeKeyPair(): Promise<{ publicKey: PublicKey; privateKey:
   }
 }
 
-/** Returns pasted keys as the API takes them: as JSON, or the text itself, which may be PEM. The API judges it. */
+/** Returns pasted keys for the API to check: as JSON, or the text itself, which may be PEM. */
 export function jsonIn<Keys>(pasted: string): Keys {
   try {
     return JSON.parse(pasted)

@@ -19,7 +19,7 @@ export function inWords(hours: number): string {
   return parts.flatMap(([each, unit]) => (each > 0 ? plural(each, unit) : [])).join(' ')
 }
 
-/** Returns the end of these days since the last use, or since the creation of a client that was never used. */
+/** Returns the end of these days since the last use, or since creation if the client was never used. */
 export const quietEnd = (
   { lastUsedAt, createdAt }: Pick<OAuthClient, 'lastUsedAt' | 'createdAt'>,
   days: number,

@@ -4,7 +4,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
 import type { Workload } from './platforms.ts'
 
-/** What a new client authenticates with: a secret, a key pair made here, a key whose private half is elsewhere, or a platform's token. */
+/** What a new client authenticates with. The private half of a key is here only if it was created here. */
 export type Credential =
   | { secret: string }
   /** PKCS #8, PEM. */
@@ -12,7 +12,7 @@ export type Credential =
   | { algorithm: KeyAlgorithm }
   | { workload: Workload }
 
-/** A secret or private key that is new. Held here, and nowhere else, until the dialog that shows it is closed. */
+/** A new secret or private key. It is kept only here, until the dialog that shows it is closed. */
 export interface Reveal {
   company: CurrentCompany
   client: OAuthClient

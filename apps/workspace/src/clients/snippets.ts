@@ -15,7 +15,7 @@ export interface Access {
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-/** ECDSA signatures in a JWT are two numbers of 32 bytes (RFC 7518 §3.4), where OpenSSL writes them as DER. */
+/** An ECDSA signature in a JWT is two numbers of 32 bytes (RFC 7518 §3.4). OpenSSL writes DER. */
 const SHELL_SIGNS: Record<KeyAlgorithm, (keyFile: string) => string> = {
   ES256: (keyFile) =>
     `printf %s "$SIGNED" | openssl dgst -sha256 -sign ${keyFile} |
@@ -26,8 +26,8 @@ const SHELL_SIGNS: Record<KeyAlgorithm, (keyFile: string) => string> = {
 }
 
 /**
- * Signs a token request (RFC 7523 §2.2) in place of sending a secret: sets SIGNED and SIGNATURE to an assertion that
- * names the client, holds for a minute and is used once.
+ * Returns shell code that sets SIGNED and SIGNATURE to an assertion (RFC 7523 §2.2) of the client, which
+ * holds for a minute and is used once.
  */
 const inShell = (
   { keyFile, algorithm }: { keyFile: string; algorithm: KeyAlgorithm },

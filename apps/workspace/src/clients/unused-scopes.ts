@@ -5,8 +5,8 @@ export const UNUSED_DAYS = 30
 const DAY_MS = 86_400_000
 
 /**
- * The scopes that no token of the client had in 30 days, while another scope was in use. Of a client that is younger,
- * or that was not used at all, nothing can be said.
+ * Returns the scopes that no token of the client had in 30 days, while another scope was used. Returns none
+ * for a client that is younger or was not used at all.
  */
 export function unusedScopes(
   { status, createdAt }: Pick<OAuthClient, 'status' | 'createdAt'>,

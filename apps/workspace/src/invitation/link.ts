@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react'
 
 /*
- * The token of an invitation link. It is the fragment of the address, which no server and no Referer gets, and leaves
- * the address bar and the history before anything else happens. It is kept in memory only.
+ * The token of an invitation link. It is in the fragment, which is not sent to a server or in a Referer. It
+ * is removed from the address bar and the history first of all, and kept in memory only.
  */
 export const INVITATION_PATH = '/invitation'
 

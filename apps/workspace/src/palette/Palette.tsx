@@ -109,7 +109,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
               {group.title}
             </p>
             {group.commands.map((command) => (
-              // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the input has the keys and the focus.
+              // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: see the input
               <div
                 key={command.key}
                 id={id + command.key}
@@ -154,7 +154,7 @@ const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, word
 /** The id of a refused request is a UUID. A shorter text may be anything. */
 const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** What was found of each group; clients only once something is typed, and the explanation of a pasted request id. */
+/** Returns the matches by group. Clients need typed text. A pasted request id leads to its explanation. */
 function useGroups(typed: string): Group[] {
   const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()

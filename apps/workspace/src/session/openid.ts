@@ -50,7 +50,7 @@ export async function leaveForProvider({ fresh = false } = {}): Promise<void> {
   location.assign(authorizationUrl)
 }
 
-/** What became of a sign-in with the provider: `done`, or why it failed. The service says it in the fragment. */
+/** The outcome of a sign-in with the provider, from the fragment: `done`, or why it failed. */
 export const landing = takeLanding()
 
 function takeLanding(): string | undefined {

@@ -3,8 +3,8 @@ import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
 
 /**
- * When drawing what is in it fails, or its files cannot be loaded: says so, and offers a fresh start. A new release
- * replaces the files of an older one that is still open.
+ * Shows an error and a link to reload when its children throw or their files cannot be loaded, as after a
+ * release that replaced them.
  */
 export class CrashBoundary extends Component<{ children: ReactNode }, { crashed: boolean }> {
   override state = { crashed: false }

@@ -1,10 +1,9 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
 
 /**
- * Creates a component whose file is fetched when it is first shown, or earlier by `load`. The placeholder is shown until
- * the file is there and no longer. React's `lazy` would keep it for at least 300 ms, even when the file was fetched
- * before.
- * Returns a component that throws to the nearest error boundary when its file cannot be fetched.
+ * Creates a component whose file is fetched when it is first shown, or earlier by `load`. It shows the
+ * placeholder only until then. React's `lazy` would keep it for at least 300 ms, even if the file is there
+ * already. Returns a component that throws to the nearest error boundary when its file cannot be fetched.
  */
 export function deferred<Props extends object>(
   fetchFile: () => Promise<{ default: ComponentType<Props> }>,

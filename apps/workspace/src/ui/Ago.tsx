@@ -24,7 +24,7 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** What a function says of the time. It is called each second; the caller is drawn again when the answer changes. */
+/** Calls a function of the time each second, and renders the caller again when its value changes. */
 export const useTimed = <T extends string | boolean | undefined>(read: (now: Date) => T): T =>
   useSyncExternalStore(subscribe, () => read(now))
 

@@ -100,8 +100,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 /**
- * One live region for the whole page: one for every button would be read out with each row of a table. An open dialog
- * hides everything else from assistive technology but what has the aria-live attribute.
+ * One live region for the whole page, since one in each button would be read out with every row of a table.
+ * It needs the aria-live attribute: an open dialog hides everything else from assistive technology.
  */
 export const Announcer = () => (
   <p className="off-screen" role="status" aria-live="polite">

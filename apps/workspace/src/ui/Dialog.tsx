@@ -24,9 +24,8 @@ export interface ModalProps {
 }
 
 /**
- * What lies over the page: the focus stays inside and returns to where it came from. The page behind is kept from
- * scrolling by our own style sheet, and the backdrop is an element of ours: the library's backdrop writes a style
- * element into the page, which the Content-Security-Policy forbids.
+ * A modal dialog. The focus stays inside and returns to where it came from. Scroll lock and backdrop are our
+ * own, because the library's write a style element into the page, which the Content-Security-Policy forbids.
  */
 export function Modal({ onClose, described = false, restoresFocus, className, children }: ModalProps) {
   const content = useRef<HTMLDivElement>(null)
@@ -124,8 +123,8 @@ function stayForToasts(event: Event): void {
 const openers = new WeakMap<Element, Element>()
 
 /**
- * What the focus should return to when a dialog that opens now closes: not an item of a menu, which is gone by then,
- * but the menu's button; not a control of a dialog that this one follows, but what opened that.
+ * Returns the element to focus when a dialog that opens now closes. A menu item is gone by then, so it is the
+ * menu's button. For a dialog that follows another, it is what opened the first.
  */
 function openerOf(): Element | null {
   const focused = document.activeElement

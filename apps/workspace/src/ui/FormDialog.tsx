@@ -19,7 +19,7 @@ interface FormDialogProps {
   danger?: boolean
   /** The words of the button that leaves without sending. */
   cancel?: string
-  /** Why the dialog cannot be left while the form is sent. Without it, leaving does not stop what was sent. */
+  /** Why the dialog cannot be closed while the form is sent. By default it can, which does not cancel it. */
   pendingReason?: string
   onClose: () => void
   children: ReactNode

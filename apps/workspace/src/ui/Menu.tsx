@@ -42,8 +42,8 @@ export function Menu(props: MenuProps) {
 }
 
 /**
- * Not modal: the library's scroll lock writes a style element, which the Content-Security-Policy forbids. It opens
- * beside its button in the document too, so that it belongs to the same landmark.
+ * Not modal, because the library's scroll lock writes a style element, which the Content-Security-Policy
+ * forbids. It is rendered beside its button, so that it belongs to the same landmark.
  */
 function OpenedMenu({ trigger, align = 'end', children, byKeyboard }: MenuProps & { byKeyboard: boolean }) {
   const content = useRef<HTMLDivElement>(null)

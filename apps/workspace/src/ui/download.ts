@@ -15,8 +15,8 @@ export const csvOfRows = (rows: readonly (readonly Cell[])[]): string =>
   rows.map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
 
 /**
- * A spreadsheet takes text that begins with one of these for a formula, also in the middle of a cell: after a line
- * break, or after what separates cells where the comma is the decimal sign. Some skip quotes and spaces before it.
+ * Spreadsheets run text that begins with one of these as a formula, even after a line break, tab or semicolon
+ * in a cell. Some skip quotes and spaces before it.
  */
 const FORMULA = /(^|[;\t\r\n])(?=[" ]{0,8}[=+\-@＝＋－＠\t\r])/g
 

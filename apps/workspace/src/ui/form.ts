@@ -15,8 +15,8 @@ export interface FormOptions<Name extends string> {
   check: (values: Values<Name>) => FieldErrors<Name>
   send: (values: Values<Name>) => Promise<void>
   /**
-   * How a sentence about a field begins, by the field's name, which is that of the API's member: "The name". What the
-   * API says is wrong with it ends the sentence. The first of these fields takes the focus, selected.
+   * How a sentence about a field begins, by the name of the API's member: "The name". What the API says is
+   * wrong with it ends the sentence. The first of these fields is focused and selected.
    */
   subjects?: { [name in Name]?: string }
   /** The field that an error of this code is about. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/* Drawn on a 20 by 20 grid. They only ever stand beside words, so they are hidden from assistive technology. */
+/* Drawn on a 20 by 20 grid. Words are always beside them, so they are hidden from assistive technology. */
 function icon(drawing: ReactNode) {
   return function Icon() {
     return (

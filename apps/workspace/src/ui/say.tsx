@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from 'react'
 
-/** A sentence, as one element. Text that someone typed is isolated: a name from right to left moves nothing else. */
+/** Renders a sentence as one element. Typed text is isolated, so a right-to-left name moves nothing else. */
 export const say = (words: TemplateStringsArray, ...typed: ReactNode[]): ReactNode => (
   <span>
     {words.map((text, index) => (

@@ -25,7 +25,7 @@ export interface ErrorWords {
   title: string
   /** Without an answer; default: the title, and that the service could not be reached. */
   noAnswer?: Failure
-  /** By the code or the status of the API's problem. A title alone is followed by the problem's own sentence. */
+  /** By the code or status of the API's problem. A title alone is followed by the problem's own sentence. */
   [codeOrStatus: string | number]: Failure | string | undefined
 }
 
