@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
-import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
+import { exampleRequest, testEventPayload } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { runAdmin } from '../support/admin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { eventually } from '../support/eventually.ts'
@@ -262,7 +262,7 @@ describe('documentation: the examples, as they are printed', () => {
       let heard = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (heard += chunk))
       await using _ = afterwards(() => process.kill(-(child.pid as number)))
-      const body = payloadOf('ven_acme', '2026-11-22T03:04:05.678Z')
+      const body = testEventPayload('ven_acme', '2026-11-22T03:04:05.678Z')
       const answer = await untilAnswered(`http://127.0.0.1:${port}/events`, body)
       assert.equal(answer.status, 204)
       await eventually(() => /test_event.*ven_acme.*2026-11-22/.test(heard), { otherwise: () => heard })

@@ -85,7 +85,7 @@ describe('npm run dev', () => {
     })
 
   it('shows an edited screen without loading the page again', async () => {
-    await edit('apps/workspace/src/session/SignIn.tsx', 'title="Sign in"', 'title="Sign in, edited"')
+    await edit('apps/workspace/src/session/SignInScreen.tsx', 'title="Sign in"', 'title="Sign in, edited"')
     await page.getByRole('heading', { name: 'Sign in, edited' }).waitFor()
     await edit('shared/look/look.css', ':root', 'body { outline: 3px solid rgb(1, 2, 3) }\n:root')
     await page.waitForFunction(() => getComputedStyle(document.body).outlineColor === 'rgb(1, 2, 3)')

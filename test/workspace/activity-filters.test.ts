@@ -1,11 +1,11 @@
 import { strict as assert } from 'node:assert'
 import { ACTIVITY_ACTIONS } from '../../apps/api/accounts/activity.ts'
 import {
-  filterOf,
+  filterParams,
   filtersIn,
   KINDS,
   NO_FILTERS,
-  searchFor,
+  toActivityQuery,
 } from '../../apps/workspace/src/activity/filters.ts'
 import { setZone } from '../../apps/workspace/src/api/time.ts'
 
@@ -14,7 +14,7 @@ describe('workspace: the filters of Activity', () => {
   after(() => setZone(undefined))
 
   it('includes the whole last day of an activity filter', () => {
-    const { from, to } = filterOf({ ...NO_FILTERS, from: '2026-11-22', to: '2026-11-22' })
+    const { from, to } = toActivityQuery({ ...NO_FILTERS, from: '2026-11-22', to: '2026-11-22' })
     assert.deepEqual([from, to], ['2026-11-21T23:00:00.000Z', '2026-11-22T23:00:00.000Z'])
   })
 
@@ -23,12 +23,12 @@ describe('workspace: the filters of Activity', () => {
       ['2026-02-28', '2026-02-28T23:00:00.000Z'],
       ['2026-12-31', '2026-12-31T23:00:00.000Z'],
     ] as const) {
-      assert.equal(filterOf({ ...NO_FILTERS, to: day }).to, next)
+      assert.equal(toActivityQuery({ ...NO_FILTERS, to: day }).to, next)
     }
   })
 
   it('asks the API for nothing that was not chosen', () => {
-    assert.deepEqual(filterOf(NO_FILTERS), {})
+    assert.deepEqual(toActivityQuery(NO_FILTERS), {})
   })
 
   it('keeps every filter in the address, and reads it back', () => {
@@ -39,8 +39,8 @@ describe('workspace: the filters of Activity', () => {
       from: '2026-11-01',
       to: '2026-11-22',
     }
-    assert.deepEqual(filtersIn(searchFor(chosen)), chosen)
-    assert.equal(searchFor(NO_FILTERS).toString(), '')
+    assert.deepEqual(filtersIn(filterParams(chosen)), chosen)
+    assert.equal(filterParams(NO_FILTERS).toString(), '')
   })
 
   it('ignores what no filter can mean', () => {

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { dateOf, since } from '../../apps/workspace/src/api/time.ts'
+import { isoDate, since } from '../../apps/workspace/src/api/time.ts'
 import { causeWords } from '../../apps/workspace/src/clients/causes.ts'
 
 describe('the words for a cause', () => {
@@ -24,6 +24,6 @@ describe('since when something lasts', () => {
     it(`is ${words}`, () => assert.equal(since(at, now), words))
 
   it('writes a day as a date input has it', () => {
-    assert.equal(dateOf(new Date(2026, 0, 5, 23, 59)), '2026-01-05')
+    assert.equal(isoDate(new Date(2026, 0, 5, 23, 59)), '2026-01-05')
   })
 })

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
-import { csvOfActivity } from '../../apps/workspace/src/activity/csv.ts'
-import { csvOf } from '../../apps/workspace/src/analytics/format.ts'
+import { activityCsv } from '../../apps/workspace/src/activity/csv.ts'
+import { dailyCsv } from '../../apps/workspace/src/analytics/format.ts'
 import type { DailyAnalytics } from '../../apps/workspace/src/api/contract.ts'
 import { csvCell } from '../../apps/workspace/src/ui/download.ts'
 
@@ -33,7 +33,7 @@ describe('workspace: a CSV cell', () => {
       { date: '2026-11-21', status: 'missing', ...none, revenueMinor: null, boostSpendMinor: null },
       { date: '2026-11-22', status: 'final', ...none, clicks: 0, revenueMinor: 1999, boostSpendMinor: 0 },
     ]
-    const [, missing, reported] = csvOf({ days, currency: 'EUR' } as DailyAnalytics).split('\r\n')
+    const [, missing, reported] = dailyCsv({ days, currency: 'EUR' } as DailyAnalytics).split('\r\n')
     assert.equal(missing, '2026-11-21,missing,EUR,,,,,,')
     assert.equal(reported, '2026-11-22,final,EUR,,0,,,1999,0')
   })
@@ -45,6 +45,6 @@ describe('the CSV of the activity', () => {
       ...{ entryId: '4', at: '2026-11-21T09:00:00.000Z', by: { userId: null, name: 'operator' } },
       ...{ action: 'client.revoked' as const, subject: 'cli_x', detail: {} },
     }
-    assert.equal(csvOfActivity([entry]).trim().split('\r\n')[1]?.split(',').at(-1), '4')
+    assert.equal(activityCsv([entry]).trim().split('\r\n')[1]?.split(',').at(-1), '4')
   })
 })

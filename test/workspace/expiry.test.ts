@@ -2,13 +2,13 @@ import { strict as assert } from 'node:assert'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
 import { setZone } from '../../apps/workspace/src/api/time.ts'
 import {
+  clientLifetime,
   expiresAt,
   expiresSoon,
   firstDay,
   hasExpired,
-  lifetimeOf,
 } from '../../apps/workspace/src/clients/expiry.ts'
-import { type ClientQuery, findClients } from '../../apps/workspace/src/clients/find-clients.ts'
+import { type ClientFilter, searchClients } from '../../apps/workspace/src/clients/find-clients.ts'
 
 const DAY_MS = 86_400_000
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -55,7 +55,7 @@ describe('workspace: when clients expire', () => {
 
   it('offers a replacement the lifetime of what it replaces, in whole days', () => {
     const lifetime = (created: string, expires: string | null) =>
-      lifetimeOf({ createdAt: created, expiresAt: expires })
+      clientLifetime({ createdAt: created, expiresAt: expires })
     assert.equal(lifetime(from(0), null), 'never')
     assert.equal(lifetime(from(0), from(90 * DAY_MS + 40_000)), 90)
     assert.equal(lifetime(from(-200 * DAY_MS), from(165 * DAY_MS)), 365)
@@ -79,10 +79,14 @@ describe('workspace: when clients expire', () => {
       client('expired', -1),
       client('revoked', 2, 'Revoked'),
     ]
-    const names = (part: Partial<ClientQuery>) =>
-      findClients(all, { view: 'active', typed: '', order: 'expires', reversed: false, ...part }).clients.map(
-        ({ name }) => name,
-      )
+    const names = (part: Partial<ClientFilter>) =>
+      searchClients(all, {
+        view: 'active',
+        typed: '',
+        order: 'expires',
+        reversed: false,
+        ...part,
+      }).clients.map(({ name }) => name)
     assert.deepEqual(names({}), ['expired', 'soon', 'later', 'never'])
     assert.deepEqual(names({ reversed: true }), ['never', 'later', 'soon', 'expired'])
     assert.deepEqual(names({ view: 'expiring' }), ['soon'])

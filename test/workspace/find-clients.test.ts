@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { queryIn, searchFor, TROUBLES } from '../../apps/workspace/src/clients/find-clients.ts'
+import { listParams, queryIn, TROUBLES } from '../../apps/workspace/src/clients/find-clients.ts'
 
 describe('what an address asks the list of clients for', () => {
   for (const sort of ['__proto__', '-constructor', 'toString', 'price'])
@@ -11,7 +11,7 @@ describe('what an address asks the list of clients for', () => {
 
   it('is the same after it was written and read again', () => {
     const query = { view: 'revoked', typed: 'a b', order: 'name', reversed: true } as const
-    assert.deepEqual(queryIn(searchFor(query)), query)
+    assert.deepEqual(queryIn(listParams(query)), query)
   })
 })
 

@@ -8,7 +8,12 @@ import {
   verify,
 } from 'node:crypto'
 import type { JWK } from 'jose'
-import { algorithmOf, isPrivateKey, jsonIn, makeKeyPair } from '../../apps/workspace/src/clients/key-pair.ts'
+import {
+  detectAlgorithm,
+  isPrivateKey,
+  jsonIn,
+  makeKeyPair,
+} from '../../apps/workspace/src/clients/key-pair.ts'
 
 const made = {
   ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -34,8 +39,8 @@ describe('workspace: key pairs', () => {
   for (const [algorithm, { publicKey }] of Object.entries(made)) {
     it(`signs by ${algorithm} with a key that was pasted as PEM or as a JWK, and sends it as the API takes it`, () => {
       const annotated = { ...jwk(publicKey), kid: 'mine' }
-      assert.equal(algorithmOf(pem(publicKey)), algorithm)
-      assert.equal(algorithmOf(JSON.stringify(annotated, null, 2)), algorithm)
+      assert.equal(detectAlgorithm(pem(publicKey)), algorithm)
+      assert.equal(detectAlgorithm(JSON.stringify(annotated, null, 2)), algorithm)
       assert.equal(jsonIn(pem(publicKey)), pem(publicKey))
       assert.deepEqual(jsonIn(JSON.stringify(annotated)), annotated)
     })

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Access, curl } from '../../apps/workspace/src/clients/snippets.ts'
+import { type ClientAccess, curl } from '../../apps/workspace/src/clients/snippets.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { QUICK_START } from '../support/languages.ts'
@@ -24,7 +24,7 @@ const ALGORITHMS = Object.keys(KEYS) as Algorithm[]
 describe('workspace: the code to paste', () => {
   const folder = sharedFolder()
 
-  async function access(scopes: Scope[]): Promise<Access> {
+  async function access(scopes: Scope[]): Promise<ClientAccess> {
     const stack = await testStack()
     const { clientId, clientSecret } = await createClient(await sessionToken(OWNER), {
       name: 'Pasted',
@@ -35,7 +35,7 @@ describe('workspace: the code to paste', () => {
   }
 
   /** A client with a key, whose private half is in the folder. */
-  async function accessByKey(algorithm: Algorithm): Promise<Access> {
+  async function accessByKey(algorithm: Algorithm): Promise<ClientAccess> {
     const { baseUrl } = await testStack()
     const { publicKey, privateKey } = KEYS[algorithm]
     const scopes: Scope[] = ['analytics:read']

@@ -4,8 +4,8 @@ import { ApiProblem, retryIn } from '../../apps/workspace/src/api/request.ts'
 import {
   bothClocks,
   clockShort,
-  dateOf,
   duration,
+  isoDate,
   midnight,
   relative,
   setZone,
@@ -76,7 +76,7 @@ describe('workspace: times of a company', () => {
       ['Asia/Kathmandu', '2026-11-23', '05:15'],
     ] as const) {
       setZone(timezone)
-      assert.deepEqual([dateOf(now), clockShort(now), zone()], [date, clock, timezone])
+      assert.deepEqual([isoDate(now), clockShort(now), zone()], [date, clock, timezone])
     }
     setZone('Europe/Berlin')
     assert.equal(weekdayTime(new Date('2026-11-21T23:30:00Z')), 'Sun, 22 Nov 2026, 00:30')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { browserOf } from '../../apps/workspace/src/session/user-agent.ts'
+import { browserName } from '../../apps/workspace/src/session/user-agent.ts'
 
 describe('the name of a browser', () => {
   const cases = {
@@ -15,9 +15,9 @@ describe('the name of a browser', () => {
     'curl/8.5.0': 'curl/8.5.0',
   }
   for (const [name, userAgent] of Object.entries(cases)) {
-    it(`names ${name}`, () => assert.equal(browserOf(userAgent), name))
+    it(`names ${name}`, () => assert.equal(browserName(userAgent), name))
   }
 
   it('names an unknown browser when no User-Agent was sent', () =>
-    assert.equal(browserOf(null), 'Unknown browser'))
+    assert.equal(browserName(null), 'Unknown browser'))
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { compareToken, payloadOf } from '../../apps/workspace/src/clients/compare-token.ts'
+import { compareToken, decodePayload } from '../../apps/workspace/src/clients/compare-token.ts'
 import {
+  detectPlatform,
   missingField,
   PLATFORMS,
   type PlatformId,
-  platformOf,
-  workloadOf,
+  toWorkload,
 } from '../../apps/workspace/src/clients/platforms.ts'
 
 const GITHUB = 'https://token.actions.githubusercontent.com'
@@ -48,13 +48,13 @@ describe('workspace: the workload that a person describes', () => {
   for (const [id, typed, claims] of DRAFTS)
     it(`compares ${Object.keys(claims)} of ${PLATFORMS[id].title}, and recognizes it again`, () => {
       const issuer = ISSUERS[id] ?? ''
-      const workload = workloadOf({ platform: id, issuer: ` ${issuer}`, claims: typed, keys: '' })
+      const workload = toWorkload({ platform: id, issuer: ` ${issuer}`, claims: typed, keys: '' })
       assert.deepEqual(workload, { issuer: PLATFORMS[id].issuer ?? issuer, claims })
-      assert.equal(platformOf(workload), id)
+      assert.equal(detectPlatform(workload), id)
     })
 
   it('leaves out what was typed for another platform', () => {
-    const workload = workloadOf({ ...EMPTY, platform: 'google', claims: { environment: 'a', sub: '1' } })
+    const workload = toWorkload({ ...EMPTY, platform: 'google', claims: { environment: 'a', sub: '1' } })
     assert.deepEqual(workload, { issuer: 'https://accounts.google.com', claims: { sub: '1' } })
   })
 
@@ -117,7 +117,7 @@ describe('workspace: a token compared in the browser', () => {
     `e30.${btoa('1')}.c2ln`,
     `e30.${btoa('null')}.c2ln`,
   ])
-    it(`does not take ${JSON.stringify(text)} for a JWT`, () => assert.equal(payloadOf(text), undefined))
+    it(`does not take ${JSON.stringify(text)} for a JWT`, () => assert.equal(decodePayload(text), undefined))
 
   it('names what is compared before there is a token', () =>
     assert.deepEqual(

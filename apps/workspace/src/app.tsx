@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { subscribe, useSession } from './api/session.ts'
 import { setReveal, useReveal } from './clients/reveal.ts'
 import { INVITATION_PATH } from './invitation/link.ts'
-import { SignIn } from './session/SignIn.tsx'
+import { SignInScreen } from './session/SignInScreen.tsx'
 import { CrashBoundary } from './shell/CrashBoundary.tsx'
 import { deferred } from './shell/deferred.tsx'
 import { Opening } from './ui/PlainPage.tsx'
@@ -30,7 +30,7 @@ function Screen() {
   // A new secret that is still shown outlives the session: it could not be had again.
   if (session.state === 'signed-out' && !reveal) {
     const fetchRest = () => void Workspace.load().catch(() => {})
-    return <SignIn reason={session.reason} email={session.email} onInput={fetchRest} />
+    return <SignInScreen reason={session.reason} email={session.email} onInput={fetchRest} />
   }
   return <Workspace />
 }

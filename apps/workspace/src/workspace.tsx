@@ -4,7 +4,7 @@ import { queryClient } from './api/query.ts'
 import { useSession } from './api/session.ts'
 import { SecretReveal } from './clients/SecretReveal.tsx'
 import { Shell } from './Shell.tsx'
-import { SignIn } from './session/SignIn.tsx'
+import { SignInScreen } from './session/SignInScreen.tsx'
 import { ChooseCompany } from './shell/ChooseCompany.tsx'
 import { FindRefusal } from './shell/FindRefusal.tsx'
 import { Announcer } from './ui/CopyButton.tsx'
@@ -25,7 +25,7 @@ export default function Workspace() {
 
 function Screens() {
   const session = useSession()
-  if (session.state === 'signed-out') return <SignIn reason={session.reason} email={session.email} />
+  if (session.state === 'signed-out') return <SignInScreen reason={session.reason} email={session.email} />
   return (
     <Switch key={session.state === 'signed-in' ? session.user.userId : undefined}>
       <Route path="/" component={ChooseCompany} />

@@ -2,8 +2,8 @@ import { Fragment, type ReactNode, useEffect } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { roleName, SCREENS, useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
-import { type ActivityFilter as Filter, readAllActivity, useActivity } from '../api/resources.ts'
-import { clockShort, day } from '../api/time.ts'
+import { type ActivityQuery as Filter, readAllActivity, useActivity } from '../api/resources.ts'
+import { clockShort, day, onDay } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
 import { Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -12,9 +12,9 @@ import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded, More, Skeleton } from '../ui/Loaded.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
-import { ActivityFilter } from './ActivityFilter.tsx'
-import { csvOfActivity } from './csv.ts'
-import { filterOf, filtersIn, searchFor } from './filters.ts'
+import { ActivityFilters } from './ActivityFilters.tsx'
+import { activityCsv } from './csv.ts'
+import { filterParams, filtersIn, toActivityQuery } from './filters.ts'
 
 export default function ActivityScreen() {
   const [search] = useSearchParams()
@@ -23,7 +23,7 @@ export default function ActivityScreen() {
       title="Activity"
       section="Company"
       lede="Who changed clients, the callback URL and people, and when."
-      actions={<ExportButton filter={filterOf(filtersIn(search))} />}
+      actions={<ExportButton filter={toActivityQuery(filtersIn(search))} />}
     >
       <Entries />
     </Page>
@@ -33,7 +33,7 @@ export default function ActivityScreen() {
 function Entries() {
   const [search, setSearch] = useSearchParams()
   const filters = filtersIn(search)
-  const filter = filterOf(filters)
+  const filter = toActivityQuery(filters)
   const filtered = Object.keys(filter).length > 0
   const query = useActivity(filter)
   const pages = query.data?.pages ?? []
@@ -41,10 +41,10 @@ function Entries() {
   useEarlierPages(query, pages.length, entries.length)
   return (
     <>
-      <ActivityFilter
+      <ActivityFilters
         filters={filters}
         entries={entries}
-        onFilter={(next) => setSearch(searchFor(next), { replace: true })}
+        onFilter={(next) => setSearch(filterParams(next), { replace: true })}
       />
       <Loaded query={query} skeleton={<Skeleton lines={9} />}>
         {() => (
@@ -93,7 +93,7 @@ function ExportButton({ filter }: { filter: Filter }) {
   const { isPending, failure, run } = useSubmission({ title: 'The activity was not exported' })
   async function save(): Promise<void> {
     const entries = await readAllActivity(vendorId, filter)
-    downloadCsv(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, csvOfActivity(entries))
+    downloadCsv(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, activityCsv(entries))
   }
   return (
     <>

@@ -1,9 +1,9 @@
 import type { ActivityEntry } from '../api/contract.ts'
-import { csvOfRows } from '../ui/download.ts'
+import { toCsv } from '../ui/download.ts'
 
 /** Times are in UTC, as the API answers them; `detail` is JSON. */
-export const csvOfActivity = (entries: readonly ActivityEntry[]): string =>
-  csvOfRows([
+export const activityCsv = (entries: readonly ActivityEntry[]): string =>
+  toCsv([
     ['at', 'action', 'subject', 'by', 'by_user_id', 'before', 'after', 'detail', 'entry_id'],
     ...entries.map(({ at, action, subject, by, detail, entryId }) => [
       at,

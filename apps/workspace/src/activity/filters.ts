@@ -1,4 +1,4 @@
-import type { ActivityFilter } from '../api/resources.ts'
+import type { ActivityQuery } from '../api/resources.ts'
 import { daysLater, isDay, midnight } from '../api/time.ts'
 
 /** The kinds of entries, as they are called in the filter. */
@@ -57,10 +57,10 @@ export function filtersIn(search: URLSearchParams): Filters {
   return filters
 }
 
-export const searchFor = (filters: Filters): URLSearchParams =>
+export const filterParams = (filters: Filters): URLSearchParams =>
   new URLSearchParams(NAMES.filter((name) => filters[name]).map((name) => [name, filters[name]]))
 
-export function filterOf({ person, kind, client, from, to }: Filters): ActivityFilter {
+export function toActivityQuery({ person, kind, client, from, to }: Filters): ActivityQuery {
   return {
     ...(person && { userId: person }),
     ...(kind && { action: kind }),

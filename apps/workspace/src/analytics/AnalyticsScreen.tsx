@@ -2,7 +2,7 @@ import { type ComponentType, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
 import { useDailyAnalytics } from '../api/resources.ts'
-import { dateOf } from '../api/time.ts'
+import { isoDate } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -13,7 +13,7 @@ import { Loaded } from '../ui/Loaded.tsx'
 import { Chart } from './Chart.tsx'
 import {
   changeText,
-  csvOf,
+  dailyCsv,
   dateLong,
   dateParts,
   dateShort,
@@ -23,7 +23,7 @@ import {
   totalText,
 } from './format.ts'
 import { RangeChoice } from './RangeChoice.tsx'
-import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf } from './range.ts'
+import { DEFAULT_DAYS, lastDays, rangeBefore, readRange } from './range.ts'
 
 export interface AnalyticsScreenProps {
   /** In place of the figures while no event has been reported. */
@@ -49,8 +49,8 @@ export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
 
 function Analytics({ FirstEvent }: AnalyticsScreenProps) {
   const [search] = useSearchParams()
-  const chosen = rangeOf(search)
-  const today = dateOf(new Date())
+  const chosen = readRange(search)
+  const today = isoDate(new Date())
   const standard = useDailyAnalytics(undefined)
   const own = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
   const other = useDailyAnalytics(chosen === DEFAULT_DAYS ? null : own)
@@ -96,7 +96,7 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
         <DataThrough daily={daily} />
         <Button
           icon={<DownloadIcon />}
-          onClick={() => downloadCsv(`analytics_${vendorId}_${range.from}_${range.to}.csv`, csvOf(daily))}
+          onClick={() => downloadCsv(`analytics_${vendorId}_${range.from}_${range.to}.csv`, dailyCsv(daily))}
         >
           Download CSV
         </Button>
@@ -117,7 +117,7 @@ function Coverage({ daily, before }: DailyProps) {
         <>
           {' '}
           Compared with {rangeText(before.range)}: {reportedOf(before)}.
-          {daily.range.to === dateOf(new Date()) && ' Today is not over, so it counts only so far.'}
+          {daily.range.to === isoDate(new Date()) && ' Today is not over, so it counts only so far.'}
         </>
       )}
     </p>

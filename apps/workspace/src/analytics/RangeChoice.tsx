@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
-import { type DateRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from './range.ts'
+import { type DayRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from './range.ts'
 
 export interface RangeChoiceProps {
-  chosen: Preset | DateRange
+  chosen: Preset | DayRange
   /** Whether the range before is shown beside it. */
   comparing: boolean
   /** The range that is on the page. */
-  shown: DateRange | undefined
+  shown: DayRange | undefined
   /** Where the company is. */
   today: string
 }
@@ -90,8 +90,8 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
 }
 
 interface OwnRange {
-  chosen: Preset | DateRange
-  shown: DateRange | undefined
+  chosen: Preset | DayRange
+  shown: DayRange | undefined
   today: string
   /** What stays in the address. */
   kept: Record<string, string>
@@ -100,14 +100,14 @@ interface OwnRange {
 function useOwnRange({ chosen, shown, today, kept }: OwnRange) {
   const [, setSearch] = useSearchParams()
   const current = typeof chosen === 'number' ? shown : chosen
-  const [edit, setEdit] = useState<DateRange>()
+  const [edit, setEdit] = useState<DayRange>()
   const key = JSON.stringify(chosen)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a choice made elsewhere ends the edit.
   useEffect(() => setEdit(undefined), [key])
   const range = edit ?? { from: current?.from ?? '', to: current?.to ?? '' }
   const error = edit && rangeError(edit, today)
 
-  function change(part: Partial<DateRange>): void {
+  function change(part: Partial<DayRange>): void {
     const next = { ...range, ...part }
     setEdit(next)
     if (!rangeError(next, today)) setSearch({ from: next.from, to: next.to, ...kept }, { replace: true })

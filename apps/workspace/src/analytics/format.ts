@@ -1,5 +1,5 @@
 import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
-import { csvOfRows } from '../ui/download.ts'
+import { toCsv } from '../ui/download.ts'
 
 export const METRIC_NAMES: Record<Metric, string> = {
   impressions: 'Impressions',
@@ -76,7 +76,7 @@ const CSV_HEADER = [
 ]
 
 /** A missing day has empty cells, not zeros; money is in minor units. */
-export function csvOf({ days, currency }: DailyAnalytics): string {
+export function dailyCsv({ days, currency }: DailyAnalytics): string {
   const rows = days.map((day) => [day.date, day.status, currency, ...METRICS.map((metric) => day[metric])])
-  return csvOfRows([CSV_HEADER, ...rows])
+  return toCsv([CSV_HEADER, ...rows])
 }

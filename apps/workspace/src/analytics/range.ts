@@ -5,7 +5,7 @@ export const PRESETS = [7, 30, 90, RANGE_MAX_DAYS] as const
 export type Preset = (typeof PRESETS)[number]
 export const DEFAULT_DAYS: Preset = 30
 
-export interface DateRange {
+export interface DayRange {
   from: string
   to: string
 }
@@ -13,15 +13,15 @@ export interface DateRange {
 const DAY_MS = 86_400_000
 
 /** The `days` days that end with `to`. */
-export const lastDays = (days: number, to: string): DateRange => ({ from: daysLater(to, 1 - days), to })
+export const lastDays = (days: number, to: string): DayRange => ({ from: daysLater(to, 1 - days), to })
 
 /** The range of the same length that ends the day before it. */
-export const rangeBefore = (range: DateRange): DateRange => lastDays(daysIn(range), daysLater(range.from, -1))
+export const rangeBefore = (range: DayRange): DayRange => lastDays(daysIn(range), daysLater(range.from, -1))
 
-export const daysIn = ({ from, to }: DateRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
+export const daysIn = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
 
 /** Why the API would refuse the range, as a sentence; undefined when it would not. */
-export function rangeError({ from, to }: DateRange, today: string): string | undefined {
+export function rangeError({ from, to }: DayRange, today: string): string | undefined {
   if (!isDay(from) || !isDay(to)) return 'Choose both days.'
   if (to > today) return 'The range cannot end after today.'
   if (from > to) return 'The first day must not be after the last.'
@@ -29,7 +29,7 @@ export function rangeError({ from, to }: DateRange, today: string): string | und
 }
 
 /** What the address asks for: whole days back from today, or a range of its own. */
-export function rangeOf(search: URLSearchParams): Preset | DateRange {
+export function readRange(search: URLSearchParams): Preset | DayRange {
   const from = search.get('from')
   const to = search.get('to')
   if (from && to && isDay(from) && isDay(to)) return { from, to }

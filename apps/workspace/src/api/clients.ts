@@ -112,7 +112,7 @@ export const useRotation = (clientId: string, refresh_ms = 10_000) =>
  * @param idempotencyKey makes it safe to send the same creation again. A repeat is answered without the
  * secret.
  */
-export async function createClient(
+export async function sendNewClient(
   vendorId: string,
   body: NewClient,
   idempotencyKey: string,
@@ -128,13 +128,13 @@ export async function createClient(
   return created
 }
 
-export const renameClient = async (vendorId: string, clientId: string, name: string): Promise<void> =>
+export const sendClientName = async (vendorId: string, clientId: string, name: string): Promise<void> =>
   clientChanged(
     vendorId,
     await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId]), { method: 'PATCH', body: { name } }),
   )
 
-export const revokeClient = async (vendorId: string, clientId: string): Promise<void> =>
+export const sendRevocation = async (vendorId: string, clientId: string): Promise<void> =>
   clientChanged(
     vendorId,
     await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId, 'revoke']), { method: 'POST' }),

@@ -16,7 +16,7 @@ import { asMe } from './session.ts'
 /* Everything that the screens read and write but clients and the session itself. */
 
 /** Which entries to read. A missing member matches any. */
-export interface ActivityFilter {
+export interface ActivityQuery {
   /** `operator`: an operator of the service. */
   userId?: string
   action?: string
@@ -28,7 +28,7 @@ export interface ActivityFilter {
 }
 
 /** While another filter loads, what the one before let through stays. */
-export const useActivity = (filter: ActivityFilter) =>
+export const useActivity = (filter: ActivityQuery) =>
   usePages<ActivityPage>(['activity'], {
     search: { ...filter, limit: '50' },
     refresh_ms: 30_000,
@@ -36,7 +36,7 @@ export const useActivity = (filter: ActivityFilter) =>
   })
 
 /** All that the filter lets through, newest first, on all pages. */
-export async function readAllActivity(vendorId: string, filter: ActivityFilter): Promise<ActivityEntry[]> {
+export async function readAllActivity(vendorId: string, filter: ActivityQuery): Promise<ActivityEntry[]> {
   const entries: ActivityEntry[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const search = { ...filter, limit: '200', cursor }
@@ -60,7 +60,7 @@ export const useDailyAnalytics = (range: { from: string; to: string } | undefine
 export const useDestination = () => useRead<CallbackDestination>(['callback-url'])
 
 /** @throws ApiProblem 422, whose sentence says which rule the URL breaks. */
-export async function saveDestination(vendorId: string, callbackUrl: string): Promise<CallbackDestination> {
+export async function sendCallbackUrl(vendorId: string, callbackUrl: string): Promise<CallbackDestination> {
   const body = { callbackUrl }
   const saved = await asMe<CallbackDestination>(companyPath(vendorId, ['callback-url']), {
     method: 'PATCH',
@@ -94,14 +94,14 @@ export const invitePerson = (
   person: { name: string; email: string; role: 'admin' | 'member' },
 ): Promise<InvitedPerson> => changePeople<InvitedPerson>(vendorId, [], 'POST', person)
 
-export const changePerson = (
+export const sendPersonChange = (
   vendorId: string,
   userId: string,
   change: Partial<Pick<Person, 'role' | 'status'>>,
 ): Promise<Person> => changePeople<Person>(vendorId, [userId], 'PATCH', change)
 
 /** Ends a membership, or an invitation. */
-export const removePerson = (vendorId: string, userId: string): Promise<void> =>
+export const sendPersonRemoval = (vendorId: string, userId: string): Promise<void> =>
   changePeople<void>(vendorId, [userId], 'DELETE')
 
 /** Resolves when the people on the screen are up to date. */
@@ -138,7 +138,7 @@ export const endSession = (sessionId: string): Promise<void> =>
  * Finds the company that has the refused request.
  * Returns undefined until it is found or all have answered, then null if none has it.
  */
-export function useCompanyOfRefusal(
+export function useRefusalCompany(
   vendorIds: readonly string[],
   requestId: string | undefined,
 ): string | null | undefined {

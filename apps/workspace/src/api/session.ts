@@ -8,7 +8,7 @@ import { ApiProblem, type ApiRequest, request } from './request.ts'
  */
 const tabs = new BroadcastChannel('session')
 
-export type Session =
+export type CurrentSession =
   /**
    * `everywhere`: the person ended all of their sessions. `unfinished`: the service did not confirm a
    * sign-out, so the cookie may still be valid. `email`: the person's whose session expired.
@@ -23,29 +23,29 @@ export type Session =
   | { state: 'unreachable'; error: Error }
   | ({ state: 'signed-in'; expiresAt: number } & Pick<SessionAnswer, 'user' | 'companies'>)
 
-let session: Session = { state: 'checking' }
+let session: CurrentSession = { state: 'checking' }
 /** Counts sign-ins and sign-outs, so that a late answer says nothing about the session after its own. */
 let turn = 0
 let signingOut: Promise<void> | undefined
 let expiry: ReturnType<typeof setTimeout> | undefined
-const listeners = new Set<(session: Session) => void>()
+const listeners = new Set<(session: CurrentSession) => void>()
 
-export const useSession = (): Session => useSyncExternalStore(subscribe, () => session)
+export const useSession = (): CurrentSession => useSyncExternalStore(subscribe, () => session)
 
 /** The session of a screen that is only shown to someone who has signed in. */
-export function useSignedIn(): Extract<Session, { state: 'signed-in' }> {
+export function useSignedIn(): Extract<CurrentSession, { state: 'signed-in' }> {
   const current = useSession()
   if (current.state !== 'signed-in') throw new Error('shown without a session')
   return current
 }
 
 /** Returns a function that ends the subscription. */
-export function subscribe(listener: (session: Session) => void): () => void {
+export function subscribe(listener: (session: CurrentSession) => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-function setSession(next: Session): void {
+function setSession(next: CurrentSession): void {
   session = next
   for (const listener of listeners) listener(session)
 }
@@ -58,7 +58,7 @@ function enter({ user, companies, expiresIn }: SessionAnswer): void {
   setSession({ state: 'signed-in', user, companies, expiresAt: Date.now() + expiresIn * 1000 })
 }
 
-function leave(how: Omit<Extract<Session, { state: 'signed-out' }>, 'state'>): void {
+function leave(how: Omit<Extract<CurrentSession, { state: 'signed-out' }>, 'state'>): void {
   turn++
   clearTimeout(expiry)
   setSession({ state: 'signed-out', ...how })
@@ -74,7 +74,7 @@ export const signIn = (email: string, password: string): Promise<void> =>
   begin('/v1/session', { email, password })
 
 /** @throws ApiProblem `invitation_not_valid` or `rate_limited`, or NoAnswer. */
-export const previewInvitation = (token: string, signal: AbortSignal): Promise<InvitationPreview> =>
+export const readInvitation = (token: string, signal: AbortSignal): Promise<InvitationPreview> =>
   request<InvitationPreview>('/v1/invitation/preview', { method: 'POST', body: { token }, signal })
 
 /**
@@ -91,7 +91,7 @@ export const acceptInvitation = (accepted: {
 }): Promise<void> => begin('/v1/invitation', accepted)
 
 /** Ends this person's other sessions. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
-export const changePassword = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
+export const sendPasswordChange = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
   asMe<void>('/v1/session/password', { method: 'PUT', body: change })
 
 /** The answer to signing out clears the cookie, so it must not come after a new one. */

@@ -51,7 +51,7 @@ export function relative(at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000
   // Two months and two years ahead of themselves: "40 days" says more than "last month".
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
-  if (unit?.[0] === 'day') return RELATIVE.format(daysBetween(dateOf(now), dateOf(at)), 'day')
+  if (unit?.[0] === 'day') return RELATIVE.format(daysBetween(isoDate(now), isoDate(at)), 'day')
   // An age is rounded down; a time to come is the nearest.
   const round = seconds < 0 ? Math.ceil : Math.round
   if (unit) return RELATIVE.format(round(seconds / unit[1]), unit[0])
@@ -79,13 +79,13 @@ export const weekdayTime = (at: Date): string => formats.weekDayTime.format(at)
 
 /** Returns when something lasting began: "14:00" today, "Sat 14:00" in the last six days, else a date. */
 export function since(at: Date, now: Date): string {
-  if (dateOf(at) === dateOf(now)) return clockShort(at)
+  if (isoDate(at) === isoDate(now)) return clockShort(at)
   if (now.getTime() - at.getTime() > WEEK_DAYS_CLEAR_MS) return day(at)
   return `${formats.weekDay.format(at)} ${clockShort(at)}`
 }
 
 /** As a date input has it, "2027-01-31". */
-export const dateOf = (at: Date): string => formats.iso.format(at).slice(0, 10)
+export const isoDate = (at: Date): string => formats.iso.format(at).slice(0, 10)
 
 /** When a day begins. @param date as a date input has it. */
 export function midnight(date: string): Date {
@@ -93,7 +93,7 @@ export function midnight(date: string): Date {
   const guess = begin - offset_ms(begin)
   // If the clocks change between the guess and midnight, or at midnight, the day begins with the change.
   const better = new Date(begin - offset_ms(guess))
-  return dateOf(better) < date ? new Date(guess) : better
+  return isoDate(better) < date ? new Date(guess) : better
 }
 
 /** How far the clocks are ahead of UTC. */

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { renameClient, useClient, useIssuers } from '../api/clients.ts'
+import { sendClientName, useClient, useIssuers } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
@@ -16,21 +16,21 @@ import { Fact, Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
 import { NO_ANSWER, useSubmission } from '../ui/submit.ts'
-import { ClientUsage } from './ClientUsage.tsx'
 import { nameError } from './client-name.ts'
 import { credentialName, rotationName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { FailingNotice } from './Failing.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
-import { type Pair, pairOf } from './pair.ts'
-import { PLATFORMS, platformOf, type Workload } from './platforms.ts'
+import { type Pair, rotationPair } from './pair.ts'
+import { type ClientWorkload, detectPlatform, PLATFORMS } from './platforms.ts'
 import { ReplaceKeys } from './ReplaceKeys.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
 import { MissingUses, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
+import { UsageSection } from './UsageSection.tsx'
 import { UseIt } from './UseIt.tsx'
 import { CompareToken } from './WorkloadClaims.tsx'
 
@@ -91,7 +91,7 @@ function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () =>
     submission: useSubmission({ title: 'The name was not saved', noAnswer: NO_ANSWER }),
     check: ({ name }) => ({ name: nameError(name) }),
     async send({ name }) {
-      await renameClient(vendorId, client.clientId, name)
+      await sendClientName(vendorId, client.clientId, name)
       onClose()
     },
     subjects: { name: 'The name' },
@@ -122,7 +122,7 @@ function usePair(client: OAuthClient | undefined): Pair | undefined {
   const successor = useClient(client?.replacedBy ?? null).data
   const predecessor = useClient(client?.replaces ?? null).data
   const others = [successor, predecessor]
-  return client && pairOf(client, (clientId) => others.find((other) => other?.clientId === clientId))
+  return client && rotationPair(client, (clientId) => others.find((other) => other?.clientId === clientId))
 }
 
 function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
@@ -192,7 +192,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </ul>
         </Fact>
       </dl>
-      <ClientUsage client={client} />
+      <UsageSection client={client} />
       <Requests clientId={client.clientId} />
       {client.status === 'Active' && client.lastUsedAt === null && <UseIt client={client} />}
     </>
@@ -220,13 +220,13 @@ function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OA
 }
 
 /** Whose tokens a client sends, what is compared in them, and how old the issuer's keys are. */
-function WorkloadFacts({ workload }: { workload: Workload }) {
+function WorkloadFacts({ workload }: { workload: ClientWorkload }) {
   const [replacing, setReplacing] = useState(false)
   // None once no Active client trusts it.
   const issuer = useIssuers().data?.issuers.find((each) => each.issuer === workload.issuer)
   return (
     <>
-      <Fact name={`Platform: ${PLATFORMS[platformOf(workload)].title}`}>
+      <Fact name={`Platform: ${PLATFORMS[detectPlatform(workload)].title}`}>
         <CompareToken workload={workload} />
       </Fact>
       {issuer && (

@@ -12,11 +12,11 @@ import { Attention } from './Attention.tsx'
 import { ClientsTable, ClientsTableSkeleton } from './ClientsTable.tsx'
 import { CreateClient } from './CreateClient.tsx'
 import {
-  type ClientQuery,
-  findClients,
+  type ClientFilter,
+  listParams,
   queryIn,
   refusalsKnown,
-  searchFor,
+  searchClients,
   TROUBLES,
   VIEWS,
   type View,
@@ -58,14 +58,14 @@ function useCreating(): [boolean, (creating: boolean) => void] {
 function ClientList({ onCreate }: { onCreate: () => void }) {
   const [search, setSearch] = useSearchParams()
   const shown = queryIn(search)
-  const change = (part: Partial<ClientQuery>) =>
-    setSearch(searchFor({ ...shown, ...part }), { replace: true })
+  const change = (part: Partial<ClientFilter>) =>
+    setSearch(listParams({ ...shown, ...part }), { replace: true })
   const query = useAllClients()
   return (
     <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
       {(all) => {
         if (all.length === 0) return <FirstClient onCreate={onCreate} />
-        const found = findClients(all, shown)
+        const found = searchClients(all, shown)
         return (
           <>
             <Attention clients={all} onShow={(view) => change({ view, typed: '' })} />
@@ -95,9 +95,9 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
 }
 
 interface NothingFoundProps {
-  query: ClientQuery
+  query: ClientFilter
   counts: Record<View, number>
-  onChange: (part: Partial<ClientQuery>) => void
+  onChange: (part: Partial<ClientFilter>) => void
 }
 
 /** Where to look instead. */
@@ -127,13 +127,13 @@ function NothingFound({ query: { view, typed }, counts, onChange }: NothingFound
 }
 
 interface ClientSearchProps {
-  query: ClientQuery
+  query: ClientFilter
   counts: Record<View, number>
   /** False while older revoked clients are still loading. */
   complete: boolean
   /** False while it is not known which clients fail or still ask. */
   known: boolean
-  onChange: (part: Partial<ClientQuery>) => void
+  onChange: (part: Partial<ClientFilter>) => void
 }
 
 /** Finds clients by name or id; each filter says how many it has of them. */

@@ -10,9 +10,9 @@ import { Menu, MenuItem } from '../ui/Menu.tsx'
 import { rotationName } from './credential.tsx'
 import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
-import type { ClientQuery, Order } from './find-clients.ts'
+import type { ClientFilter, Order } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
-import { type Pair, pairOf } from './pair.ts'
+import { type Pair, rotationPair } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 import { Expires, LastUsed, Status } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
@@ -21,8 +21,8 @@ export interface ClientsTableProps {
   clients: readonly OAuthClient[]
   /** Finds any client of the company, shown or not. */
   find: (clientId: string) => OAuthClient | undefined
-  query: ClientQuery
-  onChange: (part: Partial<ClientQuery>) => void
+  query: ClientFilter
+  onChange: (part: Partial<ClientFilter>) => void
 }
 
 /** No cell widens a column as the list changes. Each fits its longest text; names get the rest. */
@@ -37,7 +37,7 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
   const [revoking, setRevoking] = useState<OAuthClient>()
   const rows = clients.map((client) => {
     const successor = client.replacedBy === null ? undefined : find(client.replacedBy)
-    return { client, ...pairOf(client, find), successor }
+    return { client, ...rotationPair(client, find), successor }
   })
   const showStatus = query.view === 'all' || query.view === 'revoked'
   const idCell = showStatus ? 'desk:w-[255px] max-[1760px]:hidden' : 'desk:w-[255px] max-[1640px]:hidden'

@@ -10,10 +10,10 @@ import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { nextName } from './client-name.ts'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
-import { type Expiry, expiresAt, firstDay, hasExpired, type Lifetime, lifetimeOf } from './expiry.ts'
+import { clientLifetime, type Expiry, expiresAt, firstDay, hasExpired, type Lifetime } from './expiry.ts'
 import { isPrivateKey } from './key-pair.ts'
 import { Scopes } from './Status.tsx'
-import { type Proof, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+import { type CredentialKind, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 import { WorkloadFields } from './WorkloadFields.tsx'
 
@@ -81,7 +81,7 @@ export function CreateClient(options: CreationOptions) {
         ))}
       <ExpiryFields
         expiry={draft.expiry}
-        before={replaces ? lifetimeOf(replaces) : 'never'}
+        before={replaces ? clientLifetime(replaces) : 'never'}
         onChange={(expiry) => change({ expiry })}
         error={errors.expiresAt}
       />
@@ -108,7 +108,7 @@ const FIELDSET = 'grid min-w-0 gap-2.5 [&>legend]:pb-1'
 const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'
 const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px] [&_input]:mt-0.5'
 
-const PROOFS: Record<AuthChoice, Proof> = {
+const PROOFS: Record<AuthChoice, CredentialKind> = {
   secret: 'secret',
   'new key': 'private key',
   'own key': 'private key',
@@ -120,7 +120,7 @@ interface ScopeFieldsProps {
   onChange: (scopes: Scope[]) => void
   error: ReactNode
   /** What whoever has it can use the scopes. */
-  proof: Proof
+  proof: CredentialKind
 }
 
 /** Nothing is chosen beforehand. */

@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { dateOf, since } from '../api/time.ts'
+import { isoDate, since } from '../api/time.ts'
 import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
@@ -67,6 +67,6 @@ const Credential = ({ client: { keyThumbprint, secretHint, workload } }: { clien
 /** Leads to everything that people did in the company between the last token and the first refusal. */
 function WhatChanged({ from, to }: { from: string; to: string }) {
   const company = useCompany()
-  const search = new URLSearchParams({ from: dateOf(new Date(from)), to: dateOf(new Date(to)) })
+  const search = new URLSearchParams({ from: isoDate(new Date(from)), to: isoDate(new Date(to)) })
   return <Link href={`${company.to(SCREENS.activity)}?${search}`}>What changed in the company then</Link>
 }

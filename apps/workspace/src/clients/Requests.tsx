@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode, useState } from 'react'
 import { useRequests } from '../api/clients.ts'
 import type { ClientRequest } from '../api/contract.ts'
-import { clock, dateOf, dateTime, onDay } from '../api/time.ts'
+import { clock, dateTime, isoDate, onDay } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -213,4 +213,4 @@ const Breakable = ({ text }: { text: string }) =>
     </Fragment>
   ))
 
-const timeOf = (at: Date): string => (dateOf(at) === dateOf(new Date()) ? clock(at) : dateTime(at))
+const timeOf = (at: Date): string => (isoDate(at) === isoDate(new Date()) ? clock(at) : dateTime(at))

@@ -1,4 +1,4 @@
-import { revokeClient, useClient } from '../api/clients.ts'
+import { sendRevocation, useClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
@@ -84,7 +84,7 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
     submission: useSubmission({ title, 429: title }),
     check: checkTypedName(client.name, client.clientId),
     async send() {
-      await revokeClient(vendorId, client.clientId)
+      await sendRevocation(vendorId, client.clientId)
       onClose()
       onRevoked?.()
       toast(say`${client.name} is revoked`)

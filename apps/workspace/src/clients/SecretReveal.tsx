@@ -18,7 +18,7 @@ import { causeWords } from './causes.ts'
 import { credentialName } from './credential.tsx'
 import { isGranted } from './Requests.tsx'
 import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
-import type { Access } from './snippets.ts'
+import type { ClientAccess } from './snippets.ts'
 import { AccessCode } from './UseIt.tsx'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 
@@ -32,7 +32,7 @@ export function SecretReveal() {
 const revealedBy = (
   credential: Credential,
   clientId: string,
-): Pick<Access, 'credential'> & { saves?: string } => {
+): Pick<ClientAccess, 'credential'> & { saves?: string } => {
   if ('workload' in credential) return { credential }
   if ('secret' in credential) return { credential, saves: 'secret' }
   const { algorithm } = credential

@@ -5,7 +5,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Code } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
-import { type Access, curl, envFile, platformFile } from './snippets.ts'
+import { type ClientAccess, curl, envFile, platformFile } from './snippets.ts'
 
 const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
 
@@ -34,7 +34,7 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
   )
 }
 
-const placeholderOf = ({ clientId, keyThumbprint }: UseItProps['client']): Access['credential'] =>
+const placeholderOf = ({ clientId, keyThumbprint }: UseItProps['client']): ClientAccess['credential'] =>
   keyThumbprint === null ? { secret: SECRET_PLACEHOLDER } : { keyFile: `${clientId}.pem`, algorithm: 'ES256' }
 
 const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (
@@ -58,7 +58,7 @@ const TAB = [
 ].join(' ')
 
 /** A first call, ready to paste, and the settings that every program of the documentation reads. */
-export function AccessCode({ access }: { access: Access }) {
+export function AccessCode({ access }: { access: ClientAccess }) {
   const { credential } = access
   const trusts = 'workload' in credential
   const codes = trusts

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { CodeArea } from '../ui/Field.tsx'
-import { type ComparedClaim, compareToken, payloadOf } from './compare-token.ts'
-import type { Workload } from './platforms.ts'
+import { type ComparedClaim, compareToken, decodePayload } from './compare-token.ts'
+import type { ClientWorkload } from './platforms.ts'
 
 /** What a workload's tokens must have, and where a token differs from it. */
-export const WorkloadClaims = ({ workload, token = '' }: { workload: Workload; token?: string }) => (
+export const WorkloadClaims = ({ workload, token = '' }: { workload: ClientWorkload; token?: string }) => (
   <dl
     className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-[14px] [&_code]:wrap"
     aria-live={token ? 'polite' : undefined}
@@ -33,7 +33,7 @@ const Verdict = ({ claim: { actual, matches } }: { claim: ComparedClaim }) =>
   )
 
 /** Compares a pasted token with them. The field has no name, so no form sends the token. */
-export function CompareToken({ workload }: { workload: Workload }) {
+export function CompareToken({ workload }: { workload: ClientWorkload }) {
   const [token, setToken] = useState('')
   return (
     <>
@@ -43,7 +43,7 @@ export function CompareToken({ workload }: { workload: Workload }) {
         <CodeArea
           label="A token of the platform"
           hint="It is neither sent nor stored. Its signature is not checked here."
-          error={token && !payloadOf(token) && 'This is not a JWT.'}
+          error={token && !decodePayload(token) && 'This is not a JWT.'}
           rows={3}
           value={token}
           onChange={({ target: { value } }) => setToken(value)}

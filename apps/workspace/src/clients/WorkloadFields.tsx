@@ -1,6 +1,6 @@
 import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
 import type { FieldErrors } from '../ui/form.ts'
-import { PLATFORMS, type PlatformId, type WorkloadDraft, workloadOf } from './platforms.ts'
+import { PLATFORMS, type PlatformId, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { CompareToken } from './WorkloadClaims.tsx'
 
 /** As the API's errors point to them. */
@@ -76,7 +76,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
         />
       )}
       <p className="font-semibold">Its tokens must have, character by character</p>
-      <CompareToken workload={workloadOf(draft)} />
+      <CompareToken workload={toWorkload(draft)} />
       <p className={noteClass(issuer && errors['workload/issuer'])} role="status">
         {issuer && errors['workload/issuer']}
       </p>

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose'
-import type { Workload } from './platforms.ts'
+import type { ClientWorkload } from './platforms.ts'
 
 export interface ComparedClaim {
   name: string
@@ -17,11 +17,11 @@ const LIFETIME = 'in the future, at most an hour after iat'
 /** Returns what the service expects of a client's tokens and what this one has. Ignores its signature. */
 export function compareToken(
   token: string,
-  { issuer, claims }: Workload,
+  { issuer, claims }: ClientWorkload,
   { audience, now }: { audience: string; now: Date },
 ): ComparedClaim[] {
   const expected = Object.entries({ iss: issuer, ...claims, aud: audience, exp: LIFETIME })
-  const payload = payloadOf(token)
+  const payload = decodePayload(token)
   if (!payload) return expected.map(([name, text]) => ({ name, expected: text }))
   const { exp, iat } = payload
   const lives = Number(exp) - Number(iat) <= LIFETIME_MAX_S && Number(exp) * 1_000 > now.getTime()
@@ -34,7 +34,7 @@ export function compareToken(
 }
 
 /** Returns the payload of a JWT, undefined if the text is none. */
-export function payloadOf(token: string): Record<string, unknown> | undefined {
+export function decodePayload(token: string): Record<string, unknown> | undefined {
   try {
     return decodeJwt(token.trim())
   } catch {

@@ -1,15 +1,15 @@
 import { useRef, useState } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { clientChanged, createClient } from '../api/clients.ts'
+import { clientChanged, sendNewClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { KeySet, NewClient, OAuthClient } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
 import { type FieldErrors, useForm } from '../ui/form.ts'
 import { type ErrorWords, useSubmission } from '../ui/submit.ts'
 import { nameError } from './client-name.ts'
-import { type Expiry, expiresAt, lifetimeOf } from './expiry.ts'
-import { algorithmOf, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
-import { missingField, type WorkloadDraft, workloadOf } from './platforms.ts'
+import { clientLifetime, type Expiry, expiresAt } from './expiry.ts'
+import { detectAlgorithm, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
+import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { type Credential, setReveal } from './reveal.ts'
 import type { WorkloadField } from './WorkloadFields.tsx'
 
@@ -59,7 +59,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
     scopes: [...(scopes ?? replaces?.scopes ?? [])],
     auth: AUTH_BEFORE[replaces?.authMethod ?? 'client_secret'],
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
-    expiry: { lifetime: replaces ? lifetimeOf(replaces) : 'never', date: '' },
+    expiry: { lifetime: replaces ? clientLifetime(replaces) : 'never', date: '' },
   })
   const request = useRequest()
   const [lost, setLost] = useState<OAuthClient>()
@@ -81,7 +81,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
     }),
     async send({ name, publicKey }) {
       const { body, idempotencyKey, credential } = await request({ ...draft, name, publicKey, replaces })
-      const { clientSecret, ...client } = await createClient(vendorId, body, idempotencyKey).catch(
+      const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey).catch(
         (error) => {
           setTaken(error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer === '/replaces'))
           throw error
@@ -156,10 +156,10 @@ async function requestOf(input: Input): Promise<CreationRequest> {
     return { body: { ...body, publicKey }, idempotencyKey, credential }
   }
   if (auth === 'workload') {
-    const workload = replaces?.workload ?? workloadOf(input.workload)
+    const workload = replaces?.workload ?? toWorkload(input.workload)
     const keys = input.workload.keys.trim() && { keys: jsonIn<KeySet>(input.workload.keys) }
     return { body: { ...body, workload: { ...workload, ...keys } }, idempotencyKey, credential: { workload } }
   }
-  const credential = { algorithm: algorithmOf(input.publicKey) }
+  const credential = { algorithm: detectAlgorithm(input.publicKey) }
   return { body: { ...body, publicKey: jsonIn<PublicKey>(input.publicKey) }, idempotencyKey, credential }
 }

@@ -1,5 +1,5 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { dateOf, daysLater, midnight } from '../api/time.ts'
+import { daysLater, isoDate, midnight } from '../api/time.ts'
 
 const DAY_MS = 86_400_000
 /** A client that expires within this is marked wherever it is shown. */
@@ -24,13 +24,13 @@ export interface Expiry {
 }
 
 /** The lifetime that a client was created with, in whole days. */
-export const lifetimeOf = ({ createdAt, expiresAt }: Dated & Pick<OAuthClient, 'createdAt'>): Lifetime =>
+export const clientLifetime = ({ createdAt, expiresAt }: Dated & Pick<OAuthClient, 'createdAt'>): Lifetime =>
   expiresAt === null
     ? 'never'
     : Math.max(1, Math.round((Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS))
 
 /** The first day that can be chosen, as a date input has it. The API says which is the last. */
-export const firstDay = (now: Date): string => daysLater(dateOf(now), 1)
+export const firstDay = (now: Date): string => daysLater(isoDate(now), 1)
 
 /** When a client created now expires, in RFC 3339; undefined if never. A day counts to its end. */
 export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undefined {

@@ -77,14 +77,14 @@ export type Order = keyof typeof ORDERS
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** What the address asks the list for. */
-export interface ClientQuery {
+export interface ClientFilter {
   view: View
   typed: string
   order: Order
   reversed: boolean
 }
 
-export function queryIn(search: URLSearchParams): ClientQuery {
+export function queryIn(search: URLSearchParams): ClientFilter {
   const sort = search.get('sort') ?? ''
   const order = sort.replace('-', '')
   return {
@@ -96,7 +96,7 @@ export function queryIn(search: URLSearchParams): ClientQuery {
 }
 
 /** The address that asks for it; what is usual is left out. */
-export function searchFor({ view, typed, order, reversed }: ClientQuery): URLSearchParams {
+export function listParams({ view, typed, order, reversed }: ClientFilter): URLSearchParams {
   return new URLSearchParams({
     ...(view !== 'active' && { show: view }),
     ...(typed && { q: typed }),
@@ -110,9 +110,9 @@ export interface Found {
   counts: Record<View, number>
 }
 
-export function findClients(
+export function searchClients(
   all: readonly OAuthClient[],
-  { view, typed, order, reversed }: ClientQuery,
+  { view, typed, order, reversed }: ClientFilter,
 ): Found {
   const now = new Date()
   const matching = all.filter(({ name, clientId }) => finds(typed, name, clientId))

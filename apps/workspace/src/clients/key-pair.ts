@@ -38,7 +38,7 @@ export function jsonIn<Keys>(pasted: string): Keys {
 }
 
 /** Which signature the code to paste makes with a key, by the type in its JWK or PEM. */
-export function algorithmOf(publicKey: string): KeyAlgorithm {
+export function detectAlgorithm(publicKey: string): KeyAlgorithm {
   if (/"OKP"|MCowBQYDK2Vw/.test(publicKey)) return 'EdDSA'
   return /"RSA"|KEY-----\s*MII/.test(publicKey) ? 'RS256' : 'ES256'
 }

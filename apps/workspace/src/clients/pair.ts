@@ -7,7 +7,7 @@ export interface Pair {
 }
 
 /** The rotation that a client is in: as long as it and the other one are both Active. */
-export function pairOf(
+export function rotationPair(
   client: OAuthClient,
   find: (clientId: string) => OAuthClient | undefined,
 ): Pair | undefined {

@@ -1,6 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 
-export type Workload = NonNullable<OAuthClient['workload']>
+export type ClientWorkload = NonNullable<OAuthClient['workload']>
 
 export interface ClaimField {
   claim: string
@@ -83,7 +83,7 @@ export interface WorkloadDraft {
   keys: string
 }
 
-export function workloadOf({ platform, issuer, claims }: WorkloadDraft): Workload {
+export function toWorkload({ platform, issuer, claims }: WorkloadDraft): ClientWorkload {
   const { fields, ...fixed } = PLATFORMS[platform]
   const typed = fields.flatMap(({ claim, prefix = '' }) => {
     const text = claims[claim]?.trim()
@@ -99,7 +99,7 @@ export function missingField({ platform, claims }: WorkloadDraft): string | unde
 }
 
 /** Recognizes the platform of a client, which is not stored, by its issuer or how its subject begins. */
-export function platformOf({ issuer, claims: { sub = '' } }: Workload): PlatformId {
+export function detectPlatform({ issuer, claims: { sub = '' } }: ClientWorkload): PlatformId {
   const isOf = ({ issuer: own, fields: [first] }: Platform) =>
     own === issuer || (first?.prefix !== undefined && sub.startsWith(first.prefix))
   const ids = Object.keys(PLATFORMS) as PlatformId[]

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 import type { CurrentCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
-import type { Workload } from './platforms.ts'
+import type { ClientWorkload } from './platforms.ts'
 
 /** What a new client authenticates with. The private half of a key is here only if it was created here. */
 export type Credential =
@@ -10,7 +10,7 @@ export type Credential =
   /** PKCS #8, PEM. */
   | { privateKey: string; algorithm: KeyAlgorithm }
   | { algorithm: KeyAlgorithm }
-  | { workload: Workload }
+  | { workload: ClientWorkload }
 
 /** A new secret or private key. It is kept only here, until the dialog that shows it is closed. */
 export interface Reveal {

@@ -43,10 +43,10 @@ export const inOrder = (scopes: readonly Scope[]): Scope[] =>
   SCOPE_GROUPS.flatMap((group) => group.scopes).filter((scope) => scopes.includes(scope))
 
 /** What proves the client's identity. */
-export type Proof = 'secret' | 'private key' | 'platform token'
+export type CredentialKind = 'secret' | 'private key' | 'platform token'
 
 /** What a secret or private key in the wrong hands could do with these scopes, all of it. */
-export function reach(scopes: readonly Scope[], proof: Proof): string {
+export function reach(scopes: readonly Scope[], proof: CredentialKind): string {
   if (scopes.length === 0) return 'No scope chosen yet. Choose only what this integration needs.'
   const ordered = inOrder(scopes)
   const acts = ordered.map((scope) => lowerFirst(SCOPE_WORDS[scope].title))

@@ -1,15 +1,15 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
-import { type PlatformId, platformOf, type Workload } from './platforms.ts'
+import { type ClientWorkload, detectPlatform, type PlatformId } from './platforms.ts'
 
 /** A placeholder when the secret is no longer known; the name of the private key's file. */
 type KeptCredential = { secret: string } | { keyFile: string; algorithm: KeyAlgorithm }
 
-export interface Access {
+export interface ClientAccess {
   baseUrl: string
   vendorId: string
   clientId: string
-  credential: KeptCredential | { workload: Workload }
+  credential: KeptCredential | { workload: ClientWorkload }
   scopes: readonly Scope[]
 }
 
@@ -42,10 +42,10 @@ SIGNED=$(printf '{"alg":"${algorithm}"}' | base64url).$(
 SIGNATURE=$(${SHELL_SIGNS[algorithm](keyFile)} | base64url)
 `
 
-const tokenUrl = ({ baseUrl }: Access) => `${baseUrl}/v1/oauth/token`
-const analyticsUrl = ({ baseUrl, vendorId }: Access) => `${baseUrl}/v1/analytics/${vendorId}`
+const tokenUrl = ({ baseUrl }: ClientAccess) => `${baseUrl}/v1/oauth/token`
+const analyticsUrl = ({ baseUrl, vendorId }: ClientAccess) => `${baseUrl}/v1/analytics/${vendorId}`
 
-const callsApi = ({ scopes }: Access): boolean => scopes.some((scope) => scope.startsWith('analytics:'))
+const callsApi = ({ scopes }: ClientAccess): boolean => scopes.some((scope) => scope.startsWith('analytics:'))
 
 interface Calls {
   /** What comes before the calls. */
@@ -57,14 +57,14 @@ interface Calls {
 }
 
 /** What the client may do here, one call after the other. */
-function calls(access: Access, { shared = '', report, read, none }: Calls): string {
+function calls(access: ClientAccess, { shared = '', report, read, none }: Calls): string {
   if (!callsApi(access)) return none
   const { scopes } = access
   const made = [scopes.includes('analytics:write') && report, scopes.includes('analytics:read') && read]
   return shared + made.filter(Boolean).join('\n')
 }
 
-export const envFile = (access: Access, credential: KeptCredential): string =>
+export const envFile = (access: ClientAccess, credential: KeptCredential): string =>
   `INTEGRATION_BASE_URL=${access.baseUrl}
 INTEGRATION_VENDOR_ID=${access.vendorId}
 INTEGRATION_CLIENT_ID=${access.clientId}
@@ -73,7 +73,7 @@ INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 `
 
 /** Returns the commands that put a token of the platform for this audience into ASSERTION. */
-function assertionInShell(workload: Workload, audience: string): string {
+function assertionInShell(workload: ClientWorkload, audience: string): string {
   const commands: Record<PlatformId, string> = {
     github: `ASSERTION=$(curl -sS -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
   "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${audience}" |
@@ -89,11 +89,11 @@ function assertionInShell(workload: Workload, audience: string): string {
     other: `# A token of the platform whose aud is ${audience}
 ASSERTION=$(cat platform-token.jwt)`,
   }
-  return commands[platformOf(workload)]
+  return commands[detectPlatform(workload)]
 }
 
 /** What proves the client's identity in a token request: the commands before it, and its fields. */
-function proofOf({ credential, ...access }: Access): { commands: string; fields: string } {
+function proofOf({ credential, ...access }: ClientAccess): { commands: string; fields: string } {
   if ('secret' in credential) return { commands: '', fields: `-d client_secret=${credential.secret}` }
   const fields = (assertion: string) =>
     `-d client_assertion_type=${ASSERTION_TYPE} \\\n  -d client_assertion=${assertion}`
@@ -104,7 +104,7 @@ function proofOf({ credential, ...access }: Access): { commands: string; fields:
   return { commands: `${inShell(credential, access)}\n`, fields: fields('$SIGNED.$SIGNATURE') }
 }
 
-const curlToken = (access: Access): string =>
+const curlToken = (access: ClientAccess): string =>
   `curl -sS ${tokenUrl(access)} \\
   -d grant_type=client_credentials \\
   -d client_id=${access.clientId} \\
@@ -112,7 +112,7 @@ const curlToken = (access: Access): string =>
   -d 'scope=${access.scopes.join(' ')}'`
 
 /** Works as pasted, all of it at once: the token goes into the next commands, and is not shown. */
-export const curl = (access: Access): string =>
+export const curl = (access: ClientAccess): string =>
   proofOf(access).commands +
   `# Get a token, valid for 15 minutes
 ${calls(access, {
@@ -139,13 +139,13 @@ const indented = (text: string, spaces: number): string =>
   text.trimEnd().replaceAll(/^(?=.)/gm, ' '.repeat(spaces))
 
 /** Returns the platform's own file with the commands of a client, or the commands where it has none. */
-export function platformFile(access: Access, workload: Workload): { name: string; text: string } {
+export function platformFile(access: ClientAccess, workload: ClientWorkload): { name: string; text: string } {
   const { baseUrl: audience } = access
   const script = curl(access)
   const { environment } = workload.claims
   const environmentLine = (spaces: number) =>
     environment ? `\n${' '.repeat(spaces)}environment: ${JSON.stringify(environment)}` : ''
-  switch (platformOf(workload)) {
+  switch (detectPlatform(workload)) {
     case 'github':
       return {
         name: '.github/workflows/report.yml',
@@ -180,7 +180,7 @@ ${indented(script, 6)}
   }
 }
 
-function podFile({ claims }: Workload, audience: string, script: string): string {
+function podFile({ claims }: ClientWorkload, audience: string, script: string): string {
   const [, , namespace, account] = claims.sub?.split(':') ?? []
   return `apiVersion: v1
 kind: Pod

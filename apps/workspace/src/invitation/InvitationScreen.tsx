@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
-import { acceptInvitation, previewInvitation, useSession } from '../api/session.ts'
+import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
@@ -79,7 +79,7 @@ function usePreview(token: string) {
   useEffect(() => {
     const leaving = new AbortController()
     setError(undefined)
-    previewInvitation(token, leaving.signal).then(setPreview, (failed: Error) => {
+    readInvitation(token, leaving.signal).then(setPreview, (failed: Error) => {
       if (!leaving.signal.aborted) setError(failed)
     })
     return () => leaving.abort()

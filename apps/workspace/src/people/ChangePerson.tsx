@@ -1,7 +1,7 @@
 import type { FormEvent, ReactNode } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
-import { changePerson, removePerson } from '../api/resources.ts'
+import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
@@ -34,7 +34,7 @@ const CHANGES: Record<Change, Words> = {
     button: 'Make an admin',
     danger: false,
     done: (name) => say`${name} is now an admin`,
-    send: (vendorId, userId) => changePerson(vendorId, userId, { role: 'admin' }),
+    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'admin' }),
   },
   'make member': {
     title: (name) => say`Make ${name} a member?`,
@@ -42,7 +42,7 @@ const CHANGES: Record<Change, Words> = {
     button: 'Make a member',
     danger: true,
     done: (name) => say`${name} is now a member`,
-    send: (vendorId, userId) => changePerson(vendorId, userId, { role: 'member' }),
+    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'member' }),
   },
   suspend: {
     title: (name) => say`Suspend ${name}?`,
@@ -54,7 +54,7 @@ const CHANGES: Record<Change, Words> = {
     button: 'Suspend',
     danger: true,
     done: (name) => say`${name} is suspended`,
-    send: (vendorId, userId) => changePerson(vendorId, userId, { status: 'suspended' }),
+    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { status: 'suspended' }),
   },
   restore: {
     title: (name) => say`Lift the suspension of ${name}?`,
@@ -62,7 +62,7 @@ const CHANGES: Record<Change, Words> = {
     button: 'Lift the suspension',
     danger: false,
     done: (name) => say`${name} is active again`,
-    send: (vendorId, userId) => changePerson(vendorId, userId, { status: 'active' }),
+    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { status: 'active' }),
   },
   remove: {
     title: (name) => say`Remove ${name} from the company?`,
@@ -74,7 +74,7 @@ const CHANGES: Record<Change, Words> = {
     button: 'Remove',
     danger: true,
     done: (name) => say`${name} is removed`,
-    send: removePerson,
+    send: sendPersonRemoval,
   },
   withdraw: {
     title: (name) => say`Withdraw the invitation of ${name}?`,
@@ -82,7 +82,7 @@ const CHANGES: Record<Change, Words> = {
     button: 'Withdraw the invitation',
     danger: true,
     done: (name) => say`The invitation of ${name} is withdrawn`,
-    send: removePerson,
+    send: sendPersonRemoval,
   },
 }
 

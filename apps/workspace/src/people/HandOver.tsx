@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
-import { changePerson } from '../api/resources.ts'
+import { sendPersonChange } from '../api/resources.ts'
 import { checkSession, signIn, useSignedIn } from '../api/session.ts'
 import { leaveForProvider, useSignInMethods } from '../session/openid.ts'
 import { Button } from '../ui/Button.tsx'
@@ -99,7 +99,7 @@ function useHandingOver({ to, onClose }: HandOverProps) {
     async send({ password }) {
       if (password) await signIn(user.email, password)
       try {
-        await changePerson(vendorId, to.userId, { role: 'owner' })
+        await sendPersonChange(vendorId, to.userId, { role: 'owner' })
       } catch (error) {
         if (error instanceof ApiProblem && error.code === 'recent_sign_in_required') setAgain(true)
         throw error

@@ -1,5 +1,5 @@
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
-import { changePassword, useSignedIn } from '../api/session.ts'
+import { sendPasswordChange, useSignedIn } from '../api/session.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { newPasswordError, useForm } from '../ui/form.ts'
@@ -51,7 +51,7 @@ function usePasswordChange(onClose: () => void) {
       newPassword: newPasswordError(newPassword),
     }),
     async send({ currentPassword, newPassword }) {
-      await changePassword({ currentPassword, newPassword })
+      await sendPasswordChange({ currentPassword, newPassword })
       onClose()
       toast('Your password is changed')
     },

@@ -12,7 +12,7 @@ import { Loaded, More, Skeleton } from '../ui/Loaded.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
-import { browserOf } from './user-agent.ts'
+import { browserName } from './user-agent.ts'
 
 /** Where this person is signed in, and ways to end one of it or all. */
 export function Sessions({ onClose }: { onClose: () => void }) {
@@ -80,7 +80,7 @@ function OneSession({
     <li className={`wrap grid gap-0.5 py-3 ${current ? 'ps-3 shadow-[inset_3px_0_0_var(--mark)]' : ''}`}>
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5">
         <bdi className="strong" title={userAgent ?? undefined}>
-          {browserOf(userAgent)}
+          {browserName(userAgent)}
         </bdi>
         {current && <span className="rounded-md bg-mark-soft px-1.5 text-[13px]">This session</span>}
       </p>
@@ -95,7 +95,7 @@ function OneSession({
         <Button
           busy={isPending}
           className="mt-1.5 justify-self-start"
-          aria-label={`End session of ${browserOf(userAgent)}`}
+          aria-label={`End session of ${browserName(userAgent)}`}
           onClick={() => void run(end)}
         >
           End session

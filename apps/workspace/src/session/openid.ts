@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { SignInMethods, StartedOpenid } from '../api/contract.ts'
 import { request } from '../api/request.ts'
 import { signedOut } from '../api/session.ts'
-import type { Failure } from '../ui/submit.ts'
+import type { ErrorMessage } from '../ui/submit.ts'
 
 const METHODS_DEADLINE_MS = 5_000
 let known: SignInMethods | undefined
@@ -87,7 +87,7 @@ const LANDING_FAILURES: Record<string, [title: string, text: string]> = {
 }
 
 /** Why signing in with the provider failed; undefined if it did not. */
-export function landingFailure(): Failure | undefined {
+export function landingFailure(): ErrorMessage | undefined {
   if (landing === undefined || landing === 'done') return undefined
   const [title, text] = LANDING_FAILURES[landing] ?? ['You could not be signed in', AGAIN]
   return { title, text }

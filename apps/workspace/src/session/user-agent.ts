@@ -19,7 +19,7 @@ const SYSTEMS = [
 ] as const
 
 /** "Firefox on Windows"; what was sent itself when it names no browser that is known here. */
-export function browserOf(userAgent: string | null): string {
+export function browserName(userAgent: string | null): string {
   if (!userAgent) return 'Unknown browser'
   const [browser] = BROWSERS.find(([, pattern]) => pattern.test(userAgent)) ?? []
   if (!browser) return userAgent

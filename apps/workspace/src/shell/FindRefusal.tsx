@@ -1,6 +1,6 @@
 import { Redirect } from 'wouter'
 import { currentCompany, SCREENS } from '../api/company.ts'
-import { useCompanyOfRefusal } from '../api/resources.ts'
+import { useRefusalCompany } from '../api/resources.ts'
 import { useSignedIn } from '../api/session.ts'
 import { Opening } from '../ui/PlainPage.tsx'
 
@@ -8,7 +8,7 @@ import { Opening } from '../ui/PlainPage.tsx'
 export function FindRefusal({ requestId }: { requestId: string | undefined }) {
   const { companies } = useSignedIn()
   const managed = companies.filter((company) => currentCompany(company).mayManage)
-  const found = useCompanyOfRefusal(
+  const found = useRefusalCompany(
     managed.map(({ vendorId }) => vendorId),
     requestId,
   )

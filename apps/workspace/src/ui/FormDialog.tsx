@@ -2,7 +2,7 @@ import type { FormEvent, ReactNode } from 'react'
 import { Button } from './Button.tsx'
 import { Dialog, DialogFoot } from './Dialog.tsx'
 import { FailureNotice } from './Notice.tsx'
-import type { Failure } from './submit.ts'
+import type { ErrorMessage } from './submit.ts'
 
 interface FormDialogProps {
   title: ReactNode
@@ -10,7 +10,7 @@ interface FormDialogProps {
   /** From useForm. */
   form: {
     isPending: boolean
-    failure: Failure | undefined
+    failure: ErrorMessage | undefined
     submit: (event: FormEvent<HTMLFormElement>) => unknown
   }
   /** The words of the button that sends the form. */

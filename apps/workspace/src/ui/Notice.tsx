@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { DocsLink } from './DocsLink.tsx'
 import { docsOfProblem } from './docs.ts'
 import { AlertIcon, CheckIcon, InfoIcon } from './icons.tsx'
-import type { Failure } from './submit.ts'
+import type { ErrorMessage } from './submit.ts'
 
 export type Tone = 'info' | 'good' | 'warn' | 'bad'
 
@@ -33,7 +33,7 @@ export function Notice({ tone, title, children, actions, live = false }: NoticeP
 }
 
 /** Why the last try failed, if it did; scrolled into view, since it may be far from the button. */
-export function FailureNotice({ failure }: { failure: Failure | undefined }) {
+export function FailureNotice({ failure }: { failure: ErrorMessage | undefined }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (failure) place.current?.scrollIntoView({ block: 'nearest' })

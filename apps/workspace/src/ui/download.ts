@@ -11,7 +11,7 @@ export function download(name: string, content: string, type: string): void {
 type Cell = string | number | null
 
 /** RFC 4180. */
-export const csvOfRows = (rows: readonly (readonly Cell[])[]): string =>
+export const toCsv = (rows: readonly (readonly Cell[])[]): string =>
   rows.map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
 
 /**

@@ -1,20 +1,20 @@
 import { useRef, useState } from 'react'
 import { ApiProblem, Offline, retryIn } from '../api/request.ts'
 
-export interface Failure {
+export interface ErrorMessage {
   title: string
   text: string
   /** The code of the API's problem, if it answered with one. */
   code?: string | undefined
 }
 
-export const UNREACHABLE: Failure = {
+export const UNREACHABLE: ErrorMessage = {
   title: 'The service cannot be reached',
   text: 'Check your connection, then try again.',
 }
 
 /** For a request that may be sent again. */
-export const NO_ANSWER: Failure = {
+export const NO_ANSWER: ErrorMessage = {
   title: 'No answer came',
   text: 'It may or may not be done. It is safe to try again.',
 }
@@ -24,12 +24,12 @@ export interface ErrorWords {
   /** The title of what has no words of its own. */
   title: string
   /** Without an answer; default: the title, and that the service could not be reached. */
-  noAnswer?: Failure
+  noAnswer?: ErrorMessage
   /** By the code or status of the API's problem. A title alone is followed by the problem's own sentence. */
-  [codeOrStatus: string | number]: Failure | string | undefined
+  [codeOrStatus: string | number]: ErrorMessage | string | undefined
 }
 
-export function explain(error: unknown, words: ErrorWords): Failure {
+export function describeError(error: unknown, words: ErrorWords): ErrorMessage {
   if (error instanceof Offline)
     return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
   if (!(error instanceof ApiProblem))
@@ -46,7 +46,7 @@ export interface Submission {
   /** When the work under way began, in milliseconds since the epoch. */
   startedAt: number | undefined
   /** Why the last try failed. */
-  failure: Failure | undefined
+  failure: ErrorMessage | undefined
   /** Does the work unless some is under way already. Never rejects. Returns whether it succeeded. */
   run: (work: () => Promise<void>) => Promise<boolean>
 }
@@ -55,7 +55,7 @@ export interface Submission {
 export function useSubmission(words: ErrorWords): Submission {
   const isRunning = useRef(false)
   const [startedAt, setStartedAt] = useState<number>()
-  const [failure, setFailure] = useState<Failure>()
+  const [failure, setFailure] = useState<ErrorMessage>()
 
   async function run(work: () => Promise<void>): Promise<boolean> {
     if (isRunning.current) return false
@@ -66,7 +66,7 @@ export function useSubmission(words: ErrorWords): Submission {
       await work()
       return true
     } catch (error) {
-      setFailure(explain(error, words))
+      setFailure(describeError(error, words))
       return false
     } finally {
       isRunning.current = false

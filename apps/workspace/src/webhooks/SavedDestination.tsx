@@ -8,7 +8,7 @@ import { SendIcon } from '../ui/icons.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.tsx'
-import { type TestSend, verdictOf } from './test-send.ts'
+import { type TestSend, testVerdict } from './test-send.ts'
 
 export interface SavedDestinationProps {
   destination: CallbackDestination
@@ -105,7 +105,7 @@ function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, n
 
 /** Directly under the button, where the eye is. */
 function Outcome({ result }: { result: TestSendResult }) {
-  const { tone, title } = verdictOf(result)
+  const { tone, title } = testVerdict(result)
   return (
     <div
       className={`flex items-center gap-5 rounded-xs bg-tone-soft px-5 py-4 max-phone:gap-3.5 max-phone:p-3.5 tone-${tone}`}

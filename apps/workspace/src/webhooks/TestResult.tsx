@@ -6,7 +6,7 @@ import { Code } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Loaded.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.tsx'
-import { verdictOf } from './test-send.ts'
+import { testVerdict } from './test-send.ts'
 
 export interface TestResultsProps {
   /** Newest first, at least one. */
@@ -52,7 +52,7 @@ function Tests({ results, shown, onChoose }: TestsProps) {
   return (
     <ol className="lined" aria-label="Tests of this visit, newest first">
       {results.map((result) => {
-        const { tone, title } = verdictOf(result)
+        const { tone, title } = testVerdict(result)
         return (
           <li key={result.sentAt}>
             <button
@@ -78,7 +78,7 @@ function Tests({ results, shown, onChoose }: TestsProps) {
 }
 
 function Details({ result, saved }: { result: TestSendResult; saved: string }) {
-  const { sent } = verdictOf(result)
+  const { sent } = testVerdict(result)
   return (
     <>
       {result.url !== saved && (

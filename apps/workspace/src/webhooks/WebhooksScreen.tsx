@@ -1,7 +1,7 @@
 import { type FormEvent, useRef, useState } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { CallbackDestination } from '../api/contract.ts'
-import { saveDestination, useDestination } from '../api/resources.ts'
+import { sendCallbackUrl, useDestination } from '../api/resources.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Code } from '../ui/CopyButton.tsx'
@@ -154,7 +154,7 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
     if (!unsaved) return
     setSent(typed)
     const saved = await run(async () => {
-      const { callbackUrl } = await saveDestination(vendorId, typed.trim())
+      const { callbackUrl } = await sendCallbackUrl(vendorId, typed.trim())
       onType(callbackUrl ?? '')
       toast('Callback URL saved')
     })

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
 import { queryClient } from '../api/query.ts'
 import { sendTestEvent } from '../api/resources.ts'
-import { type Failure, useSubmission } from '../ui/submit.ts'
+import { type ErrorMessage, useSubmission } from '../ui/submit.ts'
 
 /** How many tests of this visit stay listed. */
 const KEPT = 10
@@ -10,7 +10,7 @@ const KEPT = 10
 export interface TestSend {
   /** The results of this visit, newest first. */
   results: readonly TestSendResult[]
-  failure: Failure | undefined
+  failure: ErrorMessage | undefined
   /** When the send that is under way began, in milliseconds since the epoch. */
   startedAt: number | undefined
   send: () => Promise<void>
@@ -44,7 +44,7 @@ export function useTestSend(vendorId: string): TestSend {
   return { results, failure, startedAt, send }
 }
 
-export interface Verdict {
+export interface TestVerdict {
   tone: 'good' | 'bad' | 'warn'
   title: string
   /** Whether any byte of the event can have left. */
@@ -55,7 +55,7 @@ const verbOf = (status: number): string =>
   status < 400 ? 'redirects' : status < 500 ? 'rejected the event' : 'failed'
 
 /** The event follows the TLS handshake, so without that nothing was sent. */
-export function verdictOf({ outcome, status, timings }: TestSendResult): Verdict {
+export function testVerdict({ outcome, status, timings }: TestSendResult): TestVerdict {
   const sent = timings.tlsMs !== null || status !== null
   if (outcome === 'success')
     return { tone: 'good', sent, title: `Delivered: your receiver answered ${status}` }

@@ -18,7 +18,7 @@ interface Option {
 }
 
 /** By person, kind, client and time. */
-export function ActivityFilter({ filters, entries, onFilter }: ActivityFilterProps) {
+export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterProps) {
   const people = usePeopleOptions(filters.person, entries)
   const clients = useClientOptions(filters.client)
   const change = (part: Partial<Filters>) => onFilter({ ...filters, ...part })

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import type { SignInMethods } from '../api/contract.ts'
-import { type Session, signIn, signOut } from '../api/session.ts'
+import { type CurrentSession, signIn, signOut } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { useForm } from '../ui/form.ts'
@@ -10,7 +10,7 @@ import { type Submission, UNREACHABLE, useSubmission } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
 import { landingFailure, leaveForProvider, useSignInMethods } from './openid.ts'
 
-type Reason = Extract<Session, { state: 'signed-out' }>['reason']
+type Reason = Extract<CurrentSession, { state: 'signed-out' }>['reason']
 
 export interface SignInProps {
   reason: Reason
@@ -20,7 +20,7 @@ export interface SignInProps {
   onInput?: () => void
 }
 
-export function SignIn(props: SignInProps) {
+export function SignInScreen(props: SignInProps) {
   const methods = useSignInMethods()
   return methods ? <SignInPage {...props} methods={methods} /> : <Opening />
 }

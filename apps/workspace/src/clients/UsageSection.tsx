@@ -12,7 +12,7 @@ import { Scopes } from './Status.tsx'
 import { UNUSED_DAYS, unusedScopes } from './unused-scopes.ts'
 
 /** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
-export function ClientUsage({ client }: { client: OAuthClient }) {
+export function UsageSection({ client }: { client: OAuthClient }) {
   const query = useUsage(client.clientId)
   return (
     <section className="section" aria-labelledby="usage-title">
