@@ -82,7 +82,7 @@ describe('workspace: when clients expire', () => {
     const names = (part: Partial<ClientFilter>) =>
       searchClients(all, {
         view: 'active',
-        typed: '',
+        text: '',
         order: 'expires',
         reversed: false,
         ...part,

@@ -65,7 +65,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
   const { companies } = useSignedIn()
   const [location] = useLocation()
   useRestLoaded()
-  const company = companies.find((each) => each.vendorId === vendorId)
+  const company = companies.find((item) => item.vendorId === vendorId)
   const current = useMemo(() => {
     // Before anything of the company is drawn.
     setZone(company?.timezone)
@@ -267,15 +267,15 @@ function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   const { to } = useCompany()
   const [location] = useLocation()
   const href = to(SCREENS[screen])
-  const within = (each: keyof typeof SCREENS) => `${location}/`.startsWith(`${to(SCREENS[each])}/`)
+  const within = (name: keyof typeof SCREENS) => `${location}/`.startsWith(`${to(SCREENS[name])}/`)
   // Explaining a refusal is a part of the clients.
-  const here = within(screen) || (screen === 'clients' && within('explain'))
+  const isCurrent = within(screen) || (screen === 'clients' && within('explain'))
   return (
     <li>
       <Link
         className={`${NAV_ITEM} ${NAV_ITEM_CURRENT} ${NAV_ITEM_IN_BAR}`}
         href={href}
-        aria-current={here ? 'page' : undefined}
+        aria-current={isCurrent ? 'page' : undefined}
         aria-label={label}
       >
         {icon}

@@ -22,7 +22,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
   const people = usePeopleOptions(filters.person, entries)
   const clients = useClientOptions(filters.client)
   const change = (part: Partial<Filters>) => onFilter({ ...filters, ...part })
-  const filtered = Object.values(filters).some((text) => text !== '')
+  const isFiltered = Object.values(filters).some((text) => text !== '')
   return (
     <search
       className="grid grid-cols-[repeat(5,minmax(0,1fr))_auto] items-end gap-x-3.5 gap-y-2.5 pb-5 max-[1000px]:grid-cols-3 max-phone:grid-cols-2 max-[361px]:grid-cols-1"
@@ -51,7 +51,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
       />
       <DayChoice label="From" value={filters.from} max={filters.to} onChange={(from) => change({ from })} />
       <DayChoice label="To" value={filters.to} min={filters.from} onChange={(to) => change({ to })} />
-      {filtered && (
+      {isFiltered && (
         <Button variant="quiet" onClick={() => onFilter(NO_FILTERS)}>
           Clear filters
         </Button>
@@ -115,7 +115,7 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
   )
 }
 
-function usePeopleOptions(chosen: string, entries: readonly ActivityEntry[]): Option[] {
+function usePeopleOptions(selection: string, entries: readonly ActivityEntry[]): Option[] {
   const { data: people } = usePeople()
   return useMemo(() => {
     // Who is only invited has done nothing yet.
@@ -124,26 +124,26 @@ function usePeopleOptions(chosen: string, entries: readonly ActivityEntry[]): Op
     for (const { by } of entries) {
       if (by.userId && !names.has(by.userId)) names.set(by.userId, by.name)
     }
-    if (chosen && chosen !== 'operator' && !names.has(chosen)) names.set(chosen, chosen)
+    if (selection && selection !== 'operator' && !names.has(selection)) names.set(selection, selection)
     return [
       ...[...names].map(([value, label]) => ({ value, label })),
       { value: 'operator', label: 'Operator of the service' },
     ]
-  }, [people, entries, chosen])
+  }, [people, entries, selection])
 }
 
-function useClientOptions(chosen: string): Option[] {
+function useClientOptions(selection: string): Option[] {
   const { data: clients } = useAllClients()
   return useMemo(() => {
-    if (!clients) return chosen ? [{ value: chosen, label: chosen }] : []
-    const named = Map.groupBy(clients, ({ name }) => name)
+    if (!clients) return selection ? [{ value: selection, label: selection }] : []
+    const byName = Map.groupBy(clients, ({ name }) => name)
     return [...clients]
       .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
       .map((client) => ({
         value: client.clientId,
-        label: clientLabel(client, (named.get(client.name)?.length ?? 0) > 1),
+        label: clientLabel(client, (byName.get(client.name)?.length ?? 0) > 1),
       }))
-  }, [clients, chosen])
+  }, [clients, selection])
 }
 
 const clientLabel = ({ name, clientId, status }: OAuthClient, ambiguous: boolean): string =>

@@ -34,7 +34,7 @@ function Entries() {
   const [search, setSearch] = useSearchParams()
   const filters = filtersIn(search)
   const filter = toActivityQuery(filters)
-  const filtered = Object.keys(filter).length > 0
+  const isFiltered = Object.keys(filter).length > 0
   const query = useActivity(filter)
   const pages = query.data?.pages ?? []
   const entries = pages.flatMap((page) => page.entries)
@@ -51,7 +51,7 @@ function Entries() {
           <div aria-busy={query.isPlaceholderData} className="aria-busy:opacity-60">
             {entries.length === 0 && (
               <p className="py-7 text-ink-2">
-                {filtered
+                {isFiltered
                   ? query.hasNextPage
                     ? 'Nothing lately matches these filters.'
                     : 'Nothing matches these filters.'
@@ -63,7 +63,7 @@ function Entries() {
             ))}
             <More query={query} />
             <p className="off-screen" role="status">
-              {filtered &&
+              {isFiltered &&
                 !query.isPlaceholderData &&
                 `${entries.length}${query.hasNextPage ? ' or more' : ''} found`}
             </p>

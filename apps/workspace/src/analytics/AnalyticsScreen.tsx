@@ -52,8 +52,8 @@ function Analytics({ FirstEvent }: AnalyticsScreenProps) {
   const chosen = readRange(search)
   const today = isoDate(new Date())
   const standard = useDailyAnalytics(undefined)
-  const own = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
-  const other = useDailyAnalytics(chosen === DEFAULT_DAYS ? null : own)
+  const range = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
+  const other = useDailyAnalytics(chosen === DEFAULT_DAYS ? null : range)
   const query = chosen === DEFAULT_DAYS ? standard : other.data || !standard.error ? other : standard
   const comparing = search.has('compare')
   const shown = query.data?.range
@@ -152,27 +152,27 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
   return (
     <fieldset className={TOTALS}>
       <legend className="off-screen">Totals; choose what the chart shows</legend>
-      {METRICS.map((each) => (
+      {METRICS.map((option) => (
         <label
-          key={each}
+          key={option}
           className={`total cursor-pointer hover:bg-sheet ${TOTAL} ${TOTAL_CHOSEN} ${TOTAL_IN_FOCUS} ${TOTAL_EDGES} ${TOTAL_EDGES_ON_PHONES}`}
         >
           <input
             className="covering"
             type="radio"
             name="metric"
-            value={each}
-            checked={metric === each}
-            onChange={() => onChoose(each)}
+            value={option}
+            checked={metric === option}
+            onChange={() => onChoose(option)}
           />
-          <span className="small quiet">{METRIC_NAMES[each]}</span>
+          <span className="small quiet">{METRIC_NAMES[option]}</span>
           <span className="wrap text-[clamp(16px,0.7rem+0.6vw,20px)] font-[620] tracking-[-0.01em]">
-            {totalText(each, daily)}
+            {totalText(option, daily)}
           </span>
           {before && (
             <span className="flex flex-wrap gap-x-2 text-[13px] text-ink-3">
-              <span className="font-[620] text-ink">{changeText(each, daily, before)}</span>{' '}
-              <span>from {totalText(each, before)}</span>
+              <span className="font-[620] text-ink">{changeText(option, daily, before)}</span>{' '}
+              <span>from {totalText(option, before)}</span>
             </span>
           )}
         </label>
@@ -202,9 +202,9 @@ const DAYS_AT_FIRST = 31
 
 /** The chart's figures as text, newest day first. */
 function DailyTable({ daily }: { daily: DailyAnalytics }) {
-  const [all, setAll] = useState(false)
+  const [showsAll, setShowsAll] = useState(false)
   const days = daily.days.toReversed()
-  const shown = all ? days : days.slice(0, DAYS_AT_FIRST)
+  const visibleDays = showsAll ? days : days.slice(0, DAYS_AT_FIRST)
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard. */}
@@ -222,14 +222,14 @@ function DailyTable({ daily }: { daily: DailyAnalytics }) {
             </tr>
           </thead>
           <tbody>
-            {shown.map((day) => (
+            {visibleDays.map((day) => (
               <DayRow key={day.date} day={day} currency={daily.currency} />
             ))}
           </tbody>
         </table>
       </section>
-      {shown.length < days.length && (
-        <Button className="justify-self-start" onClick={() => setAll(true)}>
+      {visibleDays.length < days.length && (
+        <Button className="justify-self-start" onClick={() => setShowsAll(true)}>
           Show all {days.length} days
         </Button>
       )}

@@ -19,7 +19,7 @@ export function Chart({ daily, before, metric }: ChartProps) {
   const at = index ?? days.length - 1
   const earlier = before?.days[at]
   const text = [days[at] as Day, ...(earlier ? [earlier] : [])]
-    .map((each) => dayText(each, metric, currency))
+    .map((item) => dayText(item, metric, currency))
     .join('; ')
   return (
     <figure className="chart">
@@ -72,7 +72,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
   const figures = [...days, ...(before?.days ?? [])].flatMap((day) => day[metric] ?? [])
   const most = Math.max(1, 1.05 * Math.max(0, ...figures))
   const share = (value: number | null) => `${(100 * (value ?? most)) / most}%`
-  const step = LABEL_STEPS.find((each) => days.length / each <= LABELS_MOST) ?? days.length
+  const step = LABEL_STEPS.find((size) => days.length / size <= LABELS_MOST) ?? days.length
   const point = ({ clientX, currentTarget }: PointerEvent) => {
     const { left, width } = currentTarget.getBoundingClientRect()
     onPoint(Math.min(days.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * days.length))))
@@ -134,7 +134,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
 /** Round figures up to the highest, at most six of them. */
 function linesOf(most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(most / 5))
-  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => most / each <= 6) ?? most
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => most / size <= 6) ?? most
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, line) => line * step)
 }
 

@@ -27,7 +27,7 @@ const DAY = 'input w-[152px] max-phone:w-full max-phone:min-w-0 max-phone:flex-[
 export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
   const [search, setSearch] = useSearchParams()
   const kept: Record<string, string> = comparing ? { compare: '' } : {}
-  const own = useOwnRange({ chosen, shown, today, kept })
+  const ownRange = useOwnRange({ chosen, shown, today, kept })
   return (
     <div className="mb-5 flex flex-wrap items-center gap-x-6 gap-y-2.5">
       <fieldset className="flex rounded-md border border-control bg-sheet max-phone:w-full">
@@ -52,9 +52,9 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           className={DAY}
           type="date"
           aria-label="First day"
-          value={own.from}
-          max={own.to || today}
-          onChange={(event) => own.change({ from: event.target.value })}
+          value={ownRange.from}
+          max={ownRange.to || today}
+          onChange={(event) => ownRange.change({ from: event.target.value })}
         />
         <span className="max-phone:hidden" aria-hidden="true">
           –
@@ -63,10 +63,10 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           className={DAY}
           type="date"
           aria-label="Last day"
-          value={own.to}
-          min={own.from}
+          value={ownRange.to}
+          min={ownRange.from}
           max={today}
-          onChange={(event) => own.change({ to: event.target.value })}
+          onChange={(event) => ownRange.change({ to: event.target.value })}
         />
       </div>
       <label className="check font-normal">
@@ -74,16 +74,16 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           type="checkbox"
           checked={comparing}
           onChange={(event) => {
-            const next = new URLSearchParams(search)
-            if (event.target.checked) next.set('compare', '')
-            else next.delete('compare')
-            setSearch(next, { replace: true })
+            const params = new URLSearchParams(search)
+            if (event.target.checked) params.set('compare', '')
+            else params.delete('compare')
+            setSearch(params, { replace: true })
           }}
         />
         <span>Compare with the previous period</span>
       </label>
       <p className="basis-full text-[13px] text-bad empty:hidden" role="status">
-        {own.error}
+        {ownRange.error}
       </p>
     </div>
   )

@@ -49,9 +49,9 @@ export function useAllClients() {
   }, [hasNextPage, isFetching, isError, fetchNextPage])
   const data = useMemo(() => {
     if (!active.data || !revoked.data) return undefined
-    const known = [...clientsIn(active.data), ...clientsIn(revoked.data)]
+    const loaded = [...clientsIn(active.data), ...clientsIn(revoked.data)]
     // Between two refreshes, one that was just revoked is in both.
-    return [...new Map(known.map((client) => [client.clientId, client])).values()]
+    return [...new Map(loaded.map((client) => [client.clientId, client])).values()]
   }, [active.data, revoked.data])
   return {
     data,
@@ -74,7 +74,7 @@ export function useClient(clientId: string | null, refresh_ms = 10_000) {
     placeholder: () =>
       listsOf(vendorId)
         .flatMap(([, list]) => clientsIn(list))
-        .find((known) => known.clientId === clientId),
+        .find((client) => client.clientId === clientId),
     onRead: (client) => showInLists(vendorId, client),
     refresh_ms,
   })
@@ -118,14 +118,14 @@ export async function sendNewClient(
   idempotencyKey: string,
 ): Promise<CreatedClient> {
   const headers = { 'Idempotency-Key': idempotencyKey }
-  const created = await asMe<CreatedClient>(companyPath(vendorId, [CLIENTS]), {
+  const creation = await asMe<CreatedClient>(companyPath(vendorId, [CLIENTS]), {
     method: 'POST',
     body,
     headers,
   })
-  const { clientSecret: _, ...client } = created
+  const { clientSecret: _, ...client } = creation
   clientChanged(vendorId, client)
-  return created
+  return creation
 }
 
 export const sendClientName = async (vendorId: string, clientId: string, name: string): Promise<void> =>
@@ -151,7 +151,7 @@ function showInLists(vendorId: string, client: OAuthClient): void {
   for (const [key, list] of listsOf(vendorId)) {
     const pages = list?.pages.map((page) => ({
       ...page,
-      clients: page.clients.map((known) => (known.clientId === client.clientId ? client : known)),
+      clients: page.clients.map((item) => (item.clientId === client.clientId ? client : item)),
     }))
     if (pages) queryClient.setQueryData(key, { ...list, pages })
   }

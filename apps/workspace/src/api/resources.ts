@@ -62,13 +62,13 @@ export const useDestination = () => useRead<CallbackDestination>(['callback-url'
 /** @throws ApiProblem 422, whose sentence says which rule the URL breaks. */
 export async function sendCallbackUrl(vendorId: string, callbackUrl: string): Promise<CallbackDestination> {
   const body = { callbackUrl }
-  const saved = await asMe<CallbackDestination>(companyPath(vendorId, ['callback-url']), {
+  const destination = await asMe<CallbackDestination>(companyPath(vendorId, ['callback-url']), {
     method: 'PATCH',
     body,
   })
-  queryClient.setQueryData([vendorId, 'callback-url', undefined], saved)
+  queryClient.setQueryData([vendorId, 'callback-url', undefined], destination)
   void reread(vendorId, 'activity')
-  return saved
+  return destination
 }
 
 /** Sends the test event to the saved destination; what is typed but not saved plays no part. */
@@ -149,7 +149,7 @@ export function useRefusalCompany(
       enabled: requestId !== undefined,
     })),
   })
-  const found = vendorIds.find((_vendorId, index) => queries[index]?.data)
-  if (found) return found
+  const match = vendorIds.find((_vendorId, index) => queries[index]?.data)
+  if (match) return match
   return requestId === undefined || queries.every(({ isError }) => isError) ? null : undefined
 }

@@ -138,13 +138,13 @@ function leaveProvider(answer: SignedOut | undefined): void {
   if (answer) location.assign(answer.signOutUrl)
 }
 
-async function endSession(left: number): Promise<void> {
+async function endSession(startTurn: number): Promise<void> {
   try {
     const answer = await request<SignedOut | undefined>('/v1/session', { method: 'DELETE' })
-    if (turn === left) leaveProvider(answer)
+    if (turn === startTurn) leaveProvider(answer)
   } catch (error) {
-    const ended = error instanceof ApiProblem && error.status === 401
-    if (!ended && turn === left) setSession({ state: 'signed-out', reason: 'unfinished' })
+    const hasEnded = error instanceof ApiProblem && error.status === 401
+    if (!hasEnded && turn === startTurn) setSession({ state: 'signed-out', reason: 'unfinished' })
   }
 }
 
@@ -174,11 +174,11 @@ export async function checkSession(): Promise<void> {
 
 /** A request by the signed-in person. A 401 ends the session; a 403 reloads the roles. */
 export async function asMe<T>(path: string, options: ApiRequest = {}): Promise<T> {
-  const sent = turn
+  const startTurn = turn
   try {
     return await request<T>(path, options)
   } catch (error) {
-    if (error instanceof ApiProblem && turn === sent) {
+    if (error instanceof ApiProblem && turn === startTurn) {
       if (error.status === 401) expire()
       if (error.status === 403) void checkSession()
     }

@@ -17,8 +17,8 @@ const formatsIn = (timeZone: string) => ({
   iso: new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }),
 })
 
-const here = formatsIn(HERE)
-let formats = here
+const local = formatsIn(HERE)
+let formats = local
 
 /**
  * Shows all times in a company's time zone from now on, and in the browser's without a company.
@@ -26,9 +26,9 @@ let formats = here
  */
 export function setZone(timezone: string | undefined): void {
   try {
-    formats = timezone === undefined ? here : formatsIn(timezone)
+    formats = timezone === undefined ? local : formatsIn(timezone)
   } catch {
-    formats = here
+    formats = local
   }
 }
 
@@ -68,8 +68,8 @@ export const onDay = (at: Date): string => `on ${day(at)} at ${clockShort(at)}`
 
 /** "22 Nov 2026, 03:04 Europe/Berlin", and what the clock of this browser showed then, if that differs. */
 export function bothClocks(at: Date): string {
-  const [there, own] = [dateTime(at), here.dateTime.format(at)]
-  return `${there} ${zone()}${there === own ? '' : ` (${own} ${HERE} your time)`}`
+  const [companyTime, localTime] = [dateTime(at), local.dateTime.format(at)]
+  return `${companyTime} ${zone()}${companyTime === localTime ? '' : ` (${localTime} ${HERE} your time)`}`
 }
 
 const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000

@@ -16,11 +16,11 @@ export function Attention({ clients, onShow }: AttentionProps) {
   const lines = TROUBLES.map(({ has, ...trouble }) => {
     return { ...trouble, found: clients.filter((client) => has(client, now)) }
   }).filter(({ found }) => found.length > 0)
-  const known = refusalsKnown(clients)
+  const isKnown = refusalsKnown(clients)
   return (
     <section className="mb-6" aria-label="Needs attention">
-      {lines.length === 0 && known && <p className="text-ink-2">No client needs attention.</p>}
-      {!known && <p className="text-warn">Failing: –. Refused requests cannot be read right now.</p>}
+      {lines.length === 0 && isKnown && <p className="text-ink-2">No client needs attention.</p>}
+      {!isKnown && <p className="text-warn">Failing: –. Refused requests cannot be read right now.</p>}
       {lines.length > 0 && (
         <ul className="lined">
           {lines.map(({ view, about, found }) => (

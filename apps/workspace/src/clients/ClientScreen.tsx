@@ -121,8 +121,8 @@ function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () =>
 function usePair(client: OAuthClient | undefined): Pair | undefined {
   const successor = useClient(client?.replacedBy ?? null).data
   const predecessor = useClient(client?.replaces ?? null).data
-  const others = [successor, predecessor]
-  return client && rotationPair(client, (clientId) => others.find((other) => other?.clientId === clientId))
+  const clients = [successor, predecessor]
+  return client && rotationPair(client, (id) => clients.find((item) => item?.clientId === id))
 }
 
 function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
@@ -223,7 +223,7 @@ function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OA
 function WorkloadFacts({ workload }: { workload: ClientWorkload }) {
   const [replacing, setReplacing] = useState(false)
   // None once no Active client trusts it.
-  const issuer = useIssuers().data?.issuers.find((each) => each.issuer === workload.issuer)
+  const issuer = useIssuers().data?.issuers.find((item) => item.issuer === workload.issuer)
   return (
     <>
       <Fact name={`Platform: ${PLATFORMS[detectPlatform(workload)].title}`}>

@@ -57,35 +57,35 @@ function useCreating(): [boolean, (creating: boolean) => void] {
 
 function ClientList({ onCreate }: { onCreate: () => void }) {
   const [search, setSearch] = useSearchParams()
-  const shown = queryIn(search)
+  const filter = queryIn(search)
   const change = (part: Partial<ClientFilter>) =>
-    setSearch(listParams({ ...shown, ...part }), { replace: true })
+    setSearch(listParams({ ...filter, ...part }), { replace: true })
   const query = useAllClients()
   return (
     <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
-      {(all) => {
-        if (all.length === 0) return <FirstClient onCreate={onCreate} />
-        const found = searchClients(all, shown)
+      {(clients) => {
+        if (clients.length === 0) return <FirstClient onCreate={onCreate} />
+        const matches = searchClients(clients, filter)
         return (
           <>
-            <Attention clients={all} onShow={(view) => change({ view, typed: '' })} />
+            <Attention clients={clients} onShow={(view) => change({ view, text: '' })} />
             <ClientSearch
-              query={shown}
-              counts={found.counts}
+              query={filter}
+              counts={matches.counts}
               complete={query.complete}
-              known={refusalsKnown(all)}
+              known={refusalsKnown(clients)}
               onChange={change}
             />
-            {found.clients.length > 0 ? (
+            {matches.clients.length > 0 ? (
               <ClientsTable
-                key={shown.view}
-                clients={found.clients}
-                find={(clientId) => all.find((client) => client.clientId === clientId)}
-                query={shown}
+                key={filter.view}
+                clients={matches.clients}
+                find={(clientId) => clients.find((client) => client.clientId === clientId)}
+                query={filter}
                 onChange={change}
               />
             ) : (
-              <NothingFound query={shown} counts={found.counts} onChange={change} />
+              <NothingFound query={filter} counts={matches.counts} onChange={change} />
             )}
           </>
         )
@@ -101,26 +101,26 @@ interface NothingFoundProps {
 }
 
 /** Where to look instead. */
-function NothingFound({ query: { view, typed }, counts, onChange }: NothingFoundProps) {
-  const shown = VIEWS.find((each) => each.view === view)?.label.toLowerCase()
-  const trouble = TROUBLES.find((each) => each.view === view)
+function NothingFound({ query: { view, text }, counts, onChange }: NothingFoundProps) {
+  const label = VIEWS.find((option) => option.view === view)?.label.toLowerCase()
+  const trouble = TROUBLES.find((option) => option.view === view)
   return (
     <div className="grid gap-3.5 py-7 text-ink-2">
       <p>
-        {typed ? (
+        {text ? (
           <>
-            No {view === 'active' || view === 'revoked' ? `${shown} ` : ''}client matches “<bdi>{typed}</bdi>”
+            No {view === 'active' || view === 'revoked' ? `${label} ` : ''}client matches “<bdi>{text}</bdi>”
             {trouble && ` in: ${trouble.label}`}.
           </>
         ) : (
-          `No client is ${trouble ? `in: ${trouble.label}` : shown}.`
+          `No client is ${trouble ? `in: ${trouble.label}` : label}.`
         )}
       </p>
       <p className="page-actions">
         {view !== 'all' && counts.all > 0 && (
           <Button onClick={() => onChange({ view: 'all' })}>Show {counts.all} in all clients</Button>
         )}
-        {typed && <Button onClick={() => onChange({ typed: '' })}>Clear the search</Button>}
+        {text && <Button onClick={() => onChange({ text: '' })}>Clear the search</Button>}
       </p>
     </div>
   )
@@ -138,10 +138,10 @@ interface ClientSearchProps {
 
 /** Finds clients by name or id; each filter says how many it has of them. */
 function ClientSearch({ query, counts, complete, known, onChange }: ClientSearchProps) {
-  const { view, typed } = query
-  const counted = (each: View) => {
-    if (!known && (each === 'failing' || each === 'asking')) return '–'
-    return `${counts[each].toLocaleString('en')}${complete || (each !== 'revoked' && each !== 'all') ? '' : '+'}`
+  const { view, text } = query
+  const countText = (name: View) => {
+    if (!known && (name === 'failing' || name === 'asking')) return '–'
+    return `${counts[name].toLocaleString('en')}${complete || (name !== 'revoked' && name !== 'all') ? '' : '+'}`
   }
 
   return (
@@ -154,21 +154,21 @@ function ClientSearch({ query, counts, complete, known, onChange }: ClientSearch
         autoComplete="off"
         spellCheck={false}
         dir="auto"
-        value={typed}
-        onChange={(event) => onChange({ typed: event.target.value })}
-        onKeyDown={({ key }) => key === 'Escape' && onChange({ typed: '' })}
+        value={text}
+        onChange={(event) => onChange({ text: event.target.value })}
+        onKeyDown={({ key }) => key === 'Escape' && onChange({ text: '' })}
       />
       <FilterChoice
         legend="Show"
         name="show"
         value={view}
         options={VIEWS.filter(
-          ({ view: each }) => view === each || !TROUBLES.some((trouble) => trouble.view === each),
-        ).map(({ view: each, label }) => ({ value: each, label, count: counted(each) }))}
+          ({ view: name }) => view === name || !TROUBLES.some((trouble) => trouble.view === name),
+        ).map(({ view: name, label }) => ({ value: name, label, count: countText(name) }))}
         onChange={(next) => onChange({ view: next })}
       />
       <p className="off-screen" role="status">
-        {typed && `${counts[view]} found`}
+        {text && `${counts[view]} found`}
       </p>
     </search>
   )

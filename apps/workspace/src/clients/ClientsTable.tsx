@@ -106,23 +106,23 @@ interface SortableProps extends Omit<ClientsTableProps, 'clients' | 'find'> {
 }
 
 function Sortable({ order, query, onChange, className, children }: SortableProps) {
-  const here = query.order === order
+  const isSorted = query.order === order
   // A name and an expiry ascend at first; the two times of the past have the newest first.
   const ascending = (order === 'name' || order === 'expires') !== query.reversed
   return (
     <th
       scope="col"
       className={className}
-      aria-sort={here ? (ascending ? 'ascending' : 'descending') : undefined}
+      aria-sort={isSorted ? (ascending ? 'ascending' : 'descending') : undefined}
     >
       <button
         type="button"
         className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-[3px] in-aria-[sort]:font-[620] in-aria-[sort]:text-ink"
-        onClick={() => onChange({ order, reversed: here && !query.reversed })}
+        onClick={() => onChange({ order, reversed: isSorted && !query.reversed })}
       >
         {children}
         <span className="inline-block w-[1.2em] text-center" aria-hidden="true">
-          {here ? (ascending ? '↑' : '↓') : ''}
+          {isSorted ? (ascending ? '↑' : '↓') : ''}
         </span>
       </button>
     </th>

@@ -127,7 +127,7 @@ interface ScopeFieldsProps {
 function ScopeFields({ scopes, onChange, error, proof }: ScopeFieldsProps) {
   const id = useId()
   const toggle = (scope: Scope, on: boolean) =>
-    onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
+    onChange(SCOPES.filter((item) => (item === scope ? on : scopes.includes(item))))
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend>Scopes</legend>
@@ -211,18 +211,18 @@ function AuthFields({ auth, onChange, error, onPaste }: AuthFieldsProps) {
         later.
       </p>
       <div className="grid">
-        {AUTH_OPTIONS.map((each) => (
-          <label key={each.auth} className={`${OPTION} ${OPTION_LABEL}`}>
+        {AUTH_OPTIONS.map((option) => (
+          <label key={option.auth} className={`${OPTION} ${OPTION_LABEL}`}>
             <input
               type="radio"
               name="auth"
-              value={each.auth}
-              checked={auth === each.auth}
-              onChange={() => onChange(each.auth)}
+              value={option.auth}
+              checked={auth === option.auth}
+              onChange={() => onChange(option.auth)}
             />
             <span className="grid">
-              <span className="strong">{each.title}</span>
-              <span className="small quiet">{each.text}</span>
+              <span className="strong">{option.title}</span>
+              <span className="small quiet">{option.text}</span>
             </span>
           </label>
         ))}
@@ -272,7 +272,7 @@ interface ExpiryFieldsProps {
 function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
   const { lifetime, date } = expiry
   const now = new Date()
-  const other = typeof before === 'number' && !LIFETIMES.some(({ days }) => days === before)
+  const isUnlisted = typeof before === 'number' && !LIFETIMES.some(({ days }) => days === before)
   const at = lifetime === 'date' ? undefined : expiresAt(expiry, now)
   return (
     <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-[18px]">
@@ -296,7 +296,7 @@ function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
             }
           >
             <option value="never">Never</option>
-            {other && <option value={before}>In {before} days, as before</option>}
+            {isUnlisted && <option value={before}>In {before} days, as before</option>}
             {LIFETIMES.map(({ days, label }) => (
               <option key={days} value={days}>
                 {label}

@@ -35,10 +35,10 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
 
   function submit(event: FormEvent): void {
     event.preventDefault()
-    const typed = requestIdIn(idRef.current?.value ?? '')
-    setError(typed === undefined ? 'Paste a request id, such as the value of X-Request-Id.' : undefined)
-    if (typed === undefined) idRef.current?.focus()
-    else navigate(`${to(SCREENS.explain)}/${encodeURIComponent(typed)}`)
+    const id = requestIdIn(idRef.current?.value ?? '')
+    setError(id === undefined ? 'Paste a request id, such as the value of X-Request-Id.' : undefined)
+    if (id === undefined) idRef.current?.focus()
+    else navigate(`${to(SCREENS.explain)}/${encodeURIComponent(id)}`)
   }
 
   return (

@@ -17,24 +17,24 @@ const SHOWN_MAX = 3
 /** On every screen until the clients are revoked. The source is a stranger's text, so it is never a link. */
 export function FoundSecrets() {
   const { to } = useCompany()
-  const found = useFoundClients()
-  const [first] = found
+  const clients = useFoundClients()
+  const [first] = clients
   if (!first) return null
-  const more = found.length - SHOWN_MAX
+  const count = clients.length
   return (
     <div className="page mb-7 max-w-[1480px] [&_li]:mb-2">
       <Notice
         tone="bad"
         live
-        title={found.length === 1 ? 'A client secret was found' : `${found.length} client secrets were found`}
+        title={count === 1 ? 'A client secret was found' : `${count} client secrets were found`}
       >
         <ul>
-          {found.slice(0, SHOWN_MAX).map((client) => (
+          {clients.slice(0, SHOWN_MAX).map((client) => (
             <FoundItem key={client.clientId} client={client} />
           ))}
-          {more > 0 && (
+          {count > SHOWN_MAX && (
             <li>
-              <Link href={to(SCREENS.clients)}>{more} more in OAuth2 Clients</Link>
+              <Link href={to(SCREENS.clients)}>{count - SHOWN_MAX} more in OAuth2 Clients</Link>
             </li>
           )}
         </ul>
@@ -82,12 +82,12 @@ function UseSince({ client: { clientId, secretFoundAt } }: { client: OAuthClient
   const { data, isError } = useUsage(clientId)
   if (secretFoundAt === null) return null
   if (!data || isError) return <>Used since: –.</>
-  const since = data.addresses.filter(({ lastSeenAt }) => lastSeenAt >= secretFoundAt)
-  if (since.length === 0) return <>Not used since.</>
+  const addresses = data.addresses.filter(({ lastSeenAt }) => lastSeenAt >= secretFoundAt)
+  if (addresses.length === 0) return <>Not used since.</>
   return (
     <>
       Used since from{' '}
-      {since.map(({ address, firstDay }) => (
+      {addresses.map(({ address, firstDay }) => (
         <span key={address} className="not-first-of-type:before:content-[',_']">
           <code>{address}</code>
           {firstDay >= secretFoundAt.slice(0, 10) && <strong> (not seen before)</strong>}

@@ -21,7 +21,7 @@ export interface HourChartProps {
 /** Tokens per hour until now, and on top of them the requests that were refused. */
 export function HourChart({ hours, most, label }: HourChartProps) {
   const tokens = hours.map((hour) => hour.tokens)
-  const refused = hours.map((hour) => hour.refused)
+  const refusals = hours.map((hour) => hour.refused)
   const first = hours[0]
   return (
     <figure className="grid gap-2">
@@ -33,13 +33,13 @@ export function HourChart({ hours, most, label }: HourChartProps) {
         aria-label={label}
       >
         <path className="usage-tokens fill-bar" d={barsOf(tokens, most)} />
-        <path className="usage-refused fill-bad" d={barsOf(refused, most, tokens)} />
+        <path className="usage-refused fill-bad" d={barsOf(refusals, most, tokens)} />
       </svg>
       <figcaption className={LEGEND}>
         <span>{first && <Time at={first.hour} format={day} />}</span>
         <span className={LEGEND}>
           <span className={`${KEY} before:bg-bar`}>Tokens per hour</span>
-          {refused.some((count) => count > 0) && <span className={`${KEY} before:bg-bad`}>Refused</span>}
+          {refusals.some((count) => count > 0) && <span className={`${KEY} before:bg-bad`}>Refused</span>}
         </span>
         <span>now</span>
       </figcaption>

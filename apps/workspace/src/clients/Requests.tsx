@@ -54,13 +54,13 @@ interface FoundProps {
 
 function Found({ requests, busy, onRefresh }: FoundProps) {
   const [outcome, setOutcome] = useState<Outcome>('all')
-  const [all, setAll] = useState(false)
-  const found = {
+  const [showsAll, setShowsAll] = useState(false)
+  const byOutcome = {
     all: requests,
     granted: requests.filter(isGranted),
     refused: requests.filter((request) => !isGranted(request)),
   }
-  const chosen = found[outcome]
+  const selection = byOutcome[outcome]
   return (
     <>
       <search className="flex flex-wrap items-center gap-x-3.5 gap-y-2" aria-label="Filter the requests">
@@ -68,21 +68,21 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
           legend="Outcome"
           name="outcome"
           value={outcome}
-          options={OUTCOMES.map((option) => ({ ...option, count: found[option.value].length }))}
+          options={OUTCOMES.map((option) => ({ ...option, count: byOutcome[option.value].length }))}
           onChange={setOutcome}
         />
         <Button className="ms-auto" busy={busy} onClick={() => void onRefresh()}>
           Refresh
         </Button>
       </search>
-      {chosen.length === 0 ? (
+      {selection.length === 0 ? (
         <p className="quiet">None of them.</p>
       ) : (
-        <RequestTable requests={chosen.slice(0, all ? chosen.length : SHOWN_AT_FIRST)} />
+        <RequestTable requests={selection.slice(0, showsAll ? selection.length : SHOWN_AT_FIRST)} />
       )}
-      {!all && chosen.length > SHOWN_AT_FIRST && (
-        <Button className="mt-5" onClick={() => setAll(true)}>
-          Show all {chosen.length}
+      {!showsAll && selection.length > SHOWN_AT_FIRST && (
+        <Button className="mt-5" onClick={() => setShowsAll(true)}>
+          Show all {selection.length}
         </Button>
       )}
     </>

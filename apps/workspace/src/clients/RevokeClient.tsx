@@ -61,11 +61,11 @@ export function RevokeClient(props: RevokeClientProps) {
 }
 
 function LastUse({ client }: { client: OAuthClient }) {
-  const seen = useClient(client.clientId).data ?? client
+  const current = useClient(client.clientId).data ?? client
   return (
     <>
-      {lastUse(seen)}
-      <MissingUses client={seen} />
+      {lastUse(current)}
+      <MissingUses client={current} />
     </>
   )
 }

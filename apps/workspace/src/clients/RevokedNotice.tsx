@@ -47,16 +47,16 @@ const LOGGED_MAX = 200
 function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: string }) {
   const { data, isError } = useRequests(clientId, WATCH_MS)
   if (isError || !data) return <>Requests since: –.</>
-  const since = data.requests.filter(({ at }) => at > revokedAt)
-  const accepted = since.filter(isGranted)
-  const refused = since.length - accepted.length
+  const requests = data.requests.filter(({ at }) => at > revokedAt)
+  const accepted = requests.filter(isGranted)
+  const refusedCount = requests.length - accepted.length
   const oldest = data.requests.length >= LOGGED_MAX ? data.requests.at(-1)?.at : undefined
   const begin = oldest !== undefined && oldest > revokedAt ? oldest : undefined
   return (
     <>
       {accepted.length === 0 ? 'Refused everywhere since' : 'Requests since'}{' '}
-      <Time at={begin ?? revokedAt} format={precise} inSentence />: {refused}{' '}
-      {refused === 1 ? 'request' : 'requests'} refused, {accepted.length} accepted
+      <Time at={begin ?? revokedAt} format={precise} inSentence />: {refusedCount}{' '}
+      {refusedCount === 1 ? 'request' : 'requests'} refused, {accepted.length} accepted
       {begin ? ', as far as the log goes back.' : '.'}
       {accepted[0] &&
         say` The last was accepted ${<Time at={accepted[0].at} format={precise} inSentence />}.`}{' '}

@@ -49,12 +49,12 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
   const { vendorId } = company
   const { clientId, scopes } = client
   const { credential, saves } = revealedBy(given, clientId)
-  const [saved, setSaved] = useState(saves === undefined)
+  const [isSaved, setIsSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
   const clearReminder = useCallback(() => setReminded(false), [])
-  useLeaveWarning(!saved)
+  useLeaveWarning(!isSaved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
-  const done = () => setReveal(undefined)
+  const close = () => setReveal(undefined)
   return (
     <Dialog
       size="wide"
@@ -66,8 +66,8 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
             ? `It sends its platform’s token. There is nothing to save: put this into the job.`
             : 'It signs its token requests with the private key that belongs to your public key.'
       }
-      onClose={done}
-      canClose={saved}
+      onClose={close}
+      canClose={isSaved}
       onRefuseClose={() => setReminded(true)}
     >
       <dl className={`${FACTS} [&_code]:wrap [&_code]:min-w-0 [&_code]:text-[13px] [&_dt]:text-ink-3`}>
@@ -89,8 +89,8 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
       </CompanyContext>
       <DialogFoot>
         {saves && (
-          <label className={`check me-auto ${reminded && !saved ? REMINDED : ''}`}>
-            <input type="checkbox" checked={saved} onChange={(event) => setSaved(event.target.checked)} />
+          <label className={`check me-auto ${reminded && !isSaved ? REMINDED : ''}`}>
+            <input type="checkbox" checked={isSaved} onChange={(event) => setIsSaved(event.target.checked)} />
             <span>I have saved the {saves}</span>
           </label>
         )}
@@ -98,13 +98,13 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
           className="flex-1 text-[13px] max-[621px]:not-empty:-order-1 max-[621px]:not-empty:basis-full"
           role="status"
         >
-          {reminded && !saved && `Tick the box first: once this is closed, the ${saves} is gone.`}
+          {reminded && !isSaved && `Tick the box first: once this is closed, the ${saves} is gone.`}
         </span>
         <Button
           variant="primary"
-          unavailable={saved ? undefined : `Save the ${saves} and tick the box first.`}
+          unavailable={isSaved ? undefined : `Save the ${saves} and tick the box first.`}
           onUnavailable={() => setReminded(true)}
-          onClick={done}
+          onClick={close}
         >
           {replaces ? 'Continue the rotation' : 'Done'}
         </Button>

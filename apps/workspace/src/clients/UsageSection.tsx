@@ -31,8 +31,8 @@ export function UsageSection({ client }: { client: OAuthClient }) {
 }
 
 function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
-  const tokens = hours.reduce((sum, each) => sum + each.tokens, 0)
-  const refused = hours.reduce((sum, each) => sum + each.refused, 0)
+  const tokens = hours.reduce((sum, hour) => sum + hour.tokens, 0)
+  const refused = hours.reduce((sum, hour) => sum + hour.refused, 0)
   const text = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
   return (
     <>
@@ -86,8 +86,8 @@ function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) 
   const [, navigate] = useLocation()
   const unused = unusedScopes(client, usage.scopes, new Date())
   if (unused.length === 0 || client.replacedBy !== null) return null
-  const rest = client.scopes.filter((scope) => !unused.includes(scope))
-  const rotate = `${to(SCREENS.clients)}/${client.clientId}/rotate?scopes=${rest.join(',')}`
+  const usedScopes = client.scopes.filter((scope) => !unused.includes(scope))
+  const rotate = `${to(SCREENS.clients)}/${client.clientId}/rotate?scopes=${usedScopes.join(',')}`
   return (
     <Notice
       tone="info"

@@ -27,8 +27,8 @@ export function compareToken(
   const lives = Number(exp) - Number(iat) <= LIFETIME_MAX_S && Number(exp) * 1_000 > now.getTime()
   return expected.map(([name, text]) => {
     const actual = textOf(payload[name])
-    const listed = name === 'aud' && actual === JSON.stringify([audience])
-    const matches = name === 'exp' ? lives : payload[name] === text || listed
+    const isInList = name === 'aud' && actual === JSON.stringify([audience])
+    const matches = name === 'exp' ? lives : payload[name] === text || isInList
     return { name, expected: text, actual, matches }
   })
 }

@@ -63,7 +63,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
   })
   const request = useRequest()
   const [lost, setLost] = useState<OAuthClient>()
-  const [taken, setTaken] = useState(false)
+  const [isTaken, setIsTaken] = useState(false)
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
@@ -83,7 +83,8 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
       const { body, idempotencyKey, credential } = await request({ ...draft, name, publicKey, replaces })
       const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey).catch(
         (error) => {
-          setTaken(error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer === '/replaces'))
+          const errors = error instanceof ApiProblem ? error.errors : []
+          setIsTaken(errors.some(({ pointer }) => pointer === '/replaces'))
           throw error
         },
       )
@@ -103,7 +104,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
       expiresAt: 'The day',
     },
   })
-  return { ...form, failure: form.failure && taken ? NOT_REPLACED : form.failure, draft, change, lost }
+  return { ...form, failure: form.failure && isTaken ? NOT_REPLACED : form.failure, draft, change, lost }
 }
 
 function publicKeyError(text: string): string | undefined {

@@ -79,7 +79,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 /** What the address asks the list for. */
 export interface ClientFilter {
   view: View
-  typed: string
+  text: string
   order: Order
   reversed: boolean
 }
@@ -89,17 +89,17 @@ export function queryIn(search: URLSearchParams): ClientFilter {
   const order = sort.replace('-', '')
   return {
     view: VIEWS.find(({ view }) => view === search.get('show'))?.view ?? 'active',
-    typed: search.get('q') ?? '',
+    text: search.get('q') ?? '',
     order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'added',
     reversed: sort.startsWith('-'),
   }
 }
 
 /** The address that asks for it; what is usual is left out. */
-export function listParams({ view, typed, order, reversed }: ClientFilter): URLSearchParams {
+export function listParams({ view, text, order, reversed }: ClientFilter): URLSearchParams {
   return new URLSearchParams({
     ...(view !== 'active' && { show: view }),
-    ...(typed && { q: typed }),
+    ...(text && { q: text }),
     ...((order !== 'added' || reversed) && { sort: `${reversed ? '-' : ''}${order}` }),
   })
 }
@@ -112,16 +112,16 @@ export interface Found {
 
 export function searchClients(
   all: readonly OAuthClient[],
-  { view, typed, order, reversed }: ClientFilter,
+  { view, text, order, reversed }: ClientFilter,
 ): Found {
   const now = new Date()
-  const matching = all.filter(({ name, clientId }) => finds(typed, name, clientId))
-  const matchingIn = VIEWS.map(({ view: each, has }) => {
-    return [each, matching.filter((client) => has(client, now))] as const
+  const matching = all.filter(({ name, clientId }) => finds(text, name, clientId))
+  const matchingIn = VIEWS.map(({ view: name, has }) => {
+    return [name, matching.filter((client) => has(client, now))] as const
   })
-  const counts = Object.fromEntries(matchingIn.map(([each, clients]) => [each, clients.length]))
-  const shown = new Map(matchingIn).get(view) ?? []
-  shown.sort(ORDERS[order])
-  if (reversed) shown.reverse()
-  return { clients: shown, counts: counts as Found['counts'] }
+  const counts = Object.fromEntries(matchingIn.map(([name, clients]) => [name, clients.length]))
+  const clients = new Map(matchingIn).get(view) ?? []
+  clients.sort(ORDERS[order])
+  if (reversed) clients.reverse()
+  return { clients, counts: counts as Found['counts'] }
 }

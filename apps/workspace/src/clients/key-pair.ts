@@ -29,11 +29,11 @@ export async function makeKeyPair(): Promise<{ publicKey: PublicKey; privateKey:
 }
 
 /** Returns pasted keys for the API to check: as JSON, or the text itself, which may be PEM. */
-export function jsonIn<Keys>(pasted: string): Keys {
+export function jsonIn<Keys>(text: string): Keys {
   try {
-    return JSON.parse(pasted)
+    return JSON.parse(text)
   } catch {
-    return pasted as Keys
+    return text as Keys
   }
 }
 

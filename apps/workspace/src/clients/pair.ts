@@ -13,8 +13,8 @@ export function rotationPair(
 ): Pair | undefined {
   if (client.status === 'Revoked') return undefined
   const active = (clientId: string | null) => {
-    const found = clientId === null ? undefined : find(clientId)
-    return found?.status === 'Active' ? found : undefined
+    const match = clientId === null ? undefined : find(clientId)
+    return match?.status === 'Active' ? match : undefined
   }
   const successor = active(client.replacedBy)
   if (successor) return { role: 'old', other: successor }

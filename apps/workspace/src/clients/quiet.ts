@@ -16,7 +16,7 @@ export function inWords(hours: number): string {
     [Math.floor(count / size), large],
     [count % size, small],
   ] as const
-  return parts.flatMap(([each, unit]) => (each > 0 ? plural(each, unit) : [])).join(' ')
+  return parts.flatMap(([amount, unit]) => (amount > 0 ? plural(amount, unit) : [])).join(' ')
 }
 
 /** Returns the end of these days since the last use, or since creation if the client was never used. */

@@ -60,8 +60,8 @@ interface Calls {
 function calls(access: ClientAccess, { shared = '', report, read, none }: Calls): string {
   if (!callsApi(access)) return none
   const { scopes } = access
-  const made = [scopes.includes('analytics:write') && report, scopes.includes('analytics:read') && read]
-  return shared + made.filter(Boolean).join('\n')
+  const requests = [scopes.includes('analytics:write') && report, scopes.includes('analytics:read') && read]
+  return shared + requests.filter(Boolean).join('\n')
 }
 
 export const envFile = (access: ClientAccess, credential: KeptCredential): string =>

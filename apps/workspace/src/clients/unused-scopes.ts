@@ -21,7 +21,7 @@ export function unusedScopes(
 
 /** The scopes that an address asks a replacement to have: some of the old client's, or all of them. */
 export function scopesIn(search: URLSearchParams, { scopes }: Pick<OAuthClient, 'scopes'>): Scope[] {
-  const asked = search.get('scopes')?.split(',') ?? []
-  const some = scopes.filter((scope) => asked.includes(scope))
-  return some.length > 0 ? some : scopes
+  const names = search.get('scopes')?.split(',') ?? []
+  const narrower = scopes.filter((scope) => names.includes(scope))
+  return narrower.length > 0 ? narrower : scopes
 }

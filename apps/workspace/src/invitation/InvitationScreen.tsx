@@ -167,9 +167,9 @@ const INCORRECT = { title: 'The password is incorrect', text: 'No account for th
 function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const session = useSession()
   const isMe = session.state === 'signed-in' && session.user.email === invitation.email
-  const [chosen, setChosen] = useState<boolean>()
+  const [choice, setChoice] = useState<boolean>()
   // The service does not reveal whether the account exists. Someone who is signed in has one.
-  const hasAccount = chosen ?? isMe
+  const hasAccount = choice ?? isMe
   const submission = useSubmission({
     title: NOT_JOINED,
     noAnswer: UNREACHABLE,
@@ -196,7 +196,7 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
       } catch (error) {
         // The company has this person already.
         if (!hasAccount && error instanceof ApiProblem && error.code === 'invalid_credentials')
-          setChosen(true)
+          setChoice(true)
         throw error
       }
       // Loaded anew, so that nothing of the page, the token least of all, stays.
@@ -209,7 +209,7 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
     ...form,
     hasAccount,
     toggleAccount() {
-      setChosen(!hasAccount)
+      setChoice(!hasAccount)
       form.clearErrors('name', 'password')
     },
   }

@@ -30,17 +30,17 @@ interface Group {
 
 /** Finds clients and screens by name. */
 export default function Palette({ onClose }: { onClose: () => void }) {
-  const chosen = useRef(false)
+  const hasRun = useRef(false)
   return (
     <Modal
       onClose={onClose}
-      restoresFocus={() => !chosen.current}
+      restoresFocus={() => !hasRun.current}
       className="mt-[min(12vh,120px)] max-w-[620px] self-start overflow-hidden max-desk:mt-0 max-phone:min-h-0!"
     >
       <Primitive.Title className="off-screen">Search or jump to</Primitive.Title>
       <Commands
         onRun={(command) => {
-          chosen.current = true
+          hasRun.current = true
           onClose()
           command.run()
         }}
@@ -51,9 +51,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
 
 function Commands({ onRun }: { onRun: (command: Command) => void }) {
   const id = useId()
-  const [typed, setTyped] = useState('')
+  const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const groups = useGroups(typed)
+  const groups = useGroups(text)
   const commands = groups.flatMap((group) => group.commands)
   const count = groups.reduce((sum, group) => sum + group.count, 0)
   const current = commands[Math.min(at, commands.length - 1)]
@@ -87,9 +87,9 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
           autoComplete="off"
           spellCheck={false}
           dir="auto"
-          value={typed}
+          value={text}
           onChange={(event) => {
-            setTyped(event.target.value)
+            setText(event.target.value)
             setAt(0)
           }}
           onKeyDown={onKeyDown}
@@ -132,14 +132,14 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
         ))}
       </div>
       <p className={commands.length === 0 ? 'px-5 py-[18px] text-ink-2' : 'off-screen'} role="status">
-        {commands.length === 0 ? 'Nothing found.' : typed && foundText(count, commands.length)}
+        {commands.length === 0 ? 'Nothing found.' : text && foundText(count, commands.length)}
       </p>
     </>
   )
 }
 
-const foundText = (count: number, shown: number): string =>
-  count === shown ? `${count} found` : `${count} found, ${shown} listed`
+const foundText = (count: number, listed: number): string =>
+  count === listed ? `${count} found` : `${count} found, ${listed} listed`
 
 /** Screens by their titles, with further words that find them. */
 const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, words: string][] = [
@@ -155,11 +155,11 @@ const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, word
 const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** Returns the matches by group. Clients need typed text. A pasted request id leads to its explanation. */
-function useGroups(typed: string): Group[] {
+function useGroups(text: string): Group[] {
   const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const { data = [] } = useAllClients()
-  const requestId = requestIdIn(typed)
+  const requestId = requestIdIn(text)
   const explained = mayManage && requestId !== undefined && REQUEST_ID.test(requestId)
   const clients = [...data]
     .sort((a, b) => Number(a.status === 'Revoked') - Number(b.status === 'Revoked'))
@@ -176,7 +176,7 @@ function useGroups(typed: string): Group[] {
             key: 'explain-request',
             title: 'Explain this request',
             note: requestId,
-            words: typed,
+            words: text,
             run: () => navigate(`${to(SCREENS.explain)}/${requestId}`),
           },
         ]
@@ -189,12 +189,11 @@ function useGroups(typed: string): Group[] {
     })),
     { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
   ]
-  return [found('Clients', typed.trim() === '' ? [] : clients, typed), found('Go to', screens, typed)].filter(
-    ({ count }) => count > 0,
-  )
+  const groups = [search('Clients', text.trim() === '' ? [] : clients, text), search('Go to', screens, text)]
+  return groups.filter(({ count }) => count > 0)
 }
 
-function found(title: string, commands: Command[], typed: string): Group {
-  const all = commands.filter((each) => finds(typed, `${each.title} ${each.words ?? ''}`, each.note))
-  return { title, commands: all.slice(0, SHOWN), count: all.length }
+function search(title: string, commands: Command[], text: string): Group {
+  const matches = commands.filter((item) => finds(text, `${item.title} ${item.words ?? ''}`, item.note))
+  return { title, commands: matches.slice(0, SHOWN), count: matches.length }
 }

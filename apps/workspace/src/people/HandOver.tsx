@@ -49,7 +49,7 @@ export function HandOver(props: HandOverProps) {
         readOnly={form.isPending}
         error={form.errors.confirmation}
       />
-      {form.again && <SignInAgain />}
+      {form.mustSignIn && <SignInAgain />}
     </FormDialog>
   )
 }
@@ -92,7 +92,7 @@ function useHandingOver({ to, onClose }: HandOverProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
   const { user } = useSignedIn()
-  const [again, setAgain] = useState(false)
+  const [mustSignIn, setMustSignIn] = useState(false)
   const form = useForm<'confirmation' | 'password'>({
     submission: useSubmission(PEOPLE_ERRORS),
     check: checkTypedName(to.name, to.email),
@@ -101,7 +101,7 @@ function useHandingOver({ to, onClose }: HandOverProps) {
       try {
         await sendPersonChange(vendorId, to.userId, { role: 'owner' })
       } catch (error) {
-        if (error instanceof ApiProblem && error.code === 'recent_sign_in_required') setAgain(true)
+        if (error instanceof ApiProblem && error.code === 'recent_sign_in_required') setMustSignIn(true)
         throw error
       }
       await checkSession()
@@ -109,5 +109,5 @@ function useHandingOver({ to, onClose }: HandOverProps) {
       toast(say`${to.name} is now the owner`)
     },
   })
-  return { ...form, again }
+  return { ...form, mustSignIn }
 }

@@ -82,15 +82,15 @@ function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: 
   return (
     <fieldset className="grid min-w-0">
       <legend className="pb-2">Role</legend>
-      {(['admin', 'member'] as const).map((each) => (
+      {(['admin', 'member'] as const).map((option) => (
         <label
-          key={each}
+          key={option}
           className="flex cursor-pointer gap-3 border-t border-line px-1 py-2.5 hover:bg-sunk has-checked:bg-mark-soft"
         >
-          <input type="radio" name="role" checked={role === each} onChange={() => onChange(each)} />
+          <input type="radio" name="role" checked={role === option} onChange={() => onChange(option)} />
           <span className="grid">
-            <span className="strong">{ROLE_NAMES[each]}</span>
-            <span className="small quiet">{ROLES[each]}</span>
+            <span className="strong">{ROLE_NAMES[option]}</span>
+            <span className="small quiet">{ROLES[option]}</span>
           </span>
         </label>
       ))}

@@ -54,9 +54,9 @@ export default function PeopleScreen() {
       }
     >
       <Loaded query={query} skeleton={<Skeleton lines={6} />}>
-        {(all) => (
+        {(page) => (
           <PeopleTable
-            people={all}
+            people={page}
             me={user.userId}
             actions={
               owns

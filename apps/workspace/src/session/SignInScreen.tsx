@@ -94,16 +94,16 @@ function PasswordForm({ email, submission, busy, onInput }: PasswordFormProps) {
   const passwordRef = useRef<HTMLInputElement>(null)
   const form = useForm<'email' | 'password'>({
     submission,
-    check: (typed) => ({
-      email: typed.email === '' && 'Enter your email address.',
-      password: typed.password === '' && 'Enter your password.',
+    check: (values) => ({
+      email: values.email === '' && 'Enter your email address.',
+      password: values.password === '' && 'Enter your password.',
     }),
-    send: (typed) => signIn(typed.email, typed.password),
+    send: (values) => signIn(values.email, values.password),
     again: 'password',
   })
   useEffect(() => {
-    const known = emailRef.current?.value
-    ;(known ? passwordRef : emailRef).current?.focus()
+    const value = emailRef.current?.value
+    ;(value ? passwordRef : emailRef).current?.focus()
   }, [])
   return (
     <form className="grid gap-2" onSubmit={form.submit} onInput={onInput} noValidate>

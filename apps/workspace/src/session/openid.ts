@@ -5,7 +5,7 @@ import { signedOut } from '../api/session.ts'
 import type { ErrorMessage } from '../ui/submit.ts'
 
 const METHODS_DEADLINE_MS = 5_000
-let known: SignInMethods | undefined
+let cache: SignInMethods | undefined
 let pending: Promise<SignInMethods> | undefined
 
 /**
@@ -13,7 +13,7 @@ let pending: Promise<SignInMethods> | undefined
  * Returns undefined until it is known.
  */
 export function useSignInMethods(): SignInMethods | undefined {
-  const [methods, setMethods] = useState(known)
+  const [methods, setMethods] = useState(cache)
   useEffect(() => {
     if (!methods) void signInMethods().then(setMethods)
   }, [methods])
@@ -29,8 +29,8 @@ function signInMethods(): Promise<SignInMethods> {
 }
 
 async function fetchSignInMethods(): Promise<SignInMethods> {
-  known = await request<SignInMethods>('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) })
-  return known
+  cache = await request<SignInMethods>('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) })
+  return cache
 }
 
 const PATH_MAX_CHARACTERS = 1_000
@@ -42,10 +42,10 @@ const PATH_MAX_CHARACTERS = 1_000
  */
 export async function leaveForProvider({ fresh = false } = {}): Promise<void> {
   await signedOut()
-  const here = location.pathname + location.search
+  const path = location.pathname + location.search
   const { authorizationUrl } = await request<StartedOpenid>('/v1/session/openid', {
     method: 'POST',
-    body: { to: here.length > PATH_MAX_CHARACTERS ? '/' : here, fresh },
+    body: { to: path.length > PATH_MAX_CHARACTERS ? '/' : path, fresh },
   })
   location.assign(authorizationUrl)
 }

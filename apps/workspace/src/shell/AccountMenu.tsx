@@ -59,7 +59,7 @@ export function AccountMenu() {
         <MenuChoice
           value={theme}
           onChange={(value) => setTheme(value as Theme)}
-          options={THEMES.map((each) => ({ ...each, icon: THEME_ICONS[each.value] }))}
+          options={THEMES.map((theme) => ({ ...theme, icon: THEME_ICONS[theme.value] }))}
         />
         <MenuLine />
         <MenuItem onSelect={() => location.assign(DOCS.start)}>API documentation</MenuItem>

@@ -45,11 +45,11 @@ export function CompanyMenu() {
       <MenuChoice
         value={company.vendorId}
         onChange={(vendorId) => navigate(sameScreen(vendorId))}
-        options={companies.map((each) => ({
-          value: each.vendorId,
+        options={companies.map((company) => ({
+          value: company.vendorId,
           label: (
             <>
-              <bdi>{each.name}</bdi> <span className="quiet small">{roleName(each)}</span>
+              <bdi>{company.name}</bdi> <span className="quiet small">{roleName(company)}</span>
             </>
           ),
         }))}

@@ -8,12 +8,12 @@ import { Opening } from '../ui/PlainPage.tsx'
 export function FindRefusal({ requestId }: { requestId: string | undefined }) {
   const { companies } = useSignedIn()
   const managed = companies.filter((company) => currentCompany(company).mayManage)
-  const found = useRefusalCompany(
+  const matchId = useRefusalCompany(
     managed.map(({ vendorId }) => vendorId),
     requestId,
   )
-  if (found === undefined) return <Opening />
-  const company = managed.find(({ vendorId }) => vendorId === found) ?? managed[0] ?? companies[0]
+  if (matchId === undefined) return <Opening />
+  const company = managed.find(({ vendorId }) => vendorId === matchId) ?? managed[0] ?? companies[0]
   if (!company) return <Redirect to="/" replace />
   const path = requestId === undefined ? '' : `/${encodeURIComponent(requestId)}`
   return <Redirect to={currentCompany(company).to(SCREENS.explain) + path} replace />

@@ -9,14 +9,14 @@ export function deferred<Props extends object>(
   fetchFile: () => Promise<{ default: ComponentType<Props> }>,
   placeholder: ReactNode = null,
 ) {
-  let fetched: ComponentType<Props> | undefined
+  let cached: ComponentType<Props> | undefined
   /** @throws TypeError when the file cannot be fetched. */
   async function load(): Promise<ComponentType<Props>> {
-    fetched ??= (await fetchFile()).default
-    return fetched
+    cached ??= (await fetchFile()).default
+    return cached
   }
   function Deferred(props: Props) {
-    const [Shown, setShown] = useState(() => fetched)
+    const [Shown, setShown] = useState(() => cached)
     const [error, setError] = useState<Error>()
     useEffect(() => {
       if (!Shown) load().then((component) => setShown(() => component), setError)

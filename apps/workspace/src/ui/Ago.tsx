@@ -14,7 +14,7 @@ function subscribe(listener: () => void): () => void {
     now = new Date()
     timer = setInterval(() => {
       now = new Date()
-      for (const each of listeners) each()
+      for (const listener of listeners) listener()
     }, TICK_MS)
   }
   listeners.add(listener)

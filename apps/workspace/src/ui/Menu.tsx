@@ -26,17 +26,17 @@ export interface MenuProps {
 
 /** Until it is first opened it is its button alone: a table has one in each row. */
 export function Menu(props: MenuProps) {
-  const [opened, setOpened] = useState<'by pointer' | 'by keyboard'>()
-  if (opened) return <OpenedMenu {...props} byKeyboard={opened === 'by keyboard'} />
+  const [openedBy, setOpenedBy] = useState<'by pointer' | 'by keyboard'>()
+  if (openedBy) return <OpenedMenu {...props} byKeyboard={openedBy === 'by keyboard'} />
   return cloneElement(props.trigger, {
     'aria-haspopup': 'menu',
     'aria-expanded': false,
     // A press of a key clicks no times.
-    onClick: ({ detail }) => setOpened(detail === 0 ? 'by keyboard' : 'by pointer'),
+    onClick: ({ detail }) => setOpenedBy(detail === 0 ? 'by keyboard' : 'by pointer'),
     onKeyDown(event: KeyboardEvent) {
       if (event.key !== 'ArrowDown') return
       event.preventDefault()
-      setOpened('by keyboard')
+      setOpenedBy('by keyboard')
     },
   })
 }

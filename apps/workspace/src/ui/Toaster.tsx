@@ -15,9 +15,9 @@ export const useToast = () => useContext(ToastContext)
 export function Toaster({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<{ id: number; text: ReactNode }[]>([])
   const show = useCallback((text: ReactNode) => {
-    setToasts((shown) => [...shown.slice(-2), { id: (shown.at(-1)?.id ?? 0) + 1, text }])
+    setToasts((toasts) => [...toasts.slice(-2), { id: (toasts.at(-1)?.id ?? 0) + 1, text }])
   }, [])
-  const remove = (id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id))
+  const remove = (id: number) => setToasts((toasts) => toasts.filter((toast) => toast.id !== id))
   return (
     <ToastContext value={show}>
       <Toast.Provider duration={SHOWN_MS} swipeDirection="down">

@@ -34,11 +34,11 @@ export function TypedName({ label, name, or, readOnly, error }: TypedNameProps) 
 
 const Named = ({ name }: { name: string }) => <bdi className="strong">{name}</bdi>
 
-/** For useForm: @param other does as well as the name. */
+/** For useForm: @param alternative does as well as the name. */
 export const checkTypedName =
-  (name: string, other: string) =>
+  (name: string, alternative: string) =>
   ({ confirmation }: { confirmation: string }): FieldErrors<'confirmation'> => ({
-    confirmation: !confirms(confirmation, name, other) && (
+    confirmation: !confirms(confirmation, name, alternative) && (
       <>
         That is not the name. It is <Named name={name} />.
       </>

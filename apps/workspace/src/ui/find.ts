@@ -2,8 +2,8 @@
 export const folded = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
 
 /** Whether every word of what was typed is somewhere in the text, or all of it in the id. */
-export function finds(typed: string, text: string, id = ''): boolean {
+export function finds(input: string, text: string, id = ''): boolean {
   const within = folded(text)
-  const searched = folded(typed.trim())
+  const searched = folded(input.trim())
   return searched.split(/\s+/).every((word) => within.includes(word)) || folded(id).includes(searched)
 }

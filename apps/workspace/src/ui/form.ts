@@ -38,19 +38,19 @@ export function useForm<Name extends string>(options: FormOptions<Name>) {
     setErrors(mistakes)
     const first = Object.keys(mistakes).find((name) => mistakes[name as Name])
     if (first !== undefined) return inputOf(form, first)?.focus()
-    let refused: string | undefined
-    const done = await submission.run(async () => {
+    let invalidField: string | undefined
+    const success = await submission.run(async () => {
       try {
         await send(values)
       } catch (error) {
-        const found = fieldErrors(error, options)
-        setErrors(found)
-        refused = Object.keys(found)[0]
+        const messages = fieldErrors(error, options)
+        setErrors(messages)
+        invalidField = Object.keys(messages)[0]
         throw error
       }
     })
-    const field = refused ?? again
-    if (done || field === undefined) return
+    const field = invalidField ?? again
+    if (success || field === undefined) return
     inputOf(form, field)?.focus()
     inputOf(form, field)?.select()
   }
@@ -71,11 +71,11 @@ function fieldErrors<Name extends string>(
   if (!(error instanceof ApiProblem)) return {}
   const field = fieldOfCode[error.code ?? '']
   if (field !== undefined) return { [field]: error.message } as FieldErrors<Name>
-  const found = Object.entries(subjects).flatMap(([name, subject]) => {
+  const messages = Object.entries(subjects).flatMap(([name, subject]) => {
     const about = error.errors.find(({ pointer }) => `${pointer}/`.startsWith(`/${name}/`))
     return about ? [[name, `${subject} ${about.detail}.`]] : []
   })
-  return Object.fromEntries(found)
+  return Object.fromEntries(messages)
 }
 
 function valuesOf(form: HTMLFormElement): Record<string, string> {
@@ -87,8 +87,8 @@ function valuesOf(form: HTMLFormElement): Record<string, string> {
 
 /** Returns the input of this name, or the first of several. */
 function inputOf(form: HTMLFormElement, name: string): HTMLInputElement | HTMLTextAreaElement | undefined {
-  const named = form.elements.namedItem(name)
-  const input = named instanceof RadioNodeList ? named[0] : named
+  const element = form.elements.namedItem(name)
+  const input = element instanceof RadioNodeList ? element[0] : element
   return input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement ? input : undefined
 }
 

@@ -34,11 +34,11 @@ export function describeError(error: unknown, words: ErrorWords): ErrorMessage {
     return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
   if (!(error instanceof ApiProblem))
     return words.noAnswer ?? { title: words.title, text: (error as Error).message }
-  const own = words[error.code ?? ''] ?? words[error.status]
-  if (typeof own === 'object') return { ...own, code: error.code }
+  const message = words[error.code ?? ''] ?? words[error.status]
+  if (typeof message === 'object') return { ...message, code: error.code }
   return error.status === 429
-    ? { title: own ?? 'Too many attempts', text: `Try again ${retryIn(error)}.`, code: error.code }
-    : { title: own ?? words.title, text: error.message, code: error.code }
+    ? { title: message ?? 'Too many attempts', text: `Try again ${retryIn(error)}.`, code: error.code }
+    : { title: message ?? words.title, text: error.message, code: error.code }
 }
 
 export interface Submission {

@@ -17,30 +17,30 @@ export interface TestResultsProps {
 
 /** The tests of this visit, and the details of one of them: the newest, unless another is chosen. */
 export function TestResults({ results, saved }: TestResultsProps) {
-  const [chosen, setChosen] = useState<{ result: TestSendResult; among: number }>()
-  const shown = chosen?.among === results.length ? chosen.result : (results[0] as TestSendResult)
+  const [selection, setSelection] = useState<{ result: TestSendResult; among: number }>()
+  const current = selection?.among === results.length ? selection.result : (results[0] as TestSendResult)
   return (
     <section className="section [&_h3]:mt-2.5" aria-labelledby="result-title">
       <h2 id="result-title" tabIndex={-1}>
-        {shown === results[0]
+        {current === results[0]
           ? 'Last test'
-          : say`Test at ${<Time at={shown.sentAt} format={clock} inSentence />}`}
+          : say`Test at ${<Time at={current.sentAt} format={clock} inSentence />}`}
       </h2>
       {results.length > 1 && (
         <Tests
           results={results}
-          shown={shown}
-          onChoose={(result) => setChosen({ result, among: results.length })}
+          current={current}
+          onChoose={(result) => setSelection({ result, among: results.length })}
         />
       )}
-      <Details result={shown} saved={saved} />
+      <Details result={current} saved={saved} />
     </section>
   )
 }
 
 interface TestsProps {
   results: readonly TestSendResult[]
-  shown: TestSendResult
+  current: TestSendResult
   onChoose: (result: TestSendResult) => void
 }
 
@@ -48,7 +48,7 @@ const TEST =
   'grid min-h-11 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start'
 const TEST_STATE = 'hover:not-aria-pressed:bg-sunk aria-pressed:marked'
 
-function Tests({ results, shown, onChoose }: TestsProps) {
+function Tests({ results, current, onChoose }: TestsProps) {
   return (
     <ol className="lined" aria-label="Tests of this visit, newest first">
       {results.map((result) => {
@@ -58,7 +58,7 @@ function Tests({ results, shown, onChoose }: TestsProps) {
             <button
               type="button"
               className={`${TEST} ${TEST_STATE} tone-${tone}`}
-              aria-pressed={result === shown}
+              aria-pressed={result === current}
               onClick={() => onChoose(result)}
             >
               <span className="font-mono text-[13px] text-ink-3">

@@ -40,15 +40,15 @@ const DestinationSkeleton = () => (
 
 function Destination({ destination }: { destination: CallbackDestination }) {
   const { vendorId } = useCompany()
-  const saved = destination.callbackUrl ?? ''
-  const [typed, setTyped] = useState(saved)
+  const savedUrl = destination.callbackUrl ?? ''
+  const [draft, setDraft] = useState(savedUrl)
   const test = useTestSend(vendorId)
-  const unsaved = typed.trim() !== saved
+  const unsaved = draft.trim() !== savedUrl
   return (
     <>
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
-      <DestinationForm destination={destination} typed={typed} onType={setTyped} unsaved={unsaved} />
-      {test.results.length > 0 && <TestResults results={test.results} saved={saved} />}
+      <DestinationForm destination={destination} draft={draft} onType={setDraft} unsaved={unsaved} />
+      {test.results.length > 0 && <TestResults results={test.results} saved={savedUrl} />}
       <WhatArrives callbackUrl={destination.callbackUrl} />
     </>
   )
@@ -79,13 +79,13 @@ function WhatArrives({ callbackUrl }: Pick<CallbackDestination, 'callbackUrl'>) 
 
 interface DestinationFormProps {
   destination: CallbackDestination
-  typed: string
+  draft: string
   onType: (text: string) => void
   unsaved: boolean
 }
 
-function DestinationForm({ destination, typed, onType, unsaved }: DestinationFormProps) {
-  const { inputRef, isPending, error, discard, submit } = useSaving({ destination, typed, onType, unsaved })
+function DestinationForm({ destination, draft, onType, unsaved }: DestinationFormProps) {
+  const { inputRef, isPending, error, discard, submit } = useSaving({ destination, draft, onType, unsaved })
   return (
     <section className="section" aria-labelledby="change-title">
       <h2 id="change-title">
@@ -109,7 +109,7 @@ function DestinationForm({ destination, typed, onType, unsaved }: DestinationFor
           autoCapitalize="off"
           spellCheck={false}
           placeholder="https://hooks.your-company.com/events"
-          value={typed}
+          value={draft}
           onChange={(event) => onType(event.target.value)}
         />
         <div className="flex flex-wrap items-center gap-2.5">
@@ -126,18 +126,18 @@ function DestinationForm({ destination, typed, onType, unsaved }: DestinationFor
               Discard changes
             </Button>
           )}
-          {unsaved && typed.trim() !== '' && <span className="text-[13px] text-warn">Not saved</span>}
+          {unsaved && draft.trim() !== '' && <span className="text-[13px] text-warn">Not saved</span>}
         </div>
       </form>
     </section>
   )
 }
 
-function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps) {
+function useSaving({ destination, draft, onType, unsaved }: DestinationFormProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
   const inputRef = useRef<HTMLInputElement>(null)
-  const [sent, setSent] = useState('')
+  const [lastSubmission, setLastSubmission] = useState('')
   const title = 'The callback URL was not saved'
   const { isPending, failure, run } = useSubmission({
     title,
@@ -152,16 +152,16 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
     if (!unsaved) return
-    setSent(typed)
-    const saved = await run(async () => {
-      const { callbackUrl } = await sendCallbackUrl(vendorId, typed.trim())
+    setLastSubmission(draft)
+    const success = await run(async () => {
+      const { callbackUrl } = await sendCallbackUrl(vendorId, draft.trim())
       onType(callbackUrl ?? '')
       toast('Callback URL saved')
     })
-    if (!saved) inputRef.current?.focus()
+    if (!success) inputRef.current?.focus()
   }
-  // What is typed now has not been judged yet.
-  const error = failure && sent === typed && (
+  // The service has not checked the draft yet.
+  const error = failure && lastSubmission === draft && (
     <>
       {failure.text} <AboutError code={failure.code} />
     </>
