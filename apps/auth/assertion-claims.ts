@@ -26,8 +26,8 @@ export function checkClaims(
   const [mismatch] = Object.entries(names).find(([name, value]) => claims[name] !== value) ?? []
   const reason = workload ? 'workload_wrong_claim' : 'assertion_wrong_subject'
   if (mismatch) return invalidClient(reason, describeClaim(mismatch, claims[mismatch]))
-  const [audience, ...others] = [claims.aud].flat()
-  if (!audiences.includes(audience) || others.length > 0)
+  const [audience, ...rest] = [claims.aud].flat()
+  if (!audiences.includes(audience) || rest.length > 0)
     return invalidClient('assertion_wrong_audience', describeClaim('aud', claims.aud))
   const dateRefusal = checkDates(claims, workload, now_s)
   if (dateRefusal || !isSingleUse(workload)) return dateRefusal

@@ -10,7 +10,7 @@ import { checkClaims, isSingleUse } from './assertion-claims.ts'
 import { checkSignature } from './assertion-key.ts'
 import { invalidClient, type OAuthRefusal } from './http.ts'
 
-/** RFC 7523; draft-ietf-oauth-spiffe-client-auth. How a client must authenticate follows from its record. */
+/** RFC 7523 and draft-ietf-oauth-spiffe-client-auth. A client authenticates as its record says. */
 const TYPES = ['jwt-bearer', 'jwt-spiffe'].map(
   (type) => `urn:ietf:params:oauth:client-assertion-type:${type}`,
 )

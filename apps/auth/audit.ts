@@ -15,23 +15,23 @@ export type Audit = ReturnType<typeof createAudit>
  * is logged only if it looks like one, since people paste secrets into the wrong field.
  */
 export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) {
-  const issued = counter('integration_tokens_issued_total', 'Access tokens issued')
-  const revoked = counter('integration_tokens_revoked_total', 'Access tokens revoked by their client')
+  const issuedTotal = counter('integration_tokens_issued_total', 'Access tokens issued')
+  const revokedTotal = counter('integration_tokens_revoked_total', 'Access tokens revoked by their client')
   const help = 'Requests to the OAuth endpoints that were refused, by reason'
-  const refused = counter('integration_oauth_refusals_total', help, { reason: AUTHENTICATION_FAILURES })
+  const refusedTotal = counter('integration_oauth_refusals_total', help, { reason: AUTHENTICATION_FAILURES })
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
-      issued.inc()
+      issuedTotal.inc()
       usage.issued(token.clientId, token.scope, context.clientAddress)
       log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context: RequestContext, token: Pick<TokenIssued, 'clientId' | 'jti'>): void {
-      revoked.inc()
+      revokedTotal.inc()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
     refused({ context, path, clientId = '' }: OAuthExchange, { parts }: OAuthRefusal): void {
       const { status, error, reason } = parts
-      refused.inc({ reason })
+      refusedTotal.inc({ reason })
       const isId = CLIENT_ID_PATTERN.test(clientId) || SERVICE_ID_PATTERN.test(clientId)
       const fields = { ...context, path, ...(isId && { clientId }), status, error, reason }
       log.info({ event: 'request.refused', ...fields }, 'request refused')

@@ -5,7 +5,7 @@ import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
-/** Counted from the start of the read; using a record does not prolong it. */
+/** Counted from the start of the read. Using a record does not prolong it. */
 export const CLIENT_RECORD_LIFETIME_MS = 5 * 60_000
 const CLIENT_RECORDS_MAX = 200_000
 /** A batch this small makes Postgres use the index. */

@@ -46,10 +46,10 @@ export function watchClock(parts: { clock: Clock; stores: StoreClocks; log: Log;
   async function check(): Promise<void> {
     checkedAt_ms = performance.now()
     const [postgres_ms, redis_ms] = await Promise.all([stores.postgres, stores.redis].map(measureOffset_ms))
-    const known = [postgres_ms, redis_ms].filter((ahead_ms) => ahead_ms !== undefined)
-    const agrees = known.some((ahead_ms) => !areApart({ postgres_ms: ahead_ms, redis_ms: 0 }))
+    const readings = [postgres_ms, redis_ms].filter((ahead_ms) => ahead_ms !== undefined)
+    const agrees = readings.some((ahead_ms) => !areApart({ postgres_ms: ahead_ms, redis_ms: 0 }))
     const wasUndecided = isUndecided
-    isUndecided = !agrees && known.length < 2
+    isUndecided = !agrees && readings.length < 2
     if (!isUndecided) isRight = agrees
     offsets = { postgres_ms, redis_ms }
     if (!isRight) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: this clock is minutes off')

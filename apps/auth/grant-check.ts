@@ -32,7 +32,7 @@ export function cacheGrants(check: GrantCheck): GrantCheck {
   const grants = new Map<string, Client>()
   return async (request) => {
     const { assigned, grantType, scope, resource } = request
-    const cacheKey = JSON.stringify([sorted(assigned), grantType, sorted(scope.split(' ')), resource])
+    const cacheKey = JSON.stringify([normalize(assigned), grantType, normalize(scope.split(' ')), resource])
     const client = grants.get(cacheKey)
     if (client) return client
     const verdict = await check(request)
@@ -41,11 +41,11 @@ export function cacheGrants(check: GrantCheck): GrantCheck {
   }
 }
 
-const sorted = (names: readonly string[]): string => [...names].sort().join(' ')
+const normalize = (names: readonly string[]): string => [...names].sort().join(' ')
 
 /** In oidc-provider, all clients with the same scopes are one client, whose id names the scopes. */
 const CLIENT_PREFIX = 'client with '
-const toClientId = (scopes: readonly Scope[]): string => CLIENT_PREFIX + sorted(scopes)
+const toClientId = (scopes: readonly Scope[]): string => CLIENT_PREFIX + normalize(scopes)
 /** Returns the scopes that such an id names, separated by spaces. */
 export const parseClientId = (id: string): string => id.slice(CLIENT_PREFIX.length)
 

@@ -19,7 +19,7 @@ export interface OAuthExchange {
   refusal?: OAuthRefusal
 }
 
-/** @throws ClientGone when the sender has disconnected; anything else becomes a 500. */
+/** @throws ClientGone when the sender has disconnected. Any other error becomes a 500. */
 export type Handler = (exchange: OAuthExchange) => Result | Promise<Result>
 type Result = HttpAnswer | OAuthRefusal
 

@@ -27,7 +27,7 @@ interface Snapshot {
   /** The rows that can be decrypted. */
   readonly stored: readonly StoredSigningKey[]
   /** The published keys among them, decrypted once. */
-  readonly opened: ReadonlyMap<string, TokenKey>
+  readonly byKid: ReadonlyMap<string, TokenKey>
   readonly unreadable: ReadonlySet<string>
   readonly signer?: TokenKey | undefined
   /** When the read of these keys started. NEVER_MS after a withdrawal, until the table is read again. */
@@ -38,7 +38,7 @@ interface Snapshot {
 export type KeyRing = ReturnType<typeof createKeyRing>
 
 const NEVER_MS = Number.NEGATIVE_INFINITY
-const EMPTY: Snapshot = { stored: [], opened: new Map(), unreadable: new Set(), readAt_ms: NEVER_MS }
+const EMPTY: Snapshot = { stored: [], byKid: new Map(), unreadable: new Set(), readAt_ms: NEVER_MS }
 
 export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Log } & Partial<typeof TIMES>) {
   const { db, log, clock, poll_ms, pollUnable_ms, fresh_ms, rereadWait_ms } = { ...TIMES, ...parts }
@@ -48,23 +48,23 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
   /** The read that follows the latest withdrawal, or the end of the wait for it. */
   let reread: Promise<void> | undefined
 
-  function replaceBy(next: Snapshot): void {
+  function setSnapshot(next: Snapshot): void {
     const kid = next.signer?.kid
     if (kid !== snapshot.signer?.kid) log.info({ event: 'signing_key.active', kid }, 'signing key')
     snapshot = next
   }
 
   async function load(): Promise<void> {
-    const before = snapshot
+    const previous = snapshot
     const readAt_ms = performance.now()
     const rows = await ensureSigningKeys(db, parts)
     // A key was withdrawn meanwhile, and these rows may be older than its revocation. Another read follows.
-    if (snapshot !== before) return
-    const next = snapshotAt(clock.now(), { ...openLive(rows, before.opened, parts), readAt_ms })
+    if (snapshot !== previous) return
+    const next = snapshotAt(clock.now(), { ...openLive(rows, previous.byKid, parts), readAt_ms })
     for (const kid of next.unreadable)
       log.error({ event: 'signing_key.unreadable', kid }, 'the signing key cannot be decrypted')
     if (!next.signer) throw new ConfigError('KEY_ENCRYPTION_KEY decrypts no signing key that is stored')
-    replaceBy(next)
+    setSnapshot(next)
   }
 
   /** Reads the table unless that was tried within `every_ms`. Waits for a read in progress. Never rejects. */
@@ -74,7 +74,7 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
       reading = load()
         .catch((error: Error) => {
           log.warn({ event: 'signing_keys.not_read', error: error.message }, 'signing keys not read')
-          replaceBy(snapshotAt(clock.now(), snapshot))
+          setSnapshot(snapshotAt(clock.now(), snapshot))
         })
         .finally(() => {
           reading = undefined
@@ -91,8 +91,8 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
      */
     async jwks() {
       await reread
-      const { stored, opened } = snapshot
-      const keys = [...opened.values()].map(({ publicJwk }) => publicJwk)
+      const { stored, byKid } = snapshot
+      const keys = [...byKid.values()].map(({ publicJwk }) => publicJwk)
       return stored.length > 0 ? JSON.stringify({ keys }) : undefined
     },
     /** Returns the usable keys in their current states, none before the start. */
@@ -103,26 +103,26 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
      * stranger can name any key.
      */
     find(kid: string): TokenKey | 'unreadable' | undefined {
-      const { opened, unreadable, readAt_ms } = snapshot
+      const { byKid, unreadable, readAt_ms } = snapshot
       const isFresh = performance.now() - readAt_ms <= fresh_ms
-      return opened.get(kid) ?? (unreadable.has(kid) || !isFresh ? 'unreadable' : undefined)
+      return byKid.get(kid) ?? (unreadable.has(kid) || !isFresh ? 'unreadable' : undefined)
     },
     /**
      * Withdraws a revoked key immediately, even without Postgres. Returns the standby key, which signs from
      * now on, or undefined if there is none and none can be created. Never rejects.
      */
     async withdraw(kid: string): Promise<TokenKey | undefined> {
-      if (snapshot.opened.has(kid)) {
+      if (snapshot.byKid.has(kid)) {
         const revokedAt = new Date(clock.now())
         const stored = snapshot.stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
-        replaceBy(snapshotAt(clock.now(), { ...snapshot, stored, readAt_ms: NEVER_MS }))
-        const refreshed = Promise.resolve(reading).then(() => refresh(0))
-        reread = within(rereadWait_ms, refreshed)
-        if (!snapshot.signer) await refreshed
+        setSnapshot(snapshotAt(clock.now(), { ...snapshot, stored, readAt_ms: NEVER_MS }))
+        const nextRead = Promise.resolve(reading).then(() => refresh(0))
+        reread = within(rereadWait_ms, nextRead)
+        if (!snapshot.signer) await nextRead
       }
       return snapshot.signer
     },
-    /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
+    /** Reads the table. @throws ConfigError if no stored key can be decrypted, or the database's error. */
     start: load,
     /** Reads the table again if 5 s have passed or no key can sign. Call it about once a second. */
     poll: () => void refresh(snapshot.signer ? poll_ms : pollUnable_ms),
@@ -132,9 +132,10 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
 /** Returns the snapshot that these keys make at this time: which are still published, and which one signs. */
 function snapshotAt(now_ms: number, keys: Omit<Snapshot, 'signer'>): Snapshot {
   const live = liveKeys(keys.stored, now_ms)
-  const published = live.flatMap(({ key }) => keys.opened.get(key.kid) ?? [])
-  const opened = new Map(published.map((key) => [key.kid, key]))
-  return { ...keys, opened, signer: opened.get(live.find(({ state }) => state === 'active')?.key.kid ?? '') }
+  const published = live.flatMap(({ key }) => keys.byKid.get(key.kid) ?? [])
+  const byKid = new Map(published.map((key) => [key.kid, key]))
+  const activeKid = live.find(({ state }) => state === 'active')?.key.kid ?? ''
+  return { ...keys, byKid, signer: byKid.get(activeKid) }
 }
 
 /**
@@ -146,14 +147,14 @@ function openLive(
   decrypted: ReadonlyMap<string, TokenKey>,
   { clock, encryptionKey }: SigningKeyOptions,
 ) {
-  const opened = new Map(decrypted)
+  const byKid = new Map(decrypted)
   const unreadable = new Set<string>()
   for (let stored = rows; ; stored = stored.filter(({ kid }) => !unreadable.has(kid))) {
-    const closed = liveKeys(stored, clock.now()).filter(({ key }) => !opened.has(key.kid))
-    if (closed.length === 0) return { stored, opened, unreadable }
-    for (const { key } of closed) {
+    const pending = liveKeys(stored, clock.now()).filter(({ key }) => !byKid.has(key.kid))
+    if (pending.length === 0) return { stored, byKid, unreadable }
+    for (const { key } of pending) {
       const plainKey = openSigningKey(key, encryptionKey)
-      if (plainKey) opened.set(key.kid, new TokenKey(plainKey))
+      if (plainKey) byKid.set(key.kid, new TokenKey(plainKey))
       else unreadable.add(key.kid)
     }
   }

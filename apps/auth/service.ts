@@ -131,7 +131,7 @@ function createRoutes(
   const assertions = createAssertions({ redis: connections.redis, clock, issuer, limit })
   const authenticate = createAuthenticate({ ...parts, clients, countFailure, clock, assertions })
   const readIssuedToken = createReadIssuedToken(keys, issuer, resource)
-  const all = { ...parts, clock, issuer, resource, countFailure, authenticate, readIssuedToken }
+  const deps = { ...parts, clock, issuer, resource, countFailure, authenticate, readIssuedToken }
   const tokens = createLimit('token-client', config.RATE_TOKEN_PER_CLIENT)
   const revocations = createLimit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT)
   const companyLimit = createLimit('token-revocations-company', config.RATE_TOKEN_REVOCATIONS_PER_COMPANY)
@@ -141,10 +141,10 @@ function createRoutes(
   const openId = () => JSON.stringify(openIdMetadata({ issuer, resource }, algorithms()))
   const getKeys = get(createGetKeys(keys, revocation))
   return new Map([
-    ['/v1/oauth/token', post(createPostToken({ ...all, limit: tokens }))],
-    ['/v1/oauth/revoke', post(createPostRevoke({ ...all, limit: revocations, companyLimit }))],
-    ['/v1/oauth/introspect', post(createPostIntrospect({ ...all, limit: introspections }))],
-    ['/v1/oauth/revocations', get(createGetRevocations(all))],
+    ['/v1/oauth/token', post(createPostToken({ ...deps, limit: tokens }))],
+    ['/v1/oauth/revoke', post(createPostRevoke({ ...deps, limit: revocations, companyLimit }))],
+    ['/v1/oauth/introspect', post(createPostIntrospect({ ...deps, limit: introspections }))],
+    ['/v1/oauth/revocations', get(createGetRevocations(deps))],
     ['/v1/oauth/jwks', getKeys],
     ['/.well-known/jwks.json', getKeys],
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
