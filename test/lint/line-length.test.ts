@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+const MAX_CHARACTERS = 110
+const FOLDERS = ['apps/auth', 'apps/workspace']
+
+const COMMENT = /^\s*(?:\/\/|\{?\/\*|\*|--)/
+/** A word that cannot be wrapped, such as an address. */
+const LONG_WORD = /\S{80}/
+/** What the formatter leaves as it is: a string, a template or a regular expression that ends on its line. */
+const LITERALS = /'[^']*'|"[^"]*"|`[^`]*`|\/(?![*/ ])(?:\\.|[^\\/])+\/[a-z]*/g
+
+/**
+ * Returns the numbers of the lines that are too long. A comment may be longer for a word that cannot be wrapped,
+ * and code for its literals. SQL and text in a template of several lines can be wrapped.
+ */
+function longLines(text: string): number[] {
+  return text.split('\n').flatMap((line, index) => {
+    if (line.length <= MAX_CHARACTERS) return []
+    const fits = COMMENT.test(line)
+      ? LONG_WORD.test(line)
+      : line.replace(LITERALS, '').length <= MAX_CHARACTERS
+    return fits ? [] : [index + 1]
+  })
+}
+
+describe('the length of lines', () => {
+  for (const folder of FOLDERS)
+    it(`is at most ${MAX_CHARACTERS} in ${folder}, comments included`, () => {
+      const files = globSync(`${folder}/**/*.{ts,tsx,css,js,sql}`, {
+        cwd: ROOT,
+        exclude: ['**/dist/**', 'apps/workspace/src/api/openapi.d.ts'],
+      })
+      assert.ok(files.length > 20, `only ${files.length} files`)
+      const long = files.flatMap((file) =>
+        longLines(readFileSync(join(ROOT, file), 'utf8')).map((line) => `${file}:${line}`),
+      )
+      assert.deepEqual(long, [])
+    })
+
+  const words = 'word '.repeat(30)
+  for (const [name, line, isLong] of [
+    ['counts a comment, whatever it quotes', `// '${words}'`, true],
+    ['counts a line of a block comment', ` * ${words}`, true],
+    ['counts a comment in JSX', `{/* ${words} */}`, true],
+    ['counts a comment in SQL', `-- ${words}`, true],
+    ['counts code beside a short string', `f('a', ${'a + '.repeat(30)}b)`, true],
+    ['counts SQL in a template of several lines', `  select ${words}`, true],
+    ['leaves a line of 110 characters', 'a'.repeat(MAX_CHARACTERS), false],
+    ['leaves an address in a comment', ` * https://example.com/${'a'.repeat(100)}`, false],
+    ['leaves a string', `<p className="${words}">`, false],
+    ['leaves a template', `throw new Error(\`\${what}: ${words}\`)`, false],
+    ['leaves a regular expression', `const A = /^(a|b) \\/ ${words}$/u`, false],
+  ] as const)
+    it(name, () => {
+      assert.deepEqual(longLines(`short\n${line}\n`), isLong ? [2] : [])
+    })
+})
