@@ -188,7 +188,7 @@ const PALETTE_BUTTON =
   '-mt-2.5 flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md border border-line bg-transparent py-1.5 ps-3 pe-2.5 text-start text-[14px] text-ink-3'
 const PALETTE_BUTTON_IN_BAR = 'max-desk:m-0 max-desk:border-transparent max-desk:p-3 max-desk:text-ink'
 
-/** Opens the palette; so does Ctrl or Cmd and K, anywhere but in another dialog. */
+/** Opens the palette, as does Ctrl or Cmd and K outside a dialog. */
 function PaletteButton() {
   const [open, setOpen] = useState(false)
   useEffect(() => {

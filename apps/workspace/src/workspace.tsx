@@ -10,7 +10,7 @@ import { FindRefusal } from './shell/FindRefusal.tsx'
 import { Announcer } from './ui/CopyButton.tsx'
 import { Toaster } from './ui/Toaster.tsx'
 
-/** Everything behind the sign-in; a file of its own, so that signing in does not wait for it. */
+/** Everything behind the sign-in, in its own file, so that signing in does not wait for it. */
 export default function Workspace() {
   return (
     <QueryClientProvider client={queryClient}>

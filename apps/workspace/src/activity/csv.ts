@@ -1,7 +1,7 @@
 import type { ActivityEntry } from '../api/contract.ts'
 import { toCsv } from '../ui/download.ts'
 
-/** Times are in UTC, as the API answers them; `detail` is JSON. */
+/** Times are in UTC, as in the API's answers. `detail` is JSON. */
 export const activityCsv = (entries: readonly ActivityEntry[]): string =>
   toCsv([
     ['at', 'action', 'subject', 'by', 'by_user_id', 'before', 'after', 'detail', 'entry_id'],

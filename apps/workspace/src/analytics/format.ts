@@ -35,7 +35,7 @@ export const reportedDays = (days: readonly Day[]): number =>
 export const totalText = (metric: Metric, { days, totals, currency }: DailyAnalytics): string =>
   reportedDays(days) === 0 ? '–' : metricText(metric, totals[metric], currency)
 
-/** "+12%" since the range before; "–" when there is nothing to compare with. */
+/** "+12%" since the range before, "–" if there is nothing to compare with. */
 export function changeText(metric: Metric, now: DailyAnalytics, before: DailyAnalytics): string {
   const from = before.totals[metric]
   if (from === 0 || reportedDays(now.days) === 0 || reportedDays(before.days) === 0) return '–'
@@ -75,7 +75,7 @@ const CSV_HEADER = [
   'boost_spend_minor',
 ]
 
-/** A missing day has empty cells, not zeros; money is in minor units. */
+/** A missing day has empty cells, not zeros. Money is in minor units. */
 export function dailyCsv({ days, currency }: DailyAnalytics): string {
   const rows = days.map((day) => [day.date, day.status, currency, ...METRICS.map((metric) => day[metric])])
   return toCsv([CSV_HEADER, ...rows])

@@ -20,7 +20,7 @@ export const rangeBefore = (range: DayRange): DayRange => lastDays(daysIn(range)
 
 export const daysIn = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
 
-/** Why the API would refuse the range, as a sentence; undefined when it would not. */
+/** Returns why the API would refuse the range, as a sentence, undefined if it would not. */
 export function rangeError({ from, to }: DayRange, today: string): string | undefined {
   if (!isDay(from) || !isDay(to)) return 'Choose both days.'
   if (to > today) return 'The range cannot end after today.'

@@ -16,7 +16,7 @@ import type {
 import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
 import { asMe } from './session.ts'
 
-/** The most that the API answers at once; it allows fewer Active clients than that. */
+/** The largest page of the API. A company may have fewer Active clients than that. */
 const PAGE = '200'
 
 const CLIENTS = 'oauth-clients'

@@ -2,7 +2,7 @@
 const NAMED = /(?:x-request-id|request[-_ ]?id)["'\s:=]+([A-Za-z0-9._-]{1,64})/i
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** Returns the request id in pasted text, which is the id alone or names it; undefined if there is none. */
+/** Returns the request id that pasted text is or names, undefined if there is none. */
 export function requestIdIn(input: string): string | undefined {
   const text = input.trim()
   if (REQUEST_ID.test(text)) return text

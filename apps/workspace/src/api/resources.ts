@@ -21,9 +21,9 @@ export interface ActivityQuery {
   userId?: string
   action?: string
   clientId?: string
-  /** RFC 3339; from this time on. */
+  /** RFC 3339, inclusive. */
   from?: string
-  /** RFC 3339; before this time. */
+  /** RFC 3339, exclusive. */
   to?: string
 }
 
@@ -71,7 +71,7 @@ export async function sendCallbackUrl(vendorId: string, callbackUrl: string): Pr
   return destination
 }
 
-/** Sends the test event to the saved destination; what is typed but not saved plays no part. */
+/** Sends the test event to the saved destination, not to a URL that is typed but not saved. */
 export const sendTestEvent = (vendorId: string): Promise<TestSendResult> =>
   asMe<TestSendResult>(companyPath(vendorId, ['callback-test']), { method: 'POST' })
 

@@ -117,7 +117,7 @@ export function signOut(): Promise<void> {
 }
 
 /**
- * Ends all sessions of this person, in every browser; the others find out with their next request.
+ * Ends all of this person's sessions. Other browsers notice with their next request.
  * @throws ApiProblem, NoAnswer or Offline: then nothing may have ended, and this session is kept.
  */
 export async function signOutEverywhere(): Promise<void> {
@@ -172,7 +172,7 @@ export async function checkSession(): Promise<void> {
   }
 }
 
-/** A request by the signed-in person. A 401 ends the session; a 403 reloads the roles. */
+/** A request by the signed-in person. A 401 ends the session, and a 403 reloads the roles. */
 export async function asMe<T>(path: string, options: ApiRequest = {}): Promise<T> {
   const startTurn = turn
   try {

@@ -52,7 +52,7 @@ export function relative(at: Date, now: Date): string {
   // Two months and two years ahead of themselves: "40 days" says more than "last month".
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
   if (unit?.[0] === 'day') return RELATIVE.format(daysBetween(isoDate(now), isoDate(at)), 'day')
-  // An age is rounded down; a time to come is the nearest.
+  // A past time is rounded down, a future one to the nearest.
   const round = seconds < 0 ? Math.ceil : Math.round
   if (unit) return RELATIVE.format(round(seconds / unit[1]), unit[0])
   return 'just now'
@@ -110,7 +110,7 @@ const DURATIONS = [
   ['minute', 60, 60],
 ] as const
 
-/** "4 minutes", "2 hours", "3 days"; below a minute "45 seconds". Rounded down. */
+/** "45 seconds", "4 minutes", "2 hours" or "3 days", rounded down. */
 export function duration(seconds: number): string {
   const [unit, , length] = DURATIONS.find(([, from]) => seconds >= from) ?? ['second', 0, 1]
   const count = Math.floor(seconds / length)

@@ -136,7 +136,7 @@ interface ClientSearchProps {
   onChange: (part: Partial<ClientFilter>) => void
 }
 
-/** Finds clients by name or id; each filter says how many it has of them. */
+/** Finds clients by name or id. Each filter says how many of them it has. */
 function ClientSearch({ query, counts, complete, known, onChange }: ClientSearchProps) {
   const { view, text } = query
   const countText = (name: View) => {

@@ -25,7 +25,7 @@ export interface ClientsTableProps {
   onChange: (part: Partial<ClientFilter>) => void
 }
 
-/** No cell widens a column as the list changes. Each fits its longest text; names get the rest. */
+/** No cell widens a column as the list changes. Each column fits its longest text, and names get the rest. */
 const CELLS =
   '[&_tbody_:is(th,td)]:align-middle desk:[&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
 const CELL = {
@@ -107,7 +107,7 @@ interface SortableProps extends Omit<ClientsTableProps, 'clients' | 'find'> {
 
 function Sortable({ order, query, onChange, className, children }: SortableProps) {
   const isSorted = query.order === order
-  // A name and an expiry ascend at first; the two times of the past have the newest first.
+  // Names and expiries ascend at first. The two past times start with the newest.
   const ascending = (order === 'name' || order === 'expires') !== query.reversed
   return (
     <th
@@ -218,7 +218,7 @@ const ClientRow = memo((props: ClientRowProps) => {
   )
 })
 
-/** On one line with what is marked; a pointer or the focus shows the whole name. */
+/** On one line with its marks. Pointing at it or focusing it shows the whole name. */
 const NAME =
   'touch min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal'
 
@@ -266,7 +266,7 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   )
 }
 
-/** A single scope by name; several as counts. */
+/** One scope by name, several as counts of reads and writes. */
 function ScopesInBrief({ scopes }: Pick<OAuthClient, 'scopes'>) {
   const writes = scopes.filter((scope) => SCOPE_WORDS[scope].changes).length
   const reads = scopes.length - writes

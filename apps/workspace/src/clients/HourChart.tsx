@@ -47,7 +47,7 @@ export function HourChart({ hours, most, label }: HourChartProps) {
   )
 }
 
-/** The shape of a client's last 14 days; the figure beside it says how much. */
+/** The shape of a client's last 14 days. The figure beside it is the amount. */
 export function Sparkline({ counts }: { counts: readonly number[] }) {
   const most = Math.max(...counts)
   return (
@@ -63,7 +63,7 @@ export function Sparkline({ counts }: { counts: readonly number[] }) {
   )
 }
 
-/** The height of a drawing of bars; each bar is one wide. */
+/** The height of a drawing of bars. Each bar is 1 wide. */
 const BARS_HEIGHT = 100
 
 /** The least that something which happened is high, so that it is seen in a low drawing too. */

@@ -40,7 +40,7 @@ const precise = (at: Date): string => `${day(at)}, ${clock(at)}`
 /** Someone who has just revoked it waits for what happens. */
 const WATCH_MS = 5_000
 
-/** So many requests the log has; older ones are gone. */
+/** The log keeps this many requests. */
 const LOGGED_MAX = 200
 
 /** What the log of requests has since the revoke. A request that was under way may have been accepted. */

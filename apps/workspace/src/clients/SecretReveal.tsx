@@ -242,7 +242,7 @@ const waitingWords = ({ scopes }: OAuthClient): string =>
 const SHOWN_MAX = 8
 const TOKEN_ROUTE = 'POST /v1/oauth/token'
 
-/** A new client's requests as they come; for a refused one, the one thing to change. Newest first. */
+/** A new client's requests, newest first, live. A refused one says the one thing to change. */
 function Attempts({ client }: { client: OAuthClient }) {
   const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
   return (

@@ -17,7 +17,7 @@ export interface CreationOptions {
   onClose: () => void
   /** The client that the new one takes over from. */
   replaces?: OAuthClient
-  /** Those of a replacement; default: the same as before. */
+  /** The scopes of a replacement. By default those of the old client. */
   scopes?: readonly Scope[]
 }
 

@@ -32,7 +32,7 @@ export const clientLifetime = ({ createdAt, expiresAt }: Dated & Pick<OAuthClien
 /** The first day that can be chosen, as a date input has it. The API says which is the last. */
 export const firstDay = (now: Date): string => daysLater(isoDate(now), 1)
 
-/** When a client created now expires, in RFC 3339; undefined if never. A day counts to its end. */
+/** When a client created now expires (RFC 3339), undefined if never. A date lasts until its end. */
 export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undefined {
   if (lifetime === 'never') return undefined
   const at_ms = lifetime === 'date' ? endOf(date).getTime() : now.getTime() + lifetime * DAY_MS

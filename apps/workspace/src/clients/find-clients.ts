@@ -63,7 +63,7 @@ export type View = (typeof VIEWS)[number]['view']
 export const refusalsKnown = (clients: readonly OAuthClient[]): boolean =>
   clients.every(({ failingKnown }) => failingKnown)
 
-/** Each has the order that one wants first; reversed, the other. */
+/** Each sorts in the order that is wanted first. `reversed` turns it round. */
 export const ORDERS = {
   added: (a: OAuthClient, b: OAuthClient) => compare(b.createdAt, a.createdAt),
   used: (a: OAuthClient, b: OAuthClient) => compare(b.lastUsedAt ?? '', a.lastUsedAt ?? ''),
@@ -95,7 +95,7 @@ export function queryIn(search: URLSearchParams): ClientFilter {
   }
 }
 
-/** The address that asks for it; what is usual is left out. */
+/** Returns the parameters of the address. Defaults are left out. */
 export function listParams({ view, text, order, reversed }: ClientFilter): URLSearchParams {
   return new URLSearchParams({
     ...(view !== 'active' && { show: view }),

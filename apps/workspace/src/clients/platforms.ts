@@ -74,12 +74,12 @@ export const PLATFORMS: Record<PlatformId, Platform> = {
   },
 }
 
-/** What a person typed; `claims` by name, without their prefixes. The API judges it. */
+/** What a person typed, for the API to check. `claims` are by name, without their prefixes. */
 export interface WorkloadDraft {
   platform: PlatformId
   issuer: string
   claims: Record<string, string>
-  /** A key set as JSON; empty if it is to be fetched. */
+  /** A key set as JSON, empty if it is to be fetched. */
   keys: string
 }
 

@@ -2,7 +2,7 @@ import type { Scope } from '#shared/oauth/scopes.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
 import { type ClientWorkload, detectPlatform, type PlatformId } from './platforms.ts'
 
-/** A placeholder when the secret is no longer known; the name of the private key's file. */
+/** The secret, or a placeholder once it is no longer known, or the name of the private key's file. */
 type KeptCredential = { secret: string } | { keyFile: string; algorithm: KeyAlgorithm }
 
 export interface ClientAccess {

@@ -92,7 +92,7 @@ interface AcceptInvitationProps {
   invitation: InvitationPreview
 }
 
-/** A new person chooses a password; someone who has an account signs in with theirs. */
+/** A new person chooses a password. A person with an account signs in with theirs. */
 function AcceptInvitation(props: AcceptInvitationProps) {
   const { companyName, invitedBy, email, role, name, expiresAt } = props.invitation
   const form = useAcceptance(props)

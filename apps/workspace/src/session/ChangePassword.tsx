@@ -6,7 +6,7 @@ import { newPasswordError, useForm } from '../ui/form.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 
-/** The person's own password; their other sessions end with the old one. */
+/** Changes the person's own password, which ends their other sessions. */
 export function ChangePassword({ onClose }: { onClose: () => void }) {
   const { user } = useSignedIn()
   const form = usePasswordChange(onClose)

@@ -86,7 +86,7 @@ const LANDING_FAILURES: Record<string, [title: string, text: string]> = {
   company_full: ['Your company has too many people', 'Ask its owner to remove someone first.'],
 }
 
-/** Why signing in with the provider failed; undefined if it did not. */
+/** Why signing in with the provider failed, undefined if it did not. */
 export function landingFailure(): ErrorMessage | undefined {
   if (landing === undefined || landing === 'done') return undefined
   const [title, text] = LANDING_FAILURES[landing] ?? ['You could not be signed in', AGAIN]

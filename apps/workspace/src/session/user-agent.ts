@@ -18,7 +18,7 @@ const SYSTEMS = [
   ['Linux', /\bLinux\b/],
 ] as const
 
-/** "Firefox on Windows"; what was sent itself when it names no browser that is known here. */
+/** Returns "Firefox on Windows", or the header itself if its browser is not known here. */
 export function browserName(userAgent: string | null): string {
   if (!userAgent) return 'Unknown browser'
   const [browser] = BROWSERS.find(([, pattern]) => pattern.test(userAgent)) ?? []

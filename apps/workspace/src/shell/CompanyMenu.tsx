@@ -7,7 +7,7 @@ import { Menu, MenuChoice, MenuLabel } from '../ui/Menu.tsx'
 const PLACE =
   'flex w-full items-center justify-between gap-2 rounded-md border px-3 py-[9px] text-start max-desk:w-auto max-desk:min-w-0 max-desk:flex-1 max-desk:py-1'
 
-/** The company whose screens these are; a menu when there are several to choose from. */
+/** The current company, as a menu if the person has several. */
 export function CompanyMenu() {
   const company = useCompany()
   const { companies } = useSignedIn()

@@ -39,7 +39,7 @@ interface TimeProps {
 
 const IN_SENTENCE = { tabIndex: 0, className: "focus:after:content-['_'_attr(data-zone)]" }
 
-/** A time of the company; pointing at it shows the zone, and the browser's own time. */
+/** A time in the company's zone. Pointing at it shows the zone, and the browser's own time. */
 export const Time = ({ at, format = dateTime, by, inSentence = false }: TimeProps) => (
   <time
     dateTime={at}
@@ -58,7 +58,7 @@ export const Moment = ({ at, format }: Pick<TimeProps, 'at' | 'format'>) => (
   </>
 )
 
-/** "3 minutes ago"; pointing at it shows the exact time, and who did it. */
+/** "3 minutes ago". Pointing at it shows the exact time, and who did it. */
 export function Ago(props: Omit<TimeProps, 'format'>) {
   const date = new Date(props.at)
   // The text, not the time: a row is drawn again when it says something else, not once a second.

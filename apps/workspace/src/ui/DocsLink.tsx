@@ -22,7 +22,7 @@ export const DocsLink = ({ to, about, children }: DocsLinkProps) => (
   </a>
 )
 
-/** A scope as the API calls it; leads to what it allows. */
+/** A scope by its name in the API, linked to its documentation. */
 export const ScopeName = ({ scope }: { scope: Scope }) => (
   <DocsLink to={docsOfScope(scope)}>
     <code>{scope}</code>

@@ -13,7 +13,7 @@ const LABEL_CHOSEN =
 const LABEL_IN_FOCUS =
   'group-has-focus-visible:outline-2 group-has-focus-visible:-outline-offset-2 group-has-focus-visible:outline-ink'
 
-/** What a list shows; each choice says how many it has. */
+/** Chooses what a list shows. Each choice has a count. */
 export const FilterChoice = <Value extends string>({
   legend,
   name,

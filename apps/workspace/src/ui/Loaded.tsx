@@ -20,7 +20,7 @@ export interface LoadedProps<T> {
   children: (data: T) => ReactNode
 }
 
-/** What a query brought; until then its outline; or why it brought nothing, with a way to try again. */
+/** Shows a query's data, its skeleton until it has loaded, or its error with a button to try again. */
 export function Loaded<T>({ query, skeleton, missing, children }: LoadedProps<T>) {
   if (query.data !== undefined) {
     return (

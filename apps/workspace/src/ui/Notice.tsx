@@ -32,7 +32,7 @@ export function Notice({ tone, title, children, actions, live = false }: NoticeP
   )
 }
 
-/** Why the last try failed, if it did; scrolled into view, since it may be far from the button. */
+/** The error of the last try. It is scrolled into view, since it may be far from the button. */
 export function FailureNotice({ failure }: { failure: ErrorMessage | undefined }) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -50,7 +50,7 @@ export function FailureNotice({ failure }: { failure: ErrorMessage | undefined }
   )
 }
 
-/** @param code of a problem that the API answered; undefined when it did not answer. */
+/** @param code of the API's problem, undefined if it did not answer. */
 export const AboutError = ({ code }: { code: string | undefined }) =>
   code && (
     <DocsLink to={docsOfProblem(code)} about={code}>

@@ -20,7 +20,7 @@ export const toCsv = (rows: readonly (readonly Cell[])[]): string =>
  */
 const FORMULA = /(^|[;\t\r\n])(?=[" ]{0,8}[=+\-@＝＋－＠\t\r])/g
 
-/** RFC 4180; an apostrophe keeps text from being run as a formula. */
+/** RFC 4180. An apostrophe keeps text from being run as a formula. */
 export function csvCell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)

@@ -3,10 +3,10 @@ import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { ApiProblem } from '../api/request.ts'
 import type { Submission } from './submit.ts'
 
-/** What is wrong with each field, as a sentence; false or undefined if nothing is. */
+/** A sentence for each field that is wrong, false or undefined for the others. */
 export type FieldErrors<Name extends string> = { [name in Name]?: ReactNode }
 
-/** What is in the inputs, by their names; without spaces around it, but for passwords. */
+/** The values of the inputs by name. They are trimmed, except passwords. */
 export type Values<Name extends string> = Record<Name, string>
 
 export interface FormOptions<Name extends string> {

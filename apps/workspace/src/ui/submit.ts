@@ -23,7 +23,7 @@ export const NO_ANSWER: ErrorMessage = {
 export interface ErrorWords {
   /** The title of what has no words of its own. */
   title: string
-  /** Without an answer; default: the title, and that the service could not be reached. */
+  /** For a request without an answer. By default the title, and that the service could not be reached. */
   noAnswer?: ErrorMessage
   /** By the code or status of the API's problem. A title alone is followed by the problem's own sentence. */
   [codeOrStatus: string | number]: ErrorMessage | string | undefined
