@@ -11,10 +11,7 @@ import {
 
 const FOLDER = join(import.meta.dirname, '../../infra/deploy')
 const FILES = Object.fromEntries(
-  ['nginx.conf', 'haproxy.cfg', 'workspace.conf'].map((name) => [
-    name,
-    readFileSync(join(FOLDER, name), 'utf8'),
-  ]),
+  ['nginx.conf', 'workspace.conf'].map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')]),
 )
 /** A path, and whether a proxy refuses it because services and proxies may read it differently. */
 const PATHS: [path: string, isAmbiguous: boolean][] = [
@@ -37,20 +34,15 @@ const PATHS: [path: string, isAmbiguous: boolean][] = [
 ]
 
 describe('the configurations of the proxies', () => {
-  for (const [name, text] of Object.entries(FILES)) {
-    // The server of the pages alone sends nothing on.
-    for (const { path, match, to } of name === 'workspace.conf' ? [] : ROUTES)
-      it(`sends ${path} to ${to} in ${name}`, () => {
-        const rule = {
-          'nginx.conf': `location ${match === 'exact' ? '=' : '^~'} ${path} {\n    proxy_pass http://integration_${to};`,
-          'haproxy.cfg': `use_backend ${to} if { ${match === 'exact' ? 'path' : 'path_beg'} ${path} }`,
-        }[name]
-        assert.ok(rule && text.includes(rule), rule)
-      })
-  }
+  for (const { path, match, to } of ROUTES)
+    it(`sends ${path} to ${to} in nginx.conf`, () => {
+      const location = `location ${match === 'exact' ? '=' : '^~'} ${path} {`
+      const rule = `${location}\n    proxy_pass http://integration_${to};`
+      assert.ok(FILES['nginx.conf']?.includes(rule), rule)
+    })
 
   it('sends each path to the same service by the example of an Ingress, and all others to the pages', () => {
-    const ingress = readFileSync(join(FOLDER, 'kubernetes/overlays/production/ingress.yaml'), 'utf8')
+    const ingress = readFileSync(join(FOLDER, 'kubernetes/base/ingress.yaml'), 'utf8')
     const rules = [...ingress.matchAll(/path: (\S+), pathType: (\w+), .* name: integration-(\w+),/g)]
     assert.deepEqual(
       rules.map(([, path, type, to]) => [path, type, to]),
@@ -62,7 +54,6 @@ describe('the configurations of the proxies', () => {
   })
 
   it('refuses a path that proxy and service may read differently, and no other', () => {
-    // required-lines.test.ts holds haproxy.cfg to the same.
     const ambiguous = new RegExp(/"~\*(\S+)" 1;/.exec(FILES['nginx.conf'] ?? '')?.[1] ?? assert.fail(), 'i')
     assert.deepEqual(
       PATHS.map(([path]) => [path, ambiguous.test(path)]),
@@ -89,24 +80,17 @@ describe('the configurations of the proxies', () => {
       assert.equal(text.split('/index.html').length, 2)
     })
 
-  // nginx answers every failure with 503, haproxy with the status that fits.
-  for (const [name, codes] of [
-    ['nginx.conf', ['unavailable']],
-    ['haproxy.cfg', ['bad_gateway', 'unavailable', 'gateway_timeout']],
-  ] as const)
-    it(`answers for a missing API as the API would in ${name}`, () => {
-      const bodies = [...(FILES[name] ?? '').matchAll(/'(\{"type":.*?\})'/g)].map(([, body = '']) =>
-        JSON.parse(body),
+  it('answers for a missing API as the API would in nginx.conf', () => {
+    const bodies = [...(FILES['nginx.conf'] ?? '').matchAll(/'(\{"type":.*?\})'/g)]
+    assert.equal(bodies.length, 2)
+    for (const [, body = ''] of bodies) {
+      const { type, title, status, code } = JSON.parse(body)
+      assert.deepEqual(
+        { type, title, status, code },
+        { type: '/docs/errors#problem-unavailable', ...PROBLEMS.unavailable, code: 'unavailable' },
       )
-      assert.deepEqual([...new Set(bodies.map(({ code }) => code))], codes)
-      for (const { type, title, status, code } of bodies) {
-        const problem = PROBLEMS[code as (typeof codes)[number]]
-        assert.deepEqual(
-          [type, title, status],
-          [`/docs/errors#problem-${code}`, problem.title, problem.status],
-        )
-      }
-    })
+    }
+  })
 
   it('keeps the code of a sign-in out of both nginx logs', () => {
     assert.match(

@@ -2,7 +2,7 @@
 export const ELSEWHERE: Record<string, string> = {
   'Redis is gone': '`npm run faults` causes each of these, and waits until Redis is trusted again.',
   'no instance of a service is up':
-    '`npm run test:proxies` stops every instance behind nginx and haproxy; the starts of this trial are the cure.',
+    '`npm run test:proxies` stops every instance behind nginx; the starts of this trial are the cure.',
   'Postgres is gone': '`npm run faults` takes it away, restores it, and promotes a synchronous standby.',
   'a standby was promoted':
     'Several million revocations cannot be made here. `test/revocation/round.test.ts` has a comparison that takes too long, and `npm run test:stores` a promotion that is fenced and confirmed.',

@@ -7,10 +7,10 @@ import { eventually } from '../../support/eventually.ts'
 import { writeFiles } from '../../support/files.ts'
 import { freePort } from '../../support/ports.ts'
 import { startInstances } from './instances.ts'
-import { startProxy } from './proxy.ts'
+import { startNginx } from './nginx.ts'
 
-/** Between the start of the prober and its first verdict, or its last one. */
-const PROBED_MS = 5_000
+/** nginx leaves an instance out for 3 s. */
+const NOTICED_MS = 5_000
 const CODE = 'c0de-of-a-sign-in'
 const TLS_ONLY = 'max-age=31536000'
 const PATHS: Record<string, number> = {
@@ -24,28 +24,17 @@ const PATHS: Record<string, number> = {
   '/metrics': 404,
 }
 
-/** A proxy in front of stand-ins for the services, and all that the workspace is made of. */
-async function startSite(name: 'nginx' | 'haproxy') {
+/** nginx in front of stand-ins for the services, and all that the workspace is made of. */
+async function startSite() {
   await using starting = new AsyncDisposableStack()
   const pages = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-pages-')))
   // nginx's workers are somebody else.
   await chmod(pages.path, 0o755)
   await writeFiles(pages.path, { 'index.html': 'the workspace', 'assets/app.js': 'script' })
   const instances = starting.use(await startInstances(Array(4).fill('127.0.0.1')))
-  const [port, pagesPort] = [await freePort(), await freePort()]
-  const proxy =
-    name === 'nginx'
-      ? await startProxy('nginx.conf', { ...instances, port, workspace: pages.path })
-      : await startProxy('haproxy.cfg', { ...instances, port, workspace: `127.0.0.1:${pagesPort}` })
-  starting.use(proxy)
-  if (name === 'haproxy')
-    starting.use(
-      await startProxy('workspace.conf', { auth: [], api: [], port: pagesPort, workspace: pages.path }),
-    )
-  // haproxy closes a connection after an answer of its own; the next request could meet that.
-  const headers = { Connection: 'close' }
-  const ask = (path: string, init?: RequestInit) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { headers, ...init })
+  const port = await freePort()
+  const proxy = starting.use(await startNginx({ ...instances, port, workspace: pages.path }))
+  const ask = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init)
   const parts = starting.move()
   return {
     instances,
@@ -53,73 +42,72 @@ async function startSite(name: 'nginx' | 'haproxy') {
     logs: proxy.logs,
     async untilStatus(isWanted: (status: number) => boolean) {
       for (const path of ['/v1/session', '/v1/oauth/jwks'])
-        await eventually(async () => isWanted((await ask(path)).status), { limit_ms: PROBED_MS })
+        await eventually(async () => isWanted((await ask(path)).status), { limit_ms: NOTICED_MS })
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
   }
 }
 
-for (const name of ['nginx', 'haproxy'] as const)
-  describe(`${name}, as it is shipped`, () => {
-    const site = forBlock(() => startSite(name))
-    before(() => site.untilStatus((status) => status === 200))
-    beforeEach(() => Object.assign(site.instances.state, { reached: [], hangUp: false }))
+describe('nginx, as it is shipped', () => {
+  const site = forBlock(startSite)
+  before(() => site.untilStatus((status) => status === 200))
+  beforeEach(() => Object.assign(site.instances.state, { reached: [], hangUp: false }))
 
-    it('refuses or hides paths, of which none reaches an instance', async () => {
-      const statuses: typeof PATHS = {}
-      for (const path of Object.keys(PATHS)) statuses[path] = (await site.ask(path)).status
-      assert.deepEqual([statuses, site.instances.state.reached], [PATHS, []])
+  it('refuses or hides paths, of which none reaches an instance', async () => {
+    const statuses: typeof PATHS = {}
+    for (const path of Object.keys(PATHS)) statuses[path] = (await site.ask(path)).status
+    assert.deepEqual([statuses, site.instances.state.reached], [PATHS, []])
+  })
+
+  for (const path of ['/v1/oauth/token', '/v1/vendor/ven_1/oauth-clients'])
+    it(`sends POST ${path} once, and fails, if an instance takes it and hangs up`, async () => {
+      site.instances.state.hangUp = true
+      const { status } = await site.ask(path, { method: 'POST', body: 'x=1' })
+      assert.equal(site.instances.state.reached.length, 1)
+      assert.ok(status >= 502, `${status}`)
     })
 
-    for (const path of ['/v1/oauth/token', '/v1/vendor/ven_1/oauth-clients'])
-      it(`sends POST ${path} once, and fails, if an instance takes it and hangs up`, async () => {
-        site.instances.state.hangUp = true
-        const { status } = await site.ask(path, { method: 'POST', body: 'x=1' })
-        assert.equal(site.instances.state.reached.length, 1)
-        assert.ok(status >= 502, `${status}`)
-      })
+  it('serves the workspace with its policy, to be kept as it may', async () => {
+    const page = await site.ask('/ven_acme/clients')
+    assert.deepEqual([page.status, await page.text()], [200, 'the workspace'])
+    assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self'/)
+    assert.equal(page.headers.get('strict-transport-security'), TLS_ONLY)
+    const script = await site.ask('/assets/app.js')
+    assert.match(script.headers.get('cache-control') ?? '', /immutable/)
+    assert.equal((await site.ask('/assets/x.js')).status, 404)
+  })
 
-    it('serves the workspace with its policy, to be kept as it may', async () => {
-      const page = await site.ask('/ven_acme/clients')
-      assert.deepEqual([page.status, await page.text()], [200, 'the workspace'])
-      assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self'/)
-      assert.equal(page.headers.get('strict-transport-security'), TLS_ONLY)
-      const script = await site.ask('/assets/app.js')
-      assert.match(script.headers.get('cache-control') ?? '', /immutable/)
-      assert.equal((await site.ask('/assets/x.js')).status, 404)
+  describe('without any instance', () => {
+    before(() => {
+      site.instances.stop()
+      return site.untilStatus((status) => status >= 500)
     })
 
-    describe('without any instance', () => {
-      before(() => {
-        site.instances.stop()
-        return site.untilStatus((status) => status >= 500)
+    for (const [path, type, member] of [
+      ['/v1/session', 'application/problem+json', 'code'],
+      [`/v1/session/openid/callback?code=${CODE}`, 'application/problem+json', 'requestId'],
+      ['/v1/oauth/token', 'application/json', 'error'],
+    ] as const)
+      it(`answers ${path} with 503 in its own form, never kept`, async () => {
+        const response = await site.ask(path, { method: path.endsWith('token') ? 'POST' : 'GET' })
+        const body = (await response.json()) as Record<string, unknown>
+        assert.equal(typeof body[member], 'string', JSON.stringify(body))
+        const { 'x-request-id': requestId, ...headers } = Object.fromEntries(response.headers)
+        assert.ok(requestId && requestId.length > 8, requestId)
+        assert.partialDeepStrictEqual(
+          { status: response.status, ...headers },
+          {
+            status: 503,
+            'content-type': type,
+            'retry-after': '2',
+            'cache-control': 'no-store',
+            'strict-transport-security': TLS_ONLY,
+          },
+        )
       })
 
-      for (const [path, type, member] of [
-        ['/v1/session', 'application/problem+json', 'code'],
-        [`/v1/session/openid/callback?code=${CODE}`, 'application/problem+json', 'requestId'],
-        ['/v1/oauth/token', 'application/json', 'error'],
-      ] as const)
-        it(`answers ${path} with 503 in its own form, never kept`, async () => {
-          const response = await site.ask(path, { method: path.endsWith('token') ? 'POST' : 'GET' })
-          const body = (await response.json()) as Record<string, unknown>
-          assert.equal(typeof body[member], 'string', JSON.stringify(body))
-          const { 'x-request-id': requestId, ...headers } = Object.fromEntries(response.headers)
-          assert.ok(requestId && requestId.length > 8, requestId)
-          assert.partialDeepStrictEqual(
-            { status: response.status, ...headers },
-            {
-              status: 503,
-              'content-type': type,
-              'retry-after': '2',
-              'cache-control': 'no-store',
-              'strict-transport-security': TLS_ONLY,
-            },
-          )
-        })
-
-      it('has the code of a sign-in in no log', async () => {
-        assert.ok(!(await site.logs()).includes(CODE))
-      })
+    it('has the code of a sign-in in no log', async () => {
+      assert.ok(!(await site.logs()).includes(CODE))
     })
   })
+})

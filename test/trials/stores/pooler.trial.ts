@@ -16,7 +16,7 @@ import { createTcpProxy } from '../../support/tcp-proxy.ts'
 import { type Count, underLoad } from '../load.ts'
 import { startProgram } from '../program.ts'
 
-const COMPONENT = join(import.meta.dirname, '../../../infra/deploy/kubernetes/components/pgbouncer')
+const RUNBOOK = join(import.meta.dirname, '../../../infra/runbook/install.md')
 const AWAY_MS = 1_000
 /** With PgBouncer's own server_login_retry it would be up to 15 s. */
 const BACK_MAX_MS = 8_000
@@ -24,7 +24,7 @@ const CALLERS = 24
 const LOAD_MS = 8_000
 const ROOMY = '1000000/60'
 
-/** Starts it with the shipped file, but for what differs here. The passwords of `urls` are those of its users. */
+/** Starts it with the settings of the runbook, but for what differs here. The passwords of `urls` are those of its users. */
 async function startPgBouncer(folder: string, { target, urls }: { target: number; urls: string[] }) {
   const port = await freePort()
   const [users, file] = [join(folder, 'users'), join(folder, 'pgbouncer.ini')]
@@ -37,10 +37,10 @@ async function startPgBouncer(folder: string, { target, urls }: { target: number
     auth_file: `auth_file = ${users}`,
     default_pool_size: 'default_pool_size = 4',
   })
-  const shipped = await readFile(join(COMPONENT, 'pgbouncer.ini'), 'utf8')
+  const [, printed = ''] = /```ini\n(\[databases\].*?)```/s.exec(await readFile(RUNBOOK, 'utf8')) ?? []
   const changed = here.reduce(
     (text, [name, line]) => text.replace(new RegExp(`^${name} = .*`, 'm'), line),
-    shipped,
+    printed,
   )
   await writeFile(file, changed)
   await chownToNobody(folder, users, file)

@@ -5,36 +5,32 @@ import { startProgram } from '../program.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../../infra/deploy')
 
-/** Where a proxy listens, and its backends. */
+/** Where nginx listens, and what it serves. */
 export interface Installation {
   port: number
   /** Instances as `host:port`. */
   auth: string[]
   api: string[]
-  /** The built workspace: a folder for nginx, the `host:port` of its server for haproxy. */
+  /** The folder of the built workspace. */
   workspace: string
 }
 
-/** Runs a proxy with this shipped file, with these addresses and without TLS; resolves once it listens. */
-export async function startProxy(
-  file: 'nginx.conf' | 'workspace.conf' | 'haproxy.cfg',
-  { port, auth, api, workspace }: Installation,
-) {
+/** Runs nginx with the shipped file, but with these addresses and without TLS. Resolves once it listens. */
+export async function startNginx({ port, auth, api, workspace }: Installation) {
   await using starting = new AsyncDisposableStack()
   const folder = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-proxy-')))
   const logs = join(folder.path, 'logs')
   await mkdir(logs)
-  const configuration = (await readFile(join(DEPLOY, file), 'utf8'))
+  const configuration = (await readFile(join(DEPLOY, 'nginx.conf'), 'utf8'))
     .replaceAll(/\bauth-(\d):\d+/g, (shipped, number) => auth[number - 1] ?? shipped)
     .replaceAll(/\bapi-(\d):\d+/g, (shipped, number) => api[number - 1] ?? shipped)
     .replaceAll(/^ {2}ssl_.*\n/gm, '')
-    .replace(/(listen|bind) [^;\n]+/, `$1 127.0.0.1:${port}`)
+    .replace(/listen [^;]+/, `listen 127.0.0.1:${port}`)
     .replace(/root .*;/, `root ${workspace};`)
-    .replace('workspace:8083', workspace)
   const missed = [...auth, ...api, `:${port}`, workspace].filter(
     (address) => !configuration.includes(address),
   )
-  if (missed.length > 0) throw new Error(`${file} has no place for ${missed.join(', ')}`)
+  if (missed.length > 0) throw new Error(`nginx.conf has no place for ${missed.join(', ')}`)
   const whole = `daemon off;
 pid ${folder.path}/pid;
 error_log ${logs}/error.log;
@@ -43,14 +39,9 @@ http {
   access_log ${logs}/access.log;
 ${configuration}}
 `
-  const isNginx = file !== 'haproxy.cfg'
-  const own = join(folder.path, file)
-  await writeFile(own, isNginx ? whole : configuration)
-  const program = starting.use(
-    isNginx
-      ? await startProgram('nginx', ['-p', folder.path, '-c', own], port)
-      : await startProgram('haproxy', ['-f', own], port),
-  )
+  const file = join(folder.path, 'nginx.conf')
+  await writeFile(file, whole)
+  const program = starting.use(await startProgram('nginx', ['-p', folder.path, '-c', file], port))
   const started = starting.move()
   return {
     /** Everything that it has logged. */
