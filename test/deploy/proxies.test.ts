@@ -63,15 +63,18 @@ describe('the configurations of the proxies', () => {
 
   for (const name of ['nginx.conf', 'workspace.conf'])
     it(`gives each of the workspace's files all its headers in ${name}`, () => {
-      const locations = (FILES[name] ?? '').split('try_files').slice(1)
-      assert.equal(locations.length, 4)
-      for (const [index, location] of locations.entries())
-        for (const [header, value] of Object.entries({
-          ...WORKSPACE_HEADERS,
-          'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY,
-          'Cache-Control': workspaceCacheControl(index === 0 ? '/assets/' : '/'),
-        }))
-          assert.ok(location.includes(`add_header ${header} "${value}" always;`), header)
+      const text = FILES[name] ?? ''
+      const [, workspace = ''] = text.split('\n  location / {\n')
+      const headers = [...workspace.matchAll(/^ {4}add_header (\S+) "(.*)" always;$/gm)]
+      assert.deepEqual(Object.fromEntries(headers.map(([, header, value]) => [header, value])), {
+        ...WORKSPACE_HEADERS,
+        'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY,
+      })
+      assert.match(workspace, /^ {4}add_header Cache-Control \$integration_cache always;$/m)
+      // A location inside with a field of its own would inherit none.
+      assert.doesNotMatch(workspace, /^ {6}add_header/m)
+      const [, other, assets] = /default (\S+);\n {2}"~\^\/assets\/" "(.+)";/.exec(text) ?? []
+      assert.deepEqual([other, assets], [workspaceCacheControl('/'), workspaceCacheControl('/assets/')])
     })
   for (const name of ['nginx.conf', 'workspace.conf'])
     it(`serves the workspace’s page only for its screens in ${name}`, () => {

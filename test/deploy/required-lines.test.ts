@@ -149,14 +149,4 @@ describe('the files of a deployment', () => {
       '  secrets: [auth_database_url, auth_redis_url, key_encryption_key]',
     ])
   })
-
-  it('answers no method but GET with a page of the workspace', () => {
-    for (const file of ['nginx.conf', 'workspace.conf'])
-      for (const page of ['location / {', 'location ~ "'])
-        assert.match(
-          read(file).slice(read(file).indexOf(`\n  ${page}`)),
-          /^\n {2}location [^\n]+\n {4}limit_except GET \{\n {6}deny all;\n {4}\}/,
-          `${file}: ${page}`,
-        )
-  })
 })

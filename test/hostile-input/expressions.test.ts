@@ -32,7 +32,6 @@ const PUT_TOGETHER: Record<string, string> = {
   'apps/api/sessions/cookie.ts': 'the same, or one run of plain characters, after one fixed name',
   'apps/api/people/presented-invitation.ts':
     'the shape of an invitation, from start to end: a bounded length',
-  'infra/deploy/release-command.ts': 'one run without white space in a line, and fixed words',
 }
 
 interface Found {

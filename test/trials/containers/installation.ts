@@ -26,11 +26,14 @@ async function commandsOfRunbook(): Promise<string[]> {
  */
 export async function makeRelease(run: Shell, folder: string, images: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
-  const tag = `git -c user.name=a -c user.email=a@acme.example tag --force --annotate --message x ${version}`
+  const git = 'git -c user.name=a -c user.email=a@acme.example'
+  const changelogs = 'CHANGELOG.md apps/api/discovery/docs/pages/changelog.md'
   await run(`minisign -G -W -s ${folder}/key -p ${folder}/integration.pub`)
-  await run(
-    `git clone --quiet ${ROOT} ${folder}/clone && cd ${folder}/clone && ${tag} && npm ci --prefer-offline`,
-  )
+  await run(`git clone --quiet ${ROOT} ${folder}/clone
+    cd ${folder}/clone
+    sed --in-place 's/^## ${version}, .*/## ${version}, 2025-01-01/' ${changelogs}
+    ${git} commit --quiet --all --allow-empty --message x
+    ${git} tag --force --annotate --message x ${version}`)
   const keys = `--key ${folder}/key --public-key ${folder}/integration.pub`
   await run(`cd ${folder}/clone && npm run release -- ${keys} ${images} ${folder}/release`)
   const release = join(folder, 'release', version)

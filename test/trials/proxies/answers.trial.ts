@@ -75,6 +75,7 @@ describe('nginx, as it is shipped', () => {
     const script = await site.ask('/assets/app.js')
     assert.match(script.headers.get('cache-control') ?? '', /immutable/)
     assert.equal((await site.ask('/assets/x.js')).status, 404)
+    assert.equal((await site.ask('/ven_acme/clients', { method: 'POST' })).status, 405)
   })
 
   describe('without any instance', () => {

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Writes shared/access-tokens to a folder (default: release) as a package for services in other repositories.
+# Prints its path.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
+
+mkdir -p -- "${1:-release}"
+folder=$(cd -- "${1:-release}" && pwd)
+stage=$(mktemp -d)
+trap 'rm -rf -- "$stage"' EXIT
+
+infra/node node_modules/.bin/tsc --project shared/access-tokens --outDir "$stage"
+cp shared/access-tokens/README.md "$stage"
+cp infra/deploy/access-tokens.json "$stage/package.json"
+version=$(node --print 'require("./package.json").version')
+jose=$(node --print 'require("./package.json").dependencies.jose')
+cd "$stage"
+npm pkg set "version=$version" "dependencies.jose=^$jose"
+printf '%s/%s\n' "$folder" "$(npm pack --silent --pack-destination "$folder")"
