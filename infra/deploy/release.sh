@@ -105,7 +105,6 @@ infra/deploy/package.sh "$out"
 fixed=(-e '/^  "serialNumber": /d' -e "s/^    \"timestamp\": .*/    \"timestamp\": \"$time\",/")
 name=integration-access-service-$version
 npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name-build.cdx.json"
-
 npm ci --prefer-offline --omit=dev
 # npm's own notes differ between its versions, and only building the screens needs the types of the API.
 platform=$(node --print 'process.platform + "-" + process.arch')
@@ -134,7 +133,8 @@ npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name.cdx.json"
 
 changes=$(awk '/^## / { section++ } section == 1' CHANGELOG.md)
 cd "$out"
-printf '%s\n\nThe public key of the signature:\n\n    %s\n' "$changes" "$(tail -1 "$public_key")" >release-notes.md
+printf '%s\n\nThe public key of the signature:\n\n    %s\n' \
+  "$changes" "$(tail -1 "$public_key")" >release-notes.md
 sha256sum -- * >"$work/SHA256SUMS"
 mv "$work/SHA256SUMS" .
 rm -rf -- "$work"
