@@ -1,11 +1,10 @@
 import { Option } from 'commander'
-import { record } from '../../apps/api/accounts/activity.ts'
+import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { type ClientRecord, findClient, listClients } from '../../apps/api/clients/records.ts'
 import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { type Subject, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { requireCompany } from './people.ts'
-import { eraseFromActivity } from './persons.ts'
 
 const ALL = 2 ** 31 - 1
 const TITLES = {
@@ -59,31 +58,6 @@ export const CLIENTS: Subject = {
         const client = await revokeClient(services, { vendorId, clientId, revokedBy: by })
         if (!client) throw noSuchClient(vendorId, clientId)
         return { text: `${clientId} (${client.name}) is revoked everywhere.`, data: shown(client) }
-      },
-    },
-    {
-      name: 'erase-name',
-      description:
-        "Erase a client's name, permanently, and the names that it had, also in the activity, because someone wrote a person's name there. It keeps working, and can be renamed.",
-      doing: 'Going through the activity',
-      example: 'client erase-name ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
-      args: ['vendor_id', 'client_id'],
-      async effect({ db }, { vendorId, clientId }: { vendorId: string; clientId: string }) {
-        const client = await findClient(db, { vendorId, clientId })
-        if (!client) throw noSuchClient(vendorId, clientId)
-        return `The name of ${clientId} (${client.name}) of ${vendorId}, and those that it had, will be erased permanently.`
-      },
-      async run({ db, by }, { vendorId, clientId }: { vendorId: string; clientId: string }) {
-        await db.transaction(async (transaction) => {
-          if (!(await findClient(transaction, { vendorId, clientId }))) throw noSuchClient(vendorId, clientId)
-          await record(transaction, { vendorId, by }, 'client.name_erased', clientId)
-          await transaction.raw('select erase_client_name(?)', [clientId])
-        })
-        const entries = await eraseFromActivity(db)
-        return {
-          text: `The name of ${clientId} is erased, also from ${entries} entries of the activity.`,
-          data: { clientId, entries },
-        }
       },
     },
   ],

@@ -99,7 +99,6 @@ const RIGHTS: Record<string, string[]> = {
     'execute company_tables',
     'execute database_place',
     'execute erase_analytics_events',
-    'execute erase_client_name',
     'execute erase_company',
     'execute erase_company_rows',
     'execute erase_from_activity',

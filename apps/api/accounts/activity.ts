@@ -4,7 +4,6 @@ import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 export const ACTIVITY_ACTIONS = [
   'client.created',
   'client.renamed',
-  'client.name_erased',
   'client.revoked',
   'client.secret_found',
   'workload_issuer.keys_replaced',

@@ -20,4 +20,4 @@ create index activity_by_subject on activity (vendor_id, subject, at, entry_id);
 create index activity_by_address on activity (vendor_id, (detail->>'email'))
   where action in ('person.removed', 'person.invited', 'person.added', 'person.joined');
 create index activity_of_erasures on activity (subject)
-  where action in ('person.erased', 'company.erased', 'client.name_erased') and operator is not null;
+  where action in ('person.erased', 'company.erased') and operator is not null;

@@ -1,7 +1,7 @@
 -- The functions below erase only what an operator's entry in the activity names. So no erasure goes unrecorded, and the
 -- right to call them is neither a right to delete anything else nor to change what was recorded.
--- Looks at the next max_rows entries, and removes the details of those about erased people, and of those of erased
--- companies, and the former names of clients whose name is erased. What happened, when, and to which subject stays. last_entry is null at the end.
+-- Looks at the next max_rows entries, and removes the details of those about erased people and of erased companies.
+-- What happened, when, and to which subject stays. last_entry is null at the end.
 create function erase_from_activity(after bigint, max_rows integer, out last_entry bigint, out erased integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -10,18 +10,12 @@ begin
       exists (select from public.companies c where c.vendor_id = a.vendor_id and c.erased_at is not null)
         as of_company,
       exists (select from public.activity e where e.subject = a.subject
-        and e.action = 'person.erased' and e.operator is not null) as of_person,
-      exists (select from public.activity e where e.subject = a.subject and e.entry_id > a.entry_id
-        and e.action = 'client.name_erased' and e.operator is not null) as of_client
+        and e.action = 'person.erased' and e.operator is not null) as of_person
     from public.activity a where a.entry_id > after order by a.entry_id limit max_rows),
   blanked as (
-    update public.activity a
-    set detail = case when s.of_client and not s.of_company
-      then a.detail - 'name' #- '{before,name}' #- '{after,name}' else '{}' end
-    from step s
+    update public.activity a set detail = '{}' from step s
     where a.entry_id = s.entry_id and (s.of_company and a.detail <> '{}'
-      or s.of_person and jsonb_exists_any(a.detail, array['name', 'email'])
-      or s.of_client and (jsonb_exists(a.detail, 'name') or a.detail #> '{before,name}' is not null))
+      or s.of_person and jsonb_exists_any(a.detail, array['name', 'email']))
     returning a.entry_id)
   select max(step.entry_id), (select count(*) from blanked) into last_entry, erased from step;
 end $$;
@@ -47,18 +41,6 @@ begin
   delete from public.invitations where user_id = person;
   update public.users set email = null, name = 'Erased person', password_hash = unusable_hash
     where user_id = person;
-end $$;
-
--- Ends the name of a client, in which someone wrote that of a person.
-create function erase_client_name(client text) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  if not exists (select from public.activity
-                 where subject = client and action = 'client.name_erased' and operator is not null) then
-    raise exception 'no entry of the activity says that the name of % is erased', client
-      using errcode = 'check_violation';
-  end if;
-  update public.oauth_clients set name = 'Erased name' where client_id = client;
 end $$;
 
 -- Begins the erasure: no one is a member any more, and no client can be created. Returns who was a member.

@@ -174,7 +174,6 @@ function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
 const SENTENCES: Readonly<Record<string, string>> = {
   'client.created': 'created the client {client}',
   'client.renamed': 'renamed the client {nameBefore} to {client}',
-  'client.name_erased': 'erased the names that the client {client} had',
   'client.revoked': 'revoked the client {client}',
   'client.secret_found': 'marked the secret of the client {client} as found',
   'workload_issuer.keys_replaced': 'replaced the keys of the issuer {subject}',

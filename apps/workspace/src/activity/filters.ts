@@ -5,7 +5,6 @@ import { daysLater, isDay, midnight } from '../api/time.ts'
 export const KINDS: Readonly<Record<string, string>> = {
   'client.created': 'Client created',
   'client.renamed': 'Client renamed',
-  'client.name_erased': 'Client name erased',
   'client.revoked': 'Client revoked',
   'callback.saved': 'Callback URL saved',
   'workload_issuer.keys_replaced': 'Issuer keys replaced',
