@@ -25,7 +25,7 @@ import { KEYS } from './key-commands.ts'
 import { createOperator, OperatorError, operatorStores } from './operator.ts'
 import { COMPANIES, MEMBERS, PASSWORDS } from './people-commands.ts'
 import { PERSONS } from './persons.ts'
-import { RESTORE } from './restore-commands.ts'
+import { RESTORE } from './restore.ts'
 import { SERVICES } from './services.ts'
 
 const EXIT_REFUSED = 1

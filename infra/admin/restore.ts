@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
+import { systemClock } from '#shared/process/clock.ts'
 import { raiseFence } from '#shared/revocation/fence.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { type Operator, record } from '../../apps/api/accounts/activity.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
   differInTimeline,
@@ -17,15 +19,159 @@ import {
   lostAmong,
   parseSeen,
 } from '../../apps/api/revocation/restore-check.ts'
-import { announce, type Show } from '../progress.ts'
+import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
+import { type OperatorContext, type Outcome, required, type Subject, shownTime, table } from './commands.ts'
 import { markSigningKeyRevoked } from './keys.ts'
-import { OperatorError } from './operator.ts'
+import { type Operator, OperatorError } from './operator.ts'
+import { readTime, TIME_FORMS } from './time.ts'
+
+const REDIS_WAIT_MS = 5_000
+
+const EXPLANATION = `
+Run it after the database was restored to an earlier moment, before or after the services are started. It
+
+  1. raises a fence: until "restore confirm", both services answer 503 to tokens, clients and sessions;
+  2. revokes again every client, signing key and valid token that Redis proves to have been revoked;
+  3. ends all sessions and invitations that were restored.
+
+The runbook (infra/runbook/backup.md) prints from the logs of the services what else to repeat. The command can be
+run again. A service raises the fence itself when it notices the restore.`
+
+export const RESTORE: Subject = {
+  name: 'restore',
+  description: 'Recover after restoring the database from a backup',
+  commands: [
+    {
+      name: 'fence',
+      doing: null,
+      description: 'Block all access, and restore the revocations that Redis still knows',
+      example: 'restore fence --since 2026-01-31T09:00:00Z',
+      options: [
+        required(
+          '--since <time>',
+          `the point in time of the backup, or an earlier one: ${TIME_FORMS}`,
+        ).argParser(readTime),
+      ],
+      explanation: EXPLANATION,
+      ifInterrupted: 'All access may be blocked, with revocations still missing. Run the command again.',
+      effect: async () =>
+        'All access will be blocked until "restore confirm", and all sessions and invitations will end.',
+      run: (context, { since }: { since: Date }) => fence(context, since),
+    },
+    {
+      name: 'status',
+      description: 'Show whether access is blocked, and why',
+      example: 'restore status',
+      async run({ db }) {
+        const fence = await whyFenced(db)
+        return { text: statusText(fence), data: fence ?? null }
+      },
+    },
+    {
+      name: 'confirm',
+      doing: null,
+      description:
+        'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or after moving ' +
+        'the database with a dump.',
+      example: 'restore confirm',
+      run: confirm,
+    },
+  ],
+}
+
+interface FenceReport {
+  since: Date
+  revoked: RevokedAgain
+  /** Sentences. */
+  unproven: string[]
+  activeClients: number
+}
+
+async function fence(context: OperatorContext, since: Date): Promise<Outcome> {
+  const { db, by } = context
+  const show = linesTo(context.stderr)
+  await keepFenced(db, { since, by, show })
+  const reading = askRedis(context, (redis) => provenByRedis(db, redis))
+  const answer = await heartbeat(show, () => 'Asking Redis', reading)
+  const proven = 'found' in answer ? answer.found : { clients: [], keys: [], tokens: [] }
+  const revoking = revokeAgain(db, proven, { now_ms: systemClock.now(), by })
+  const revoked = await heartbeat(show, () => 'Revoking again, and ending all sessions', revoking)
+  const report: FenceReport = {
+    since,
+    revoked,
+    unproven: [
+      'failed' in answer
+        ? `Redis could not be read, so it proves nothing: ${answer.failed}.`
+        : 'Redis remembers a revocation for an hour, and nothing from before it was last emptied.',
+      `Everything else is as it was at the restored point in time: earlier revocations, erased people and companies, ` +
+        `suspended or removed people, roles and passwords. Repeat what the logs prove (infra/runbook/backup.md).`,
+    ],
+    activeClients: await countActive(db),
+  }
+  return { text: inWords(report), data: report }
+}
+
+function inWords({ revoked: { clients, keys, tokens }, unproven, activeClients }: FenceReport): string {
+  const again = [
+    ...clients.map(({ clientId, vendorId, name }) => ({
+      what: 'client',
+      id: clientId,
+      of: `${vendorId}, ${name}`,
+    })),
+    ...keys.map((id) => ({ what: 'key', id, of: '' })),
+    ...tokens.map((id) => ({ what: 'token', id, of: '' })),
+  ]
+  return `All access is blocked until you run "restore confirm". All sessions and invitations have ended.
+
+Revoked again:
+${table(again, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
+
+Not proven:
+${unproven.map((sentence) => `- ${sentence}`).join('\n')}
+
+${activeClients} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
+}
+
+function statusText(fence: Awaited<ReturnType<typeof whyFenced>>): string {
+  if (!fence) return 'There is no fence. Access is not blocked.'
+  const { raisedAt, reason } = fence
+  return raisedAt
+    ? `Access has been blocked by a fence since ${shownTime(raisedAt)}: ${reason}.`
+    : `There is no fence, but all access is blocked: ${reason}.`
+}
+
+async function confirm(context: OperatorContext): Promise<Outcome> {
+  const show = linesTo(context.stderr)
+  const answer = await heartbeat(show, () => 'Asking Redis', askRedis(context, readSeen))
+  const seen = 'found' in answer ? answer.found : undefined
+  const lowered = await confirmDatabase(context.db, { seen, by: context.by, show })
+  const data = { lowered: lowered ?? null }
+  const text = 'Confirmed. The services resume within seconds.'
+  if (!('failed' in answer)) return { text, data }
+  const warning =
+    'If Redis remembers a later confirmation, they raise the fence again. In that case, confirm again.'
+  return { text: `${text}\nRedis could not be read: ${answer.failed}. ${warning}`, data }
+}
+
+/** Neither command requires Redis. `failed` says why it could not be read. */
+async function askRedis<Found>(
+  operator: Operator,
+  ask: (redis: Redis) => Promise<Found>,
+): Promise<{ found: Found } | { failed: string }> {
+  try {
+    const redis = operator.redis()
+    await redisReady(redis, REDIS_WAIT_MS)
+    return { found: await ask(redis) }
+  } catch (error) {
+    return { failed: (error as Error).message.replace(/\.$/, '') }
+  }
+}
 
 /** Revocations: the ids of clients and signing keys, and the `jti` of tokens. */
 interface Proven {
-  clients: Iterable<string>
-  keys: Iterable<string>
-  tokens: Iterable<string>
+  clients: string[]
+  keys: string[]
+  tokens: string[]
 }
 
 export interface RevokedAgain {
@@ -72,7 +218,7 @@ async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlac
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 export async function keepFenced(
   db: Database,
-  { since, by, show }: { since: Date; by: Operator; show: Show },
+  { since, by, show }: { since: Date; by: Actor; show: Show },
 ): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
@@ -117,18 +263,16 @@ export async function provenByRedis(db: Database, redis: Redis): Promise<Proven>
  */
 export async function revokeAgain(
   db: Database,
-  proven: readonly Proven[],
-  { now_ms, by }: { now_ms: number; by: Operator },
+  proven: Proven,
+  { now_ms, by }: { now_ms: number; by: Actor },
 ): Promise<RevokedAgain> {
-  const all = (kind: keyof Proven) => [...new Set(proven.flatMap((some) => [...some[kind]]))]
-  const kids = all('keys')
   return db.transaction(async (transaction) => {
-    const clients = await revokeClients(transaction, all('clients'), by)
+    const clients = await revokeClients(transaction, proven.clients, by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
-      if (!revokedAt && kids.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
+      if (!revokedAt && proven.keys.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
         keys.push(kid)
-    const tokens = await insertLostTokens(transaction, all('tokens'))
+    const tokens = await insertLostTokens(transaction, proven.tokens)
     const { rowCount: sessions } = await transaction.raw('delete from sessions')
     const { rowCount: invitations } = await transaction.raw('delete from invitations')
     const counts = { clients: clients.length, tokens: tokens.length, sessions, invitations }
@@ -140,7 +284,7 @@ export async function revokeAgain(
 async function revokeClients(
   db: Queryable,
   clientIds: string[],
-  by: Operator,
+  by: Actor,
 ): Promise<RevokedAgain['clients']> {
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId", name from oauth_clients
@@ -167,13 +311,15 @@ export async function countActive(db: Queryable): Promise<number> {
  */
 export async function confirmDatabase(
   db: Database,
-  { seen, by, show }: { seen: LastSeen | undefined; by: Operator; show: Show },
+  { seen, by, show }: { seen: LastSeen | undefined; by: Actor; show: Show },
 ): Promise<Fence | undefined> {
   const fence = await standingFence(db)
   const { place, confirmedPlace } = await readPlaces(db)
   if (!fence && differInTimeline(place, confirmedPlace))
     throw new OperatorError(
-      'Nothing was confirmed: the services compare a promoted database with Redis on their own, and then allow access or raise a fence. After a recovery to a point in time, or to skip the comparison, run "restore fence" first.',
+      'Nothing was confirmed: the services compare a promoted database with Redis on their own, and then allow ' +
+        'access or raise a fence. After a recovery to a point in time, or to skip the comparison, run ' +
+        '"restore fence" first.',
     )
   await everyProcessFenced(db, show)
   await db.transaction(async (transaction) => {

@@ -21,7 +21,7 @@ describe('what Redis proves after a restore', () => {
     const [known, lost] = [await stores.newKey(), await stores.newKey()]
     await insertRevokedSigningKey(stores.db, known)
     const proven = { clients: [], keys: [known, lost], tokens: [] }
-    const { keys } = await revokeAgain(stores.db, [proven], { now_ms: Date.now(), by: testOperator() })
+    const { keys } = await revokeAgain(stores.db, proven, { now_ms: Date.now(), by: testOperator() })
     assert.deepEqual(keys, [lost])
   })
 })

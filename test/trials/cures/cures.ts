@@ -7,7 +7,7 @@ import { type Site, startSite } from './site.ts'
 /*
  * Follows the cures in infra/runbook/failures.md for real. Takes 7 to 13 minutes on two cores: three for the cases, then
  * rates of the last five or ten minutes run out. Commands and statements are those that the page prints. Needs root, for
- * a small disk, and Prometheus (apt-get install prometheus). A wrong clock, a busy CPU, DNS and the internet have
+ * a small disk, and Prometheus (apt-get install prometheus jq). A wrong clock, a busy CPU, DNS and the internet have
  * stand-ins.
  */
 

@@ -43,6 +43,13 @@ export function restoreCommand(command: RegExp): string {
   return printed
 }
 
+/** Returns the script that prints what to repeat after a restore. */
+export function restoreScript(): string {
+  const [, block] = /```sh\n([\s\S]*?)```/.exec(read('runbook/backup.md')) ?? []
+  if (!block) throw new Error('backup.md prints no script')
+  return block
+}
+
 /** Returns the statements of the page's block of SQL. */
 export function printedStatements(): string[] {
   const [, block] = /```sql\n([\s\S]*?)```/.exec(chapter('runbook/failures.md', 'Alerts')) ?? []

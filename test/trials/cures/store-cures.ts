@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { eventually } from '../../support/eventually.ts'
 import { asAdmin } from '../../support/revocation.ts'
 import { createTestRedis } from '../../support/servers.ts'
 import type { Cure } from './cures.ts'
-import { printedCommand, restoreCommand } from './documents.ts'
+import { printedCommand, restoreCommand, restoreScript } from './documents.ts'
 import type { Instance } from './instance.ts'
 import { logs, says } from './looks.ts'
 import type { Site } from './site.ts'
@@ -67,7 +69,7 @@ async function databaseRestored(site: Site) {
   const client = await site.newClient()
   const since = new Date().toISOString()
   await site.exclusively('create database backup template integration tablespace disk')
-  await site.admin(`client revoke ${client.vendorId} ${client.clientId} --yes`)
+  const { stderr: trail } = await site.admin(`client revoke ${client.vendorId} ${client.clientId} --yes`)
   await eventually(async () => (await site.token(0, client)).status === 401)
   await site.exclusively(
     'drop database integration with (force)',
@@ -79,16 +81,16 @@ async function databaseRestored(site: Site) {
     await eventually(async () => (await site.token(0, site.regular)).status === 503)
     await Promise.all(instances.map((instance) => instance.stop()))
     await site.migrate()
-    const logFiles = { 'api.log': site.api, 'auth.log': site.auth }
-    for (const [name, parts] of Object.entries(logFiles)) {
-      const lines = parts.flatMap((part) => part.log()).map((line) => `${JSON.stringify(line)}\n`)
-      await writeFile(join(site.folder, name), lines.join(''))
-    }
-    const command = Object.keys(logFiles).reduce(
-      (text, name) => text.replace(name, join(site.folder, name)),
-      restoreCommand(/ restore fence /).replace('TIME', since),
-    )
-    await site.admin(command, '--yes')
+    const linesOf = (parts: readonly Instance[]) =>
+      parts.flatMap((part) => part.log()).map((line) => `${JSON.stringify(line)}\n`)
+    const logs = { 'api.log': linesOf(site.api), 'auth.log': linesOf(site.auth), 'admin.log': [trail] }
+    for (const [name, lines] of Object.entries(logs)) await writeFile(join(site.folder, name), lines.join(''))
+    await site.admin(restoreCommand(/ restore fence /).replace('TIME', since), '--yes')
+    const script = restoreScript().replace(/(?<=--arg since )\S+/, since.slice(0, -1))
+    const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: site.folder })
+    const commands = stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    assert.deepEqual(commands, [`client revoke ${client.vendorId} ${client.clientId} --yes`])
+    for (const command of commands) await site.admin(command)
     await site.admin(restoreCommand(/ restore confirm/))
     await Promise.all(instances.map((instance) => instance.start()))
     assert.equal((await site.token(0, site.regular)).status, 200)

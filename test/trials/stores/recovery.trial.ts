@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { baseBackup, recoverWith } from '../../support/base-backup.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -32,10 +31,8 @@ it('recovers to a moment before a revocation, with an empty Redis, and lets nobo
   const after = await site.process(restored, 'integration_api:a')
   assert.equal(await after.ask({ clientId: revoked }), 'undecided by neither')
   assert.equal((await after.reconciler.round()).outcome, 'fenced')
-  const log = site.directory('api.log')
-  const line = { time: new Date().toISOString(), event: 'client.revoked', clientId: revoked }
-  await writeFile(log, `${JSON.stringify(line)}\n`)
-  await site.confirm(restored, new Date(rows[0].moment).toISOString(), '--log', log)
+  const repeated = ['client', 'revoke', vendorId, revoked, '--yes']
+  await site.confirm(restored, new Date(rows[0].moment).toISOString(), repeated)
   assert.equal((await after.untilTrusted()).at(-1), 'marked')
   assert.equal(await after.ask({ clientId: kept }), 'live by redis')
   assert.equal(await after.ask({ clientId: revoked }), 'client revoked by redis')

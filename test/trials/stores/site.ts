@@ -50,10 +50,11 @@ export async function startSite() {
       parts.defer(() => process.close())
       return process
     },
-    /** Raises a fence and lowers it, as an operator does. */
-    async confirm(server: LocalPostgres, since: string, ...options: string[]): Promise<void> {
+    /** Raises a fence, repeats what the logs prove, and lowers the fence, as an operator does. */
+    async confirm(server: LocalPostgres, since: string, ...repeated: string[][]): Promise<void> {
       const env = { DATABASE_URL: server.url('postgres'), REDIS_URL: redis.url('api') }
-      await succeeded(runAdmin(['restore', 'fence', '--yes', '--since', since, ...options], { env }))
+      await succeeded(runAdmin(['restore', 'fence', '--yes', '--since', since], { env }))
+      for (const command of repeated) await succeeded(runAdmin(command, { env }))
       await succeeded(runAdmin(['restore', 'confirm'], { env }))
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),
