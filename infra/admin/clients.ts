@@ -3,8 +3,8 @@ import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { type ClientRecord, findClient, listClients } from '../../apps/api/clients/records.ts'
 import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { type Subject, table } from './commands.ts'
+import { requireCompany } from './companies.ts'
 import { OperatorError } from './operator.ts'
-import { requireCompany } from './people.ts'
 
 const ALL = 2 ** 31 - 1
 const TITLES = {

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { Argument, type Command, Option } from 'commander'
 import type { Operator } from './operator.ts'
 
@@ -107,9 +106,6 @@ export function addSubject(
 
 export const required = (flags: string, description: string): Option =>
   new Option(flags, description).makeOptionMandatory()
-
-/** Resolves a file name. npm runs scripts in the project's folder; INIT_CWD is the folder it was called from. */
-export const fileAt = ({ env }: Surroundings, name: string): string => resolve(env.INIT_CWD ?? '.', name)
 
 /** Formats records as aligned columns, by the title of each member that is shown. */
 export function table<T extends object>(

@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared/process/config.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
@@ -7,9 +7,8 @@ import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import type { Operator as Actor } from '../../apps/api/accounts/activity.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { reportReasonsAlone } from '../database/reasons.ts'
-import { AUDIT_FILE } from '../local/data-dir.ts'
-import { type RunningStack, readRunning } from '../local/running.ts'
-import { osUser } from '../local/trail.ts'
+import { type RunningStack, readRunning } from '../running-stack.ts'
+import { osUser } from './trail.ts'
 
 /** An operator's command failed. `message` is a sentence that says why. */
 export class OperatorError extends Error {}
@@ -82,14 +81,13 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
       keyEncryptionKey: async () => readConfig(env, KEY_SHAPE).KEY_ENCRYPTION_KEY,
     }
   }
-  const dataDir = resolve(given.DATA_DIR)
-  const running = await localStack(dataDir)
+  const running = await localStack(resolve(given.DATA_DIR))
   return {
     databaseUrl: running.databaseUrl,
     redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
     usageRedisUrl: running.redisUrl,
     keyEncryptionKey: async () => keyEncryptionKey.parse(running.keyEncryptionKey),
-    auditFile: join(dataDir, AUDIT_FILE),
+    auditFile: running.auditFile,
   }
 }
 

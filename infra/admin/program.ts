@@ -3,10 +3,10 @@ import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { readDatabaseState } from '../../apps/api/revocation/database-state.ts'
 import { explainInterruption } from '../interruption.ts'
-import { createTrail } from '../local/trail.ts'
 import { heartbeat, linesTo } from '../progress.ts'
-import { ANALYTICS } from './analytics-import.ts'
-import { AUDIT } from './audit-commands.ts'
+import { PASSWORDS } from './accounts.ts'
+import { ANALYTICS } from './analytics.ts'
+import { AUDIT } from './audit.ts'
 import { CLIENTS } from './clients.ts'
 import {
   type AdminCommand,
@@ -18,22 +18,23 @@ import {
   type Subject,
   type Surroundings,
 } from './commands.ts'
-import { COMPANY_ERASE } from './company-erase.ts'
-import { CONFIG, REDIS_USERS } from './config-commands.ts'
-import { confirm } from './confirm.ts'
-import { KEYS } from './key-commands.ts'
+import { COMPANIES } from './companies.ts'
+import { CONFIG, REDIS_USERS } from './config.ts'
+import { KEYS } from './keys.ts'
+import { MEMBERS } from './members.ts'
 import { createOperator, OperatorError, operatorStores } from './operator.ts'
-import { COMPANIES, MEMBERS, PASSWORDS } from './people-commands.ts'
-import { PERSONS } from './persons.ts'
+import { PERSONS } from './personal-data.ts'
 import { RESTORE } from './restore.ts'
 import { SERVICES } from './services.ts'
+import { confirm } from './terminal.ts'
+import { createTrail } from './trail.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
 const SUBJECTS: readonly Subject[] = [
-  { ...COMPANIES, commands: [...COMPANIES.commands, COMPANY_ERASE] },
+  COMPANIES,
   MEMBERS,
   PASSWORDS,
   PERSONS,

@@ -1,6 +1,6 @@
-import { appendFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { AUDITED } from '#shared/process/events.ts'
+import { appendLine } from '../admin/trail.ts'
 
 const LEVELS: Record<string, number> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: 100 }
 const INFO = 30
@@ -36,14 +36,4 @@ export function routeOutput(
     for (const line of lines) routeLine(line)
   })
   printed.on('end', () => rest && routeLine(rest))
-}
-
-/** Returns whether it could be written, since a full disk must not end the stack. */
-export function appendLine(file: string, line: string): boolean {
-  try {
-    appendFileSync(file, `${line}\n`, { mode: 0o600 })
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,16 +1,18 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createTrail } from '../admin/trail.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
 import { heartbeat } from '../progress.ts'
-import { AUDIT_FILE, type DataDir } from './data-dir.ts'
+import { RUNNING_FILE, type RunningStack } from '../running-stack.ts'
+import { AUDIT_FILE, type DataDir, writePrivateFile } from './data-dir.ts'
 import { type DemoClient, ensureDemoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { builtPages, type Pages } from './gateway/pages.ts'
 import type { Lifecycle, Stoppable } from './lifecycle.ts'
 import { redisServer } from './redis.ts'
-import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
 import { type RunningService, startService } from './service.ts'
@@ -24,7 +26,6 @@ import {
   startOwnPostgres,
   startOwnRedis,
 } from './stores.ts'
-import { createTrail } from './trail.ts'
 import { buildWorkspace } from './workspace-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -109,13 +110,14 @@ async function bringUp(
   const seeding = seedDemoData(postgres, { dataDir, secrets, options })
   const { seeded, client } = await heartbeat(say, () => 'Demo data: being added', seeding)
   signal?.throwIfAborted()
-  const running = {
+  const auditFile = dataDir.at(AUDIT_FILE)
+  const running: RunningStack = {
     databaseUrl: postgres.operatorUrl,
     ownerUrl: postgres.ownerUrl,
     redisUrl: redis.ownerUrl,
     keyEncryptionKey: settings.keyEncryptionKey ?? secrets.keyEncryptionKey,
+    auditFile,
   }
-  const auditFile = dataDir.at(AUDIT_FILE)
   const services = await startServices(lifecycle, options, {
     stores: { postgres, redis },
     keyEncryptionKey: running.keyEncryptionKey,
@@ -130,7 +132,9 @@ async function bringUp(
     pages: screens,
     apiResource: settings.apiResource,
   })
-  lifecycle.add(gateway, await writeRunning(dataDir, running))
+  const runningFile = dataDir.at(RUNNING_FILE)
+  await writePrivateFile(runningFile, `${JSON.stringify(running, null, 2)}\n`)
+  lifecycle.add(gateway, { stop: () => rm(runningFile, { force: true }) })
   return {
     baseUrl: settings.baseUrl,
     authUrl: services.auth.url,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { addPerson, freshAdmin, PASSWORD, succeeded } from '../support/admin.ts'
 
-const add = (id: number, action = 'x', at = 'at') =>
+const add = (id: number | string, action = 'x', at = 'at') =>
   `insert into activity (entry_id, operator, action, subject, at) overriding system value
    select ${id}, 'Eve', '${action}', subject, ${at} from activity where entry_id = 6;`
 const PATH = `grant usage on schema shadow to public;
@@ -14,6 +14,7 @@ const SHADOW = `create schema shadow; create table shadow.activity as table acti
 const DATED = `create schema shadow; create function shadow.to_char(timestamp, text) returns text language sql
   return pg_catalog.to_char($1 + case when $1 < '2021-01-01' then interval '10 years' else '0' end, $2);
   update activity set at = at - interval '10 years' where entry_id = 6; ${PATH}`
+const CHANGED_AFTER_ERASURE = `update activity set detail = '{"after": "owner"}' where entry_id = 6`
 const BLANK = `update activity set detail = '{}' where entry_id = 6;`
 
 describe('admin audit compare', () => {
@@ -42,6 +43,11 @@ describe('admin audit compare', () => {
     }
   })
 
+  it('refuses what is no file to read, and names it', async () => {
+    assert.equal((await run('audit', 'compare', '/nowhere')).stderr, 'The file /nowhere does not exist.\n')
+    assert.equal((await run('audit', 'compare', tmpdir())).stderr, `${tmpdir()} is not a file.\n`)
+  })
+
   for (const [what, sql, expected] of [
     ['removed', 'delete from activity where entry_id = 6', '6 is not in the database.'],
     ['removed, and shown to the operator elsewhere', SHADOW, '6 is not in the database.'],
@@ -51,10 +57,24 @@ describe('admin audit compare', () => {
     ['doubled', `alter table activity drop constraint activity_pkey; ${add(6)}`, '6 was changed.'],
     ['added', add(9_007_199_254_740_991), '9007199254740991 is not in the log.'],
     ['added, and dated earlier', add(5, 'x', `'2020-01-01'`), '5 is not in the log.'],
+    ['added with a number before all others', add(0), '0 is not in the log.'],
+    ['added with the lowest number', add('-9007199254740991'), '-9007199254740991 is not in the log.'],
+    ['added with the next number, and dated earlier', add(99, 'x', `'2020-01-01'`), '99 is not in the log.'],
+    ['added with the next number, and dated never', add(99, 'x', `'infinity'`), '99 is not in the log.'],
+    [
+      'added with a number before all others, and dated never',
+      add(-2, 'x', `'infinity'`),
+      '-2 is not in the log.',
+    ],
+    ['changed though the person was erased', CHANGED_AFTER_ERASURE, '6 was changed.'],
     ['hidden by a policy', `${add(9)} alter table activity enable row level security`, 'row-level security'],
     ['behind a view', 'alter table activity rename to a; create view activity as table a', 'is not a table.'],
   ] as const)
     it(`finds an entry that is ${what}`, async () => {
+      if (sql === CHANGED_AFTER_ERASURE) {
+        const { stderr } = await succeeded(run('person', 'erase', 'kim@acme.example', '--yes'))
+        await appendFile(file, stderr)
+      }
       await operator.db.raw(sql)
       const { code, stdout, stderr } = await run('audit', 'compare', file)
       assert.deepEqual([code, `${stdout}${stderr}`.includes(expected)], [1, true], `${stdout}${stderr}`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
+import { eraseCompanyRows } from '../../infra/admin/companies.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { type Person, sharedApi } from '../support/api.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
@@ -12,8 +13,7 @@ import { assertStatuses } from '../support/problem.ts'
 
 const VENDOR = 'ven_unforgettable'
 const NAME = 'Goods Inimitable'
-/** More than two steps. */
-const IDS = 12_000
+const IDS = 120
 const IDS_OF_OTHERS = 50
 const SCOPES = { scopes: ['analytics:read' as const] }
 
@@ -58,8 +58,11 @@ describe('admin company erase', () => {
       keys: [{ kty: 'EC' }],
     }
     const newClient = (_: unknown, i: number) =>
-      auth.createClient({ vendorId: VENDOR, ...SCOPES, ...(i === 10 && { workload }) })
+      auth.createClient({ vendorId: VENDOR, ...SCOPES, ...(i > 8 && { workload }) })
     clients = await Promise.all(Array.from({ length: 11 }, newClient))
+    // A name that a person chose, and not that of an erased client.
+    const { clientId } = clients.at(-1) as TestClient
+    await api.db('oauth_clients').where({ client_id: clientId }).update({ name: 'Erased client' })
     await auth.createClient({ vendorId: neighbour, ...SCOPES })
     await leaveTraces()
   })
@@ -198,7 +201,7 @@ describe('admin company erase', () => {
 
     const { stdout, stderr } = await succeeded(erase('--yes'))
     assert.match(stdout, /^ven_unforgettable is erased: /)
-    assert.match(stderr, /\nanalytics_event_ids: 12000 rows\n/)
+    assert.match(stderr, /\nanalytics_event_ids: 120 rows\n/)
     assert.equal(await countsOfOthers(), others)
   })
 
@@ -315,5 +318,35 @@ describe('admin company erase, if a client cannot be revoked', () => {
       clients.map(({ status, name, client_id }) => [status, name === client_id]),
       clientIds.map((id) => [id === stuck ? 'Active' : 'Revoked', true]),
     )
+  })
+})
+
+describe('the rows of an erased company', () => {
+  const operator = sharedAdmin({ withAcme: true })
+
+  it('go in batches, table by table, from every partition of events', async () => {
+    await operator.db.raw(
+      `update companies set erased_at = now() where vendor_id = 'ven_acme';
+       insert into analytics_event_ids (vendor_id, event_id)
+         select unnest(array['ven_acme', 'ven_other']), n from generate_series(1, 12) n;
+       insert into analytics_events (vendor_id, event_id, type, date, occurred_at, received_at, quantity)
+         select unnest(array['ven_acme', 'ven_other']), n, 'click', '2026-01-02', now(),
+           now() - (n % 2) * interval '60 days', 1 from generate_series(1, 20) n`,
+    )
+    const lines: string[] = []
+    const show = (line: string) => void lines.push(line)
+    const role = operator.database.connect('operator')
+    const rows = await eraseCompanyRows(role, 'ven_acme', { show, batchRows: 5 })
+    assert.equal(rows, 12 + 20)
+    assert.equal(lines[0], 'analytics_event_ids: 12 rows')
+    assert.deepEqual(
+      lines
+        .slice(1)
+        .map((line) => line.replace(/_\d+/, '_WEEK'))
+        .sort(),
+      ['analytics_events_WEEK: 10 rows', 'analytics_events_default: 10 rows'],
+    )
+    for (const table of ['analytics_event_ids', 'analytics_events'])
+      assert.deepEqual(await operator.db(table).distinct('vendor_id').pluck('vendor_id'), ['ven_other'])
   })
 })

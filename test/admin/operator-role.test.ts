@@ -31,7 +31,7 @@ describe('the role integration_operator', () => {
     ],
     [
       'deletes the events of a company that is there',
-      "select erase_analytics_events('ven_acme', 'analytics_events_default', 0, 1)",
+      "select erase_company_rows('ven_acme', 'analytics_events_default', 1)",
       NOT_ERASED,
     ],
   ] as const)

@@ -235,6 +235,7 @@ describe('the trail of an operator', () => {
       ownerUrl: operator.database.ownerUrl,
       redisUrl: operator.env.REDIS_URL,
       keyEncryptionKey: operator.env.KEY_ENCRYPTION_KEY,
+      auditFile: join(dataDir, 'audit.ndjson'),
     }
     await writeFile(join(dataDir, 'running.json'), JSON.stringify(running))
     const { code, stderr } = await runAdmin(['password', 'reset', 'owner@acme.example'], {

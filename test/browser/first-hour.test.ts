@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { createCompany } from '../../infra/admin/people.ts'
+import { createCompany } from '../../infra/admin/companies.ts'
 import { testOperator } from '../support/operator.ts'
 import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
 import { connectedDatabase } from '../support/stores.ts'

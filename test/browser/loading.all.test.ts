@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { createCompany } from '../../infra/admin/people.ts'
+import { createCompany } from '../../infra/admin/companies.ts'
 import { testOperator } from '../support/operator.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import { api, assertFits, leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'

@@ -7,7 +7,7 @@ const CONFIGURATION = [
   'shared/process/config.ts',
   'apps/auth/config.ts',
   'apps/api/config.ts',
-  'infra/local/settings.ts',
+  'infra/local-settings.ts',
   'infra/database/migrate-settings.ts',
 ]
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')

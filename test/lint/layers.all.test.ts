@@ -88,7 +88,7 @@ describe('the layers', () => {
     ['apps/workspace/src/clients/new.ts', '../ui/Dialog.tsx'],
     ['apps/workspace/src/clients/new.ts', '#shared/oauth/scopes.ts'],
     ['infra/local/new.ts', '../database/migrate.ts'],
-    ['infra/admin/config-commands.ts', '../../apps/auth/config.ts'],
+    ['infra/admin/config.ts', '../../apps/auth/config.ts'],
     ['infra/local/new.ts', '#apps/api/accounts/people.ts'],
     ['test/api/new.test.ts', '../../apps/api/compose.ts'],
   ]
@@ -99,7 +99,7 @@ describe('the layers', () => {
     'apps/api/main.ts',
   ]
 
-  const RULED_BY_NAME = ['main.ts', 'config-commands.ts']
+  const RULED_BY_NAME = ['main.ts', 'config.ts']
   /** Each case has a file of its own, in the folder that it is about. */
   const named = (file: string, i: number) =>
     file.replace(/[^/]+$/, (name) => (RULED_BY_NAME.includes(name) ? name : `${i}-${name}`))

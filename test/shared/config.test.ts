@@ -20,7 +20,7 @@ import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
 import { settingsOf } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
-import { LOCAL_SHAPE } from '../../infra/local/settings.ts'
+import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 /** @returns the problems, a line each, without the heading. */

@@ -98,7 +98,6 @@ const RIGHTS: Record<string, string[]> = {
     'execute are_workload_claims',
     'execute company_tables',
     'execute database_place',
-    'execute erase_analytics_events',
     'execute erase_company',
     'execute erase_company_rows',
     'execute erase_from_activity',

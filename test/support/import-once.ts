@@ -1,6 +1,6 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { importEvents } from '../../infra/admin/analytics-import.ts'
+import { importEvents } from '../../infra/admin/analytics.ts'
 import { testOperator } from './operator.ts'
 
 /*

@@ -219,19 +219,20 @@ function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
   else proceed()
 }
 
-/** Entries with these ids, or all after one of them, oldest first. Needs the rights of `integration_operator`. */
+/** Returns entries with these ids, or all after one of them, oldest first. Needs the rights of `integration_operator`. */
 export async function listEntries(
   db: Queryable,
-  range: { after?: number; since?: Date; ids?: number[] | null; limit: number },
+  range: { after?: number | null; since?: Date | null; ids?: number[] | null; limit: number },
 ): Promise<ExportedEntry[]> {
-  const { after = 0, since = new Date(0), ids = null, limit } = range
+  const { after = null, since = null, ids = null, limit } = range
   const { rows } = await db.raw(
     `select a.entry_id as "entryId", ${AT} as at, a.vendor_id as "vendorId", a.user_id as "userId", a.operator, a.action,
        a.subject, a.detail
      from public.activity a
-     where a.entry_id > ? and a.at >= ? and (?::bigint[] is null or a.entry_id = any(?::bigint[]))
+     where (?::bigint is null or a.entry_id > ?) and (?::timestamptz is null or a.at >= ?)
+       and (?::bigint[] is null or a.entry_id = any(?::bigint[]))
      order by a.entry_id limit ?`,
-    bindings([after, since, ids, ids, limit]),
+    bindings([after, after, since, since, ids, ids, limit]),
   )
   return rows
 }

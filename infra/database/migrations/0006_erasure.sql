@@ -57,19 +57,10 @@ begin
   return query delete from public.memberships where vendor_id = vendor returning user_id;
 end $$;
 
-create function assert_company_erased(vendor text) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if not exists (select from public.companies where vendor_id = vendor and erased_at is not null)
-     or exists (select from public.oauth_clients where vendor_id = vendor and status = 'Active') then
-    raise exception '% is not being erased, or has Active clients', vendor using errcode = 'check_violation';
-  end if;
-end $$;
-
--- The tables with rows of a company, in the order of their erasure, and which rows are the company's ($1).
--- The revision comes after the days, since deleting a day makes a new one.
-create function company_tables() returns table (relation text, rows_of_company text)
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+-- The tables with rows of a company, in the order of their erasure, and which rows are still to be erased ($1 is the
+-- company). The revision comes after the days, since deleting a day makes a new one.
+create function company_tables() returns table (relation text, remaining text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
   values
     ('invitations',            'vendor_id = $1'),
     ('client_creation_keys',   'vendor_id = $1'),
@@ -82,7 +73,11 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     ('client_usage_hourly',    'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
     ('client_usage_by_minute', 'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
     ('client_address_usage',   'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
-    ('oauth_clients',          $rows$vendor_id = $1 and (name <> 'Erased client' or secret_found_source is not null)$rows$)
+    ('oauth_clients',          $rows$vendor_id = $1 and (name <> 'Erased client' or secret_found_source is not null
+      or workload_issuer <> 'https://erased.invalid' or workload_claims <> '{"sub": "erased"}')$rows$)
+  union all
+  select relname, 'vendor_id = $1' from pg_inherits join pg_class c on c.oid = inhrelid
+  where inhparent = 'public.analytics_events'::regclass
 $$;
 
 -- Deletes at most max_rows of a table's rows, and returns how many. A client stays, nameless, to be known as revoked.
@@ -94,33 +89,18 @@ declare
       'workload_issuer = case when workload_issuer is not null then ''https://erased.invalid'' end, '
       'workload_claims = case when workload_issuer is not null then ''{"sub": "erased"}''::jsonb end'
     else format('delete from public.%I', relation) end;
-  condition text := (select rows_of_company from public.company_tables() t where t.relation = $2);
+  condition text := (select remaining from public.company_tables() t where t.relation = $2);
   erased integer;
 begin
-  perform public.assert_company_erased(vendor);
+  if not exists (select from public.companies where vendor_id = vendor and erased_at is not null)
+     or exists (select from public.oauth_clients where vendor_id = vendor and status = 'Active') then
+    raise exception '% is not being erased, or has Active clients', vendor using errcode = 'check_violation';
+  end if;
   if condition is null then
     raise exception '% is not a table of companies', relation using errcode = 'check_violation';
   end if;
   execute format('%s where ctid = any (array(select ctid from public.%I where %s limit $2))',
     erasure, relation, condition) using vendor, max_rows;
-  get diagnostics erased = row_count;
-  return erased;
-end $$;
-
--- Deletes the company's events from some blocks of a partition, which has no index to find them by.
-create function erase_analytics_events(vendor text, partition text, first_block bigint, blocks integer)
-  returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  erased integer;
-begin
-  perform public.assert_company_erased(vendor);
-  if not exists (select from pg_inherits where inhparent = 'public.analytics_events'::regclass
-                 and inhrelid = to_regclass(format('public.%I', partition))) then
-    return 0;
-  end if;
-  execute format('delete from public.%I where ctid >= %L::tid and ctid < %L::tid and vendor_id = $1', partition,
-    format('(%s,0)', first_block), format('(%s,0)', first_block + blocks)) using vendor;
   get diagnostics erased = row_count;
   return erased;
 end $$;

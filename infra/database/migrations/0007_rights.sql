@@ -90,4 +90,4 @@ grant select, insert, update on analytics_daily to integration_operator;
 grant select (entry_id, vendor_id, user_id, operator, action, subject, detail, at),
   insert (vendor_id, action, subject, detail, operator) on activity to integration_operator;
 grant execute on function erase_from_activity, erase_person, erase_company, company_tables,
-  erase_company_rows, erase_analytics_events to integration_operator;
+  erase_company_rows to integration_operator;

@@ -1,8 +1,7 @@
-import { constants, type FileHandle, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type Operator, record } from '../../apps/api/accounts/activity.ts'
+import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
 import type { Company } from '../../apps/api/accounts/people.ts'
 import { createDateOf } from '../../apps/api/analytics/calendar.ts'
 import { datesClosedToImports } from '../../apps/api/analytics/days.ts'
@@ -10,10 +9,10 @@ import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, judgeEvent } from '../..
 import { rememberedIds, storeEvents } from '../../apps/api/analytics/store-events.ts'
 import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
-import { fileAt, type OperatorContext, type Outcome, required, type Subject } from './commands.ts'
-import { LINE_MAX_BYTES, type Line, readLines } from './lines.ts'
+import { type OperatorContext, type Outcome, required, type Subject } from './commands.ts'
+import { requireCompany } from './companies.ts'
+import { fileAt, LINE_MAX_BYTES, type Line, openFile, readLines } from './files.ts'
 import { OperatorError } from './operator.ts'
-import { requireCompany } from './people.ts'
 
 const EXIT_LINES_REFUSED = 3
 /** Small enough for other writers of the company to wait only briefly. */
@@ -115,7 +114,7 @@ export interface ImportOptions {
   db: Database
   clock: Clock
   vendorId: string
-  by: Operator
+  by: Actor
   file: string
   onRefused: Refuse
   /** Called with the counts so far. */
@@ -185,19 +184,6 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
       { cause: error },
     )
   }
-}
-
-async function openFile(file: string): Promise<FileHandle> {
-  // A pipe without a writer would never open.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(
-    ({ code }: NodeJS.ErrnoException) => {
-      const fault = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${code}`
-      throw new OperatorError(`The file ${file} ${fault}.`)
-    },
-  )
-  if ((await handle.stat()).isFile()) return handle
-  await handle.close()
-  throw new OperatorError(`${file} is not a file.`)
 }
 
 /** Returns a function that returns the event of a line, or why the line is refused. */

@@ -1,13 +1,13 @@
+import { appendFileSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { VERSION } from '#shared/process/version.ts'
-import { appendLine } from './service-output.ts'
 
 const INFO = 30
 
 /**
- * Returns what writes each entry of the activity as a line of the audit trail, which survives if the database is restored
- * to an earlier state: to `auditFile`, that of the local stack. Without a file, or if it cannot be written, the line goes
- * to `stderr`.
+ * Returns a function that writes an entry of the activity as a line of the audit trail, which survives if the database is
+ * restored to an earlier state: to `auditFile`, that of the local stack. Without a file, or if it cannot be written, the
+ * line goes to `stderr`.
  */
 export const createTrail =
   ({ auditFile, stderr }: { auditFile: string | undefined; stderr: Pick<NodeJS.WritableStream, 'write'> }) =>
@@ -24,6 +24,16 @@ export const createTrail =
     })
     if (auditFile === undefined || !appendLine(auditFile, line)) stderr.write(`${line}\n`)
   }
+
+/** Appends a line to a file that only its owner can read. Returns whether it could: a full disk must not end the stack. */
+export function appendLine(file: string, line: string): boolean {
+  try {
+    appendFileSync(file, `${line}\n`, { mode: 0o600 })
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** The operating system user, who may have only a number in a container. */
 export function osUser(): string {

@@ -1,4 +1,8 @@
 import { isUtf8 } from 'node:buffer'
+import { constants, type FileHandle, open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Surroundings } from './commands.ts'
+import { OperatorError } from './operator.ts'
 
 export const LINE_MAX_BYTES = 65_536
 const LINE_FEED = 0x0a
@@ -8,6 +12,23 @@ export interface Line {
   number: number
   /** undefined if the line is too long or not UTF-8. */
   text: string | undefined
+}
+
+/** Resolves a file name. npm runs scripts in the project's folder; INIT_CWD is the folder it was called from. */
+export const fileAt = ({ env }: Surroundings, name: string): string => resolve(env.INIT_CWD ?? '.', name)
+
+/** Opens a file to read it, and nothing else that has a name. @throws OperatorError that names it. */
+export async function openFile(file: string): Promise<FileHandle> {
+  // A pipe without a writer would never open.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch(
+    ({ code }: NodeJS.ErrnoException) => {
+      const fault = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${code}`
+      throw new OperatorError(`The file ${file} ${fault}.`)
+    },
+  )
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw new OperatorError(`${file} is not a file.`)
 }
 
 /** Yields the lines of a file, one chunk at a time, so that memory grows neither with the file nor with a line. */

@@ -1,0 +1,176 @@
+import { Option } from 'commander'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type ActivityAction, type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { newUserId } from '../../apps/api/accounts/new-ids.ts'
+import { isLinked } from '../../apps/api/accounts/openid-identities.ts'
+import { hashPassword } from '../../apps/api/accounts/passwords.ts'
+import {
+  type Account,
+  findMemberByEmail,
+  holdPassword,
+  insertUser,
+  listAccounts,
+  listMemberships,
+  normalizedEmail,
+  resetPassword,
+  type User,
+} from '../../apps/api/accounts/people.ts'
+import { knowEverywhere } from '../../apps/api/sessions/sign-in-addresses.ts'
+import type { OperatorContext, Subject } from './commands.ts'
+import { OperatorError } from './operator.ts'
+import { askNewPassword } from './terminal.ts'
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+const EMAIL_MAX_CHARACTERS = 254
+const NAME_MAX_CHARACTERS = 200
+
+export const PASSWORDS: Subject = {
+  name: 'password',
+  description: 'Passwords',
+  commands: [
+    {
+      name: 'reset',
+      description:
+        "Set a user's password and end all of the user's sessions. You are prompted for the password, or it is read from standard input.",
+      example: 'password reset owner@acme.example',
+      args: ['email'],
+      async run(context, { email }: { email: string }) {
+        const password = () => askNewPassword(email, context)
+        const user = await replacePassword(context.db, { email, password, by: context.by })
+        return { text: `${user.email} has a new password; all sessions were ended.`, data: user }
+      },
+    },
+  ],
+}
+
+/** What to do if the address has an account. */
+export const ACCOUNT_OPTIONS = [
+  new Option('--existing-account', 'use the existing account for this email address').conflicts('newAccount'),
+  new Option(
+    '--new-account',
+    'create a separate account with a password of its own, although the email address has one',
+  ),
+]
+
+export type AccountChoice = { existingAccount?: true; newAccount?: true }
+
+/** Returns the person to add. The password is asked for only when it turns out that there is a new account. */
+export function personFrom(
+  context: OperatorContext,
+  { email, name, ...chosen }: AccountChoice & { email: string; name?: string | undefined },
+): NewPerson {
+  const account = chosen.existingAccount ? 'existing' : chosen.newAccount ? 'new' : undefined
+  return { email, name, password: () => askNewPassword(email, context), account }
+}
+
+/** A person to add, with or without an account. */
+export interface NewPerson {
+  email: string
+  /** Required only for a new account. */
+  name: string | undefined
+  /** Called only for a new account, so that no one types a password that is not used. */
+  password: () => Promise<string>
+  /**
+   * What to do if the address has an account: an invitation never proved whose address it is. undefined: nothing, and
+   * say so.
+   */
+  account: 'existing' | 'new' | undefined
+}
+
+/** Also ends every session of the user. @throws OperatorError unless there is exactly one such account. */
+export async function replacePassword(
+  db: Database,
+  { email, password, by }: { email: string; password: () => Promise<string>; by: Actor },
+): Promise<User> {
+  const user = await requireAccount(db, email)
+  const passwordHash = await hashPassword(await password(), { like: user.passwordHash })
+  await db.transaction(async (transaction) => {
+    await resetPassword(transaction, { userId: user.userId, passwordHash })
+    // Also lifts a lockout caused by failed sign-ins from elsewhere.
+    await knowEverywhere(transaction, { userId: user.userId, now: new Date() })
+    await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
+  })
+  return shownUser(user)
+}
+
+/** Records the act in the activity of each of the user's companies, or without a company if there is none. */
+export async function recordForCompanies(
+  transaction: Queryable,
+  { user, action, by }: { user: User; action: ActivityAction; by: Actor },
+): Promise<void> {
+  const { userId, name, email } = user
+  const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
+  for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
+    await record(transaction, { vendorId, by }, action, userId, { name, email })
+}
+
+/** Reads an address, or `vendor_id:address`, which names the account in one company alone. */
+export function readAddress(given: string): { vendorId: string | null; email: string } {
+  const [, vendorId = null, address = given] = /^(ven_[A-Za-z0-9]{1,60}):(.*)$/.exec(given) ?? []
+  return { vendorId, email: normalizedEmail(address) }
+}
+
+/** @throws OperatorError unless there is exactly one such account. */
+export async function requireAccount(db: Queryable, given: string): Promise<Account> {
+  const { vendorId, email } = readAddress(given)
+  const all = await listAccounts(db, email)
+  const member = vendorId === null ? undefined : await findMemberByEmail(db, { vendorId, email })
+  const [account, another] = vendorId === null ? all : all.filter(({ userId }) => userId === member?.userId)
+  if (!account) throw new OperatorError(`There is no account for ${normalizedEmail(given)}.`)
+  if (!another) return account
+  throw new OperatorError(
+    `${email} has several accounts: name one as vendor_id:${email}. They belong to ${await companiesOf(db, all)}.`,
+  )
+}
+
+/** "ven_acme; ven_globex, ven_initech": the companies of each account. */
+async function companiesOf(db: Queryable, accounts: readonly User[]): Promise<string> {
+  const lists = await Promise.all(accounts.map(({ userId }) => listMemberships(db, userId)))
+  return lists.map((list) => list.map(({ vendorId }) => vendorId).join(', ') || 'no company').join('; ')
+}
+
+export const shownUser = ({ userId, email, name }: User): User => ({ userId, email, name })
+
+/** Finds the account or prepares a new one, which `store` inserts. Prompts for the password last. */
+export async function preparePerson(
+  db: Queryable,
+  { email: given, name, password, account }: NewPerson,
+): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
+  const email = normalizedEmail(given)
+  if (!EMAIL.test(email) || email.length > EMAIL_MAX_CHARACTERS)
+    throw new OperatorError(`${JSON.stringify(given)} is not an email address.`)
+  const known = await listAccounts(db, email)
+  if (known.length > 0 && account === undefined)
+    throw new OperatorError(
+      `${email} already has an account, which someone else may have created with that address. It belongs to ${await companiesOf(db, known)}. If you know that it is this person's, repeat the command with --existing-account; if you do not, with --new-account.`,
+    )
+  if (known.length > 0 && account === 'existing') {
+    const existing = await onlyOneOf(db, known)
+    const store = async (transaction: Queryable) => {
+      if (!(await holdPassword(transaction, existing)))
+        throw new OperatorError(`The account of ${email} has just changed. Try again.`)
+    }
+    return { user: shownUser(existing), store }
+  }
+  if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
+  const user = { userId: newUserId(), email, name: checkedName(name) }
+  const passwordHash = await hashPassword(await password(), { like: known[0]?.passwordHash })
+  return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
+}
+
+/** Among several accounts, the one that an OpenID provider proves to be the person's. */
+async function onlyOneOf(db: Queryable, accounts: readonly Account[]): Promise<Account> {
+  const linked = await Promise.all(accounts.map(({ userId }) => isLinked(db, userId)))
+  const [account, another] = accounts.length === 1 ? accounts : accounts.filter((_, index) => linked[index])
+  if (account && !another) return account
+  throw new OperatorError(
+    `${accounts[0]?.email} has several accounts, of ${await companiesOf(db, accounts)}. Nothing says which is this person's: repeat the command with --new-account.`,
+  )
+}
+
+export function checkedName(name: string): string {
+  const trimmed = name.trim()
+  if (trimmed.length === 0 || [...trimmed].length > NAME_MAX_CHARACTERS)
+    throw new OperatorError(`A name must have 1 to ${NAME_MAX_CHARACTERS} characters.`)
+  return trimmed
+}

@@ -1,0 +1,369 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Option } from 'commander'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { newVendorId } from '../../apps/api/accounts/new-ids.ts'
+import {
+  type Company,
+  endAccountWithoutCompany,
+  findCompany,
+  insertCompany,
+  listCompanies,
+  lockMembers,
+  type Member,
+} from '../../apps/api/accounts/people.ts'
+import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
+import { addPerson } from '../../apps/api/people/changes.ts'
+import { sqlState, UNIQUE_VIOLATION } from '../../apps/api/stores/postgres-errors.ts'
+import { forgetRefusals } from '../../apps/api/usage/refusals.ts'
+import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
+import {
+  ACCOUNT_OPTIONS,
+  type AccountChoice,
+  checkedName,
+  type NewPerson,
+  personFrom,
+  preparePerson,
+} from './accounts.ts'
+import { type OperatorContext, required, type Subject, table } from './commands.ts'
+import { OperatorError } from './operator.ts'
+import { activitySteps, eraseAccount, eraseFromActivity } from './personal-data.ts'
+
+/** Longer than a request that the API has begun can still write. */
+const IN_FLIGHT_MS = 15_000
+/** Rows of a table that one transaction erases. Each reads a partition of events whole: it has no index on vendor_id. */
+const ROWS_A_BATCH = 100_000
+const BATCH_MAX_MS = 10 * 60_000
+/** A busy Postgres may take longer than a revocation may. To repeat one is safe. */
+const REVOCATION_TRIES = 5
+const REDIS_WAIT_MS = 5_000
+
+const TITLES = { vendorId: 'VENDOR ID', name: 'NAME', timezone: 'TIME ZONE', currency: 'CURRENCY' }
+
+type NewCompanyOptions = AccountChoice & {
+  name: string
+  timezone: string
+  currency: string
+  ownerEmail: string
+  ownerName?: string
+  vendorId?: string
+}
+
+export const COMPANIES: Subject = {
+  name: 'company',
+  plural: 'companies',
+  description: 'Companies',
+  commands: [
+    {
+      name: 'create',
+      description:
+        'Create a company with its owner. For a new account you are prompted for the password, or it is read from standard input.',
+      example:
+        'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email bill@initech.example --owner-name "Bill L."',
+      options: [
+        required('--name <name>', 'name of the company'),
+        required('--timezone <zone>', 'IANA time zone for its daily figures'),
+        required('--currency <code>', 'ISO 4217 currency of its figures'),
+        required('--owner-email <email>', 'email address that the owner signs in with'),
+        new Option('--owner-name <name>', 'name of the owner, for a new account'),
+        ...ACCOUNT_OPTIONS,
+        new Option('--vendor-id <id>', 'identifier of the company (default: a random one)'),
+      ],
+      async run(
+        context,
+        { ownerEmail, ownerName, vendorId, name, timezone, currency, ...choice }: NewCompanyOptions,
+      ) {
+        const owner = personFrom(context, { email: ownerEmail, name: ownerName, ...choice })
+        const company = { vendorId, name, timezone, currency, owner, by: context.by }
+        const created = await createCompany(context.db, company)
+        const text = `Created ${created.company.vendorId}, owned by ${created.owner.email}.`
+        return { text, data: created }
+      },
+    },
+    {
+      name: 'list',
+      description: 'List the companies',
+      example: 'company list',
+      async run({ db }) {
+        const companies = await listCompanies(db)
+        return { text: table(companies, TITLES, 'There are no companies yet.'), data: companies }
+      },
+    },
+    // The runbook's page on privacy says what stays.
+    {
+      name: 'erase',
+      doing: null,
+      description:
+        'Erase a company with all its data, permanently. Its clients are revoked first. Repeat it if it was interrupted.',
+      example: 'company erase ven_acme',
+      args: ['vendor_id'],
+      ifInterrupted:
+        'What was revoked or erased stays so. Until it said that no one is a member any more, everyone still is. Run the command again to finish.',
+      async effect({ db }, { vendorId }: { vendorId: string }) {
+        const { name, people, clients } = await summarize(db, vendorId)
+        return `${vendorId} (${name}) will be erased permanently, with all its data: ${people} people lose access, and ${clients} Active clients are revoked.`
+      },
+      async run(context, { vendorId }: { vendorId: string }) {
+        await summarize(context.db, vendorId)
+        const erased = await eraseCompany(context, vendorId)
+        const { clients, people, rows } = erased
+        return {
+          text: `${vendorId} is erased: ${people} people, ${clients} Active clients, ${rows} rows.`,
+          data: { vendorId, ...erased },
+        }
+      },
+    },
+  ],
+}
+
+export interface NewCompany {
+  /** Random if undefined. */
+  vendorId: string | undefined
+  name: string
+  timezone: string
+  currency: string
+  owner: NewPerson
+  by: Actor
+}
+
+/** @throws OperatorError if a value is invalid or the vendor id is taken. */
+export async function createCompany(
+  db: Database,
+  { vendorId = newVendorId(), name, timezone, currency, owner, by }: NewCompany,
+): Promise<{ company: Company; owner: Member }> {
+  if (!VENDOR_ID_PATTERN.test(vendorId))
+    throw new OperatorError('A vendor id is ven_ followed by 1 to 60 letters and digits, such as ven_acme.')
+  const company = {
+    vendorId,
+    name: checkedName(name),
+    timezone: knownTimezone(timezone),
+    currency: knownCurrency(currency),
+  }
+  const taken = new OperatorError(`The company ${vendorId} already exists.`)
+  if (await findCompany(db, vendorId)) throw taken
+  const person = await preparePerson(db, owner)
+  await db.transaction(async (transaction) => {
+    await insertCompany(transaction, company).catch((error) => {
+      throw sqlState(error) === UNIQUE_VIOLATION ? taken : error
+    })
+    await person.store(transaction)
+    await record(transaction, { vendorId, by }, 'company.created', vendorId, { name: company.name })
+    await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
+  })
+  return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
+}
+
+export async function requireCompany(db: Queryable, vendorId: string): Promise<Company> {
+  const company = await findCompany(db, vendorId)
+  if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
+  return company
+}
+
+function knownTimezone(timezone: string): string {
+  // Intl accepts an offset such as +02:00, but that has no daylight saving time and no IANA name.
+  try {
+    if (/^[A-Za-z]/.test(timezone))
+      return new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone
+  } catch {}
+  throw new OperatorError(`${JSON.stringify(timezone)} is not an IANA time zone, such as Europe/Berlin.`)
+}
+
+function knownCurrency(currency: string): string {
+  const code = currency.toUpperCase()
+  if (!Intl.supportedValuesOf('currency').includes(code))
+    throw new OperatorError(`${JSON.stringify(currency)} is not an ISO 4217 currency, such as EUR.`)
+  return code
+}
+
+/** Finds an erased company too. @throws OperatorError if there never was such a company. */
+async function summarize(
+  db: Queryable,
+  vendorId: string,
+): Promise<{ name: string; people: number; clients: number }> {
+  const { rows } = await db.raw(
+    `select name, (select count(*) from memberships m where m.vendor_id = o.vendor_id) as people,
+       (select count(*) from oauth_clients c where c.vendor_id = o.vendor_id and status = 'Active') as clients
+     from companies o where vendor_id = ?`,
+    [vendorId],
+  )
+  if (!rows[0]) throw new OperatorError(`There is no company ${vendorId}.`)
+  return rows[0]
+}
+
+/**
+ * Erases a company with all its data. No one is a member any more once it has begun; then each client is revoked, with the
+ * promise of a revocation; then the data goes, a few rows at a time. It can be repeated, and must be if it was
+ * interrupted. Returns how many clients were Active, and how many people and rows were erased.
+ */
+async function eraseCompany(
+  context: OperatorContext,
+  vendorId: string,
+): Promise<{ clients: number; people: number; rows: number }> {
+  const { db, by } = context
+  const show = linesTo(context.stderr)
+  // Without Redis nothing can be revoked, so nothing begins.
+  const revocation = context.revocation()
+  const known = await peopleOf(db, vendorId)
+  const searching = knownElsewhere(db, vendorId, known)
+  const elsewhere = await heartbeat(show, () => 'Looking for its people in other companies', searching)
+  const erasePeople = (queryable: Queryable, userIds: string[]) =>
+    erasePeopleWithoutCompany(queryable, userIds, (transaction, userId) =>
+      elsewhere.has(userId)
+        ? endAccountWithoutCompany(transaction, userId)
+        : eraseAccount(transaction, { userId, vendorIds: [vendorId], by }),
+    )
+  const members = await db.transaction(async (transaction) => {
+    await lockMembers(transaction, vendorId)
+    await record(transaction, { vendorId, by }, 'company.erased', vendorId)
+    const { rows } = await transaction.raw('select array(select erase_company(?)) as members', [vendorId])
+    return erasePeople(transaction, rows[0].members)
+  })
+  show('No one is a member any more.')
+  const { all, active } = await clientsOf(db, vendorId)
+  await revokeClients(revocation, { vendorId, clientIds: active, by, show })
+  show(`${active.length} clients were Active, and are revoked everywhere.`)
+  await announce(show, `Waiting ${IN_FLIGHT_MS / 1_000} s for requests under way`, sleep(IN_FLIGHT_MS))
+  const forgetting = forgetInRedis(context, { vendorId, clientIds: all })
+  await heartbeat(show, () => 'Erasing requests in Redis', forgetting).catch((error: Error) =>
+    show(`Requests stay in Redis until they expire, within 14 days: ${error.message}`),
+  )
+  const left = await heartbeat(show, () => 'Erasing people', erasePeople(db, known))
+  const erased = [...members, ...left].filter((userId) => !elsewhere.has(userId))
+  const rows = await heartbeat(show, () => 'Erasing rows', eraseCompanyRows(db, vendorId, { show }))
+  const entries = await heartbeat(show, () => 'Going through the activity', eraseFromActivity(db))
+  if (entries > 0) show(`activity: ${entries} rows`)
+  return { clients: active.length, people: erased.length, rows: rows + entries }
+}
+
+/**
+ * Revokes the clients, with the promise of a revocation for each. They are committed one after the other, each with the
+ * whole time that a revocation has; only what each then waits for Redis overlaps.
+ * @throws OperatorError, after all have been tried, if some were not revoked.
+ */
+async function revokeClients(
+  revocation: Revocation,
+  { vendorId, clientIds, by, show }: { vendorId: string; clientIds: string[]; by: Actor; show: Show },
+): Promise<void> {
+  let revoked = 0
+  async function revoke(clientId: string, onCommit: () => void): Promise<void> {
+    try {
+      await tried(() => revokeClient(revocation, { vendorId, clientId, revokedBy: by, onCommit }))
+      revoked += 1
+    } catch (error) {
+      show(`${clientId} could not be revoked: ${(error as Error).message}`)
+    }
+  }
+  async function revokeAll(): Promise<void> {
+    const revocations: Promise<void>[] = []
+    for (const clientId of clientIds) {
+      const { promise: committed, resolve: onCommit } = Promise.withResolvers<void>()
+      const revoking = revoke(clientId, onCommit)
+      revocations.push(revoking)
+      await Promise.race([committed, revoking])
+    }
+    await Promise.all(revocations)
+  }
+  await heartbeat(show, () => `${revoked} of ${clientIds.length} clients are revoked`, revokeAll())
+  if (revoked < clientIds.length)
+    throw new OperatorError(
+      `${clientIds.length - revoked} of ${clientIds.length} clients could not be revoked, so no data was erased: run the command again.`,
+    )
+}
+
+const tried = (act: () => Promise<unknown>, left = REVOCATION_TRIES): Promise<unknown> =>
+  act().catch((error) => (left > 1 ? tried(act, left - 1) : Promise.reject(error)))
+
+/** Its members, and those who left and still have a name. */
+async function peopleOf(db: Queryable, vendorId: string): Promise<string[]> {
+  const { rows } = await db.raw(
+    `select array(select user_id from memberships where vendor_id = ?
+       union select subject from activity a join users u on u.user_id = subject
+       where a.vendor_id = ? and u.name <> 'Erased person') as people`,
+    [vendorId, vendorId],
+  )
+  return rows[0].people
+}
+
+/** Returns the ids of all its clients, which get no more, and of the Active ones. */
+async function clientsOf(db: Queryable, vendorId: string): Promise<{ all: string[]; active: string[] }> {
+  const { rows } = await db.raw(
+    `select coalesce(array_agg(client_id), '{}') as "all",
+       coalesce(array_agg(client_id) filter (where status = 'Active'), '{}') as active
+     from oauth_clients where vendor_id = ?`,
+    [vendorId],
+  )
+  return rows[0]
+}
+
+/** Those of the people whom the activity of another company names, which must still say who did what there. */
+async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for await (const step of activitySteps(db)) {
+    const { rows } = await db.raw(
+      `select distinct id from activity a join companies c using (vendor_id),
+         unnest(array[a.user_id, a.subject]) as id
+       where entry_id > ? and entry_id <= ? and c.erased_at is null and c.vendor_id <> ? and id = any(?)`,
+      bindings([...step, vendorId, userIds]),
+    )
+    for (const { id } of rows) found.add(id)
+  }
+  return found
+}
+
+/** Erases those who are in no company any more, and returns their ids. */
+async function erasePeopleWithoutCompany(
+  db: Queryable,
+  userIds: string[],
+  erase: (transaction: Queryable, userId: string) => Promise<unknown>,
+): Promise<string[]> {
+  const { rows } = await db.raw(
+    `select array(select user_id from users u where user_id = any(?) and name <> 'Erased person'
+       and not exists (select from memberships m where m.user_id = u.user_id)) as people`,
+    bindings([userIds]),
+  )
+  const people: string[] = rows[0].people
+  for (const userId of people) await db.transaction((transaction) => erase(transaction, userId))
+  return people
+}
+
+/** Rejects if Redis is absent. Requests expire within two weeks, so that stops nothing. */
+async function forgetInRedis(
+  context: OperatorContext,
+  company: { vendorId: string; clientIds: string[] },
+): Promise<void> {
+  const redis = context.usageRedis()
+  await redisReady(redis, REDIS_WAIT_MS)
+  await forgetRefusals(redis, company)
+}
+
+/**
+ * Erases the rows that each table has of an erased company, in transactions of at most `batchRows` rows, and shows each
+ * table. Returns how many rows there were. If it is interrupted, the next call does what is left.
+ */
+export async function eraseCompanyRows(
+  db: Database,
+  vendorId: string,
+  { show, batchRows = ROWS_A_BATCH }: { show: Show; batchRows?: number },
+): Promise<number> {
+  let total = 0
+  const { rows: relations } = await db.raw('select relation from company_tables()')
+  for (const { relation } of relations) {
+    let erased = 0
+    for (let batch = batchRows; batch === batchRows; erased += batch)
+      batch = await db.transaction(async (transaction) => {
+        await transaction.raw(`set local statement_timeout = ${BATCH_MAX_MS}`)
+        const { rows } = await transaction.raw('select erase_company_rows(?, ?, ?) as erased', [
+          vendorId,
+          relation,
+          batchRows,
+        ])
+        return rows[0].erased
+      })
+    if (erased > 0) show(`${relation}: ${erased} rows`)
+    total += erased
+  }
+  return total
+}

@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+/** In the data folder of the local stack, while it runs. */
+export const RUNNING_FILE = 'running.json'
+
+const runningSchema = z.object({
+  /** As `integration_operator`. */
+  databaseUrl: z.string(),
+  ownerUrl: z.string(),
+  redisUrl: z.string(),
+  keyEncryptionKey: z.string(),
+  /** The events of both services and of the admin command, one JSON object per line. */
+  auditFile: z.string(),
+})
+
+/** How to reach a running local stack: what the stack writes, and the admin command reads. */
+export type RunningStack = z.infer<typeof runningSchema>
+
+/** Returns undefined if no stack runs on this data folder, or this user may not read the file. */
+export async function readRunning(dataDir: string): Promise<RunningStack | undefined> {
+  const text = await readFile(join(dataDir, RUNNING_FILE), 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  return runningSchema.safeParse(JSON.parse(text)).data
+}
