@@ -15,14 +15,11 @@ import {
   resetPassword,
   type User,
 } from '../../apps/api/accounts/people.ts'
+import { emailAddress, personName } from '../../apps/api/people/names.ts'
 import { knowEverywhere } from '../../apps/api/sessions/sign-in-addresses.ts'
 import type { OperatorContext, Subject } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { askNewPassword } from './terminal.ts'
-
-const EMAIL = /^[^\s@]+@[^\s@]+$/
-const EMAIL_MAX_CHARACTERS = 254
-const NAME_MAX_CHARACTERS = 200
 
 export const PASSWORDS: Subject = {
   name: 'password',
@@ -137,7 +134,7 @@ export async function preparePerson(
   { email: given, name, password, account }: NewPerson,
 ): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
   const email = normalizedEmail(given)
-  if (!EMAIL.test(email) || email.length > EMAIL_MAX_CHARACTERS)
+  if (!emailAddress.safeParse(email).success)
     throw new OperatorError(`${JSON.stringify(given)} is not an email address.`)
   const known = await listAccounts(db, email)
   if (known.length > 0 && account === undefined)
@@ -153,7 +150,7 @@ export async function preparePerson(
     return { user: shownUser(existing), store }
   }
   if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
-  const user = { userId: newUserId(), email, name: checkedName(name) }
+  const user = { userId: newUserId(), email, name: parseName(name) }
   const passwordHash = await hashPassword(await password(), { like: known[0]?.passwordHash })
   return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
 }
@@ -168,9 +165,9 @@ async function onlyOneOf(db: Queryable, accounts: readonly Account[]): Promise<A
   )
 }
 
-export function checkedName(name: string): string {
-  const trimmed = name.trim()
-  if (trimmed.length === 0 || [...trimmed].length > NAME_MAX_CHARACTERS)
-    throw new OperatorError(`A name must have 1 to ${NAME_MAX_CHARACTERS} characters.`)
-  return trimmed
+/** Returns the name of a person or company without spaces around it. @throws OperatorError that says what is wrong. */
+export function parseName(name: string): string {
+  const { data, error } = personName.safeParse(name)
+  if (data === undefined) throw new OperatorError(`The name ${error?.issues[0]?.message}.`)
+  return data
 }

@@ -23,8 +23,8 @@ import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
 import {
   ACCOUNT_OPTIONS,
   type AccountChoice,
-  checkedName,
   type NewPerson,
+  parseName,
   personFrom,
   preparePerson,
 } from './accounts.ts'
@@ -138,7 +138,7 @@ export async function createCompany(
     throw new OperatorError('A vendor id is ven_ followed by 1 to 60 letters and digits, such as ven_acme.')
   const company = {
     vendorId,
-    name: checkedName(name),
+    name: parseName(name),
     timezone: knownTimezone(timezone),
     currency: knownCurrency(currency),
   }

@@ -36,7 +36,7 @@ export const REDIS_USERS: LocalCommand = {
 }
 
 async function reference(): Promise<Outcome> {
-  // Imported only here: the image of this command has no service.
+  // Imported only here: the image of this command has no authorization server.
   const { authShape } = await import('../../apps/auth/config.ts')
   const { apiShape } = await import('../../apps/api/config.ts')
   const [ofAuth, ofApi] = [settingsOf(authShape), settingsOf(apiShape)]

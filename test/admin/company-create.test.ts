@@ -135,9 +135,18 @@ describe('admin company create', () => {
     ['a time zone that is none', { '--timezone': 'Mars/Base' }, /is not an IANA time zone/],
     ['an offset for a time zone', { '--timezone': '+02:00' }, /is not an IANA time zone/],
     ['a currency that is none', { '--currency': 'QQQ' }, /is not an ISO 4217 currency/],
-    ['an empty name', { '--name': '  ' }, /A name must have 1 to 200 characters/],
-    ['a name that is too long', { '--name': 'x'.repeat(201) }, /A name must have 1 to 200 characters/],
+    ['an empty name', { '--name': '  ' }, /name must have 1 to 200 characters/],
+    ['a name that is too long', { '--name': 'x'.repeat(201) }, /name must have 1 to 200 characters/],
     ['what is no email address', { '--owner-email': 'bill' }, /is not an email address/],
+    ['a name that reads backwards', { '--name': 'C\u202Ex' }, /name must be one line of plain text/],
+    ['a name of two lines', { '--owner-name': 'Bill\nOwner of all' }, /name must be one line of plain text/],
+    ['an address with a control', { '--owner-email': 'a\u0001@b.example' }, /is not an email address/],
+    ['an address that reads backwards', { '--owner-email': 'a\u202E@b.example' }, /is not an email address/],
+    [
+      'an address too long in lower case',
+      { '--owner-email': `${'\u0130'.repeat(200)}@b.cc` },
+      /is not an email/,
+    ],
     ['an owner without a name', { '--owner-name': undefined }, /add the person's name/],
   ]
   for (const [why, changes, sentence] of REFUSED) {

@@ -68,6 +68,11 @@ describe('the layers', () => {
     ['infra/new.ts', '../apps/api/compose.ts'],
     ['infra/local/new.ts', '../../apps/auth/service.ts'],
     ['infra/admin/keys.ts', '../../apps/auth/config.ts'],
+    ['infra/admin/keys.ts', '../../apps/api/app.ts'],
+    ['infra/admin/keys.ts', '../../apps/api/http/input.ts'],
+    ['infra/deploy/new.ts', '../../apps/api/people/names.ts'],
+    ['infra/local/new.ts', '../../apps/api/people/names.ts'],
+    ['apps/api/http/new.ts', '../people/names.ts'],
     ['infra/local/new.ts', '../../apps/api/accounts/people.ts'],
     ['infra/local/new.ts', '../../test/support/servers.ts'],
   ]
@@ -89,6 +94,8 @@ describe('the layers', () => {
     ['apps/workspace/src/clients/new.ts', '#shared/oauth/scopes.ts'],
     ['infra/local/new.ts', '../database/migrate.ts'],
     ['infra/admin/config.ts', '../../apps/auth/config.ts'],
+    ['infra/admin/keys.ts', '../../apps/api/people/names.ts'],
+    ['apps/api/sessions/new.ts', '../people/names.ts'],
     ['infra/local/new.ts', '#apps/api/accounts/people.ts'],
     ['test/api/new.test.ts', '../../apps/api/compose.ts'],
   ]

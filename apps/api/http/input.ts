@@ -88,23 +88,8 @@ export function headersReader<Schema extends z.ZodObject>(
   }
 }
 
-const EMAIL_MAX_CHARACTERS = 254
-
-/** An email address, validated as far as possible without sending to it. Addresses are compared in lower case. */
-export const emailAddress = z
-  .string('must be a string')
-  .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
-  // Lower case can be longer than what was typed.
-  .refine(
-    (text) => text.toLowerCase().length <= EMAIL_MAX_CHARACTERS,
-    'must be at most 254 characters in lower case',
-  )
-  .refine((text) => text.isWellFormed(), 'must be valid Unicode')
-  .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
-  .meta({ format: 'email' })
-
-// Controls, line separators and bidirectional overrides, none of which anyone types into a name.
-const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
+/** Controls, line separators and bidirectional overrides, none of which anyone types into a name. */
+export const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 
 /** One line of text typed by a person. It is trimmed; `min` and `max` count characters (code points). */
 export const oneLine = (min: number, max: number) =>
@@ -121,10 +106,3 @@ export const oneLine = (min: number, max: number) =>
       pattern: '^[^\\x00-\\x1F\\x7F]*$',
       description: 'One line of plain text. Spaces around it are removed.',
     })
-
-const PERSON_NAME_MAX_CHARACTERS = 200
-
-export const personName = oneLine(1, PERSON_NAME_MAX_CHARACTERS).meta({
-  minLength: 1,
-  maxLength: PERSON_NAME_MAX_CHARACTERS,
-})

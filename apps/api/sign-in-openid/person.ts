@@ -19,17 +19,15 @@ import {
   saveMembership,
   type User,
 } from '../accounts/people.ts'
-import { emailAddress, personName } from '../http/input.ts'
 import { changePerson } from '../people/changes.ts'
 import { listInvitations, withdrawInvitationTo } from '../people/invitations.ts'
+import { emailAddress, PERSON_NAME_MAX_CHARACTERS, personName } from '../people/names.ts'
 import type { Admitted } from '../sessions/begin-session.ts'
 import type { Claims } from './provider.ts'
 import { OpenidRefusal } from './refusal.ts'
 import type { OpenidRole, OpenidSettings } from './settings.ts'
 
 const SUBJECT_MAX_CHARACTERS = 255
-/** An address may be longer. */
-const NAME_MAX_CHARACTERS = 200
 /** The latest possible Date. */
 const TIME_MAX_MS = 8.64e15
 
@@ -150,7 +148,7 @@ async function linked(
 }
 
 async function newUser(transaction: Queryable, { claimed, now }: Admission, email: string): Promise<User> {
-  const { issuer, subject, vendorId, role, name = email.slice(0, NAME_MAX_CHARACTERS) } = claimed
+  const { issuer, subject, vendorId, role, name = email.slice(0, PERSON_NAME_MAX_CHARACTERS) } = claimed
   const user = { userId: newUserId(), email, name }
   const { userId } = user
   if (await wasRemoved(transaction, { vendorId, email })) throw new OpenidRefusal('removed')

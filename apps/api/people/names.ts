@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { oneLine, UNPRINTABLE } from '../http/input.ts'
+
+export const EMAIL_MAX_CHARACTERS = 254
+
+/** An email address, validated as far as possible without sending to it. Addresses are compared in lower case. */
+export const emailAddress = z
+  .string('must be a string')
+  .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
+  // Lower case can be longer than what was typed.
+  .refine(
+    (text) => text.toLowerCase().length <= EMAIL_MAX_CHARACTERS,
+    `must be at most ${EMAIL_MAX_CHARACTERS} characters in lower case`,
+  )
+  .refine((text) => text.isWellFormed(), 'must be valid Unicode')
+  .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
+  .meta({ format: 'email' })
+
+export const PERSON_NAME_MAX_CHARACTERS = 200
+
+/** The name of a person, or of a company. */
+export const personName = oneLine(1, PERSON_NAME_MAX_CHARACTERS).meta({
+  minLength: 1,
+  maxLength: PERSON_NAME_MAX_CHARACTERS,
+})
