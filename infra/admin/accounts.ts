@@ -28,7 +28,8 @@ export const PASSWORDS: Subject = {
     {
       name: 'reset',
       description:
-        "Set a user's password and end all of the user's sessions. You are prompted for the password, or it is read from standard input.",
+        "Set a user's password and end all of the user's sessions. You are prompted for the password, or " +
+        'it is read from standard input.',
       example: 'password reset owner@acme.example',
       args: ['email'],
       async run(context, { email }: { email: string }) {
@@ -51,7 +52,9 @@ export const ACCOUNT_OPTIONS = [
 
 export type AccountChoice = { existingAccount?: true; newAccount?: true }
 
-/** Returns the person to add. The password is asked for only when it turns out that there is a new account. */
+/**
+ * Returns the person to add. The password is asked for only when it turns out that there is a new account.
+ */
 export function personFrom(
   context: OperatorContext,
   { email, name, ...chosen }: AccountChoice & { email: string; name?: string | undefined },
@@ -68,8 +71,8 @@ export interface NewPerson {
   /** Called only for a new account, so that no one types a password that is not used. */
   password: () => Promise<string>
   /**
-   * What to do if the address has an account: an invitation never proved whose address it is. undefined: nothing, and
-   * say so.
+   * What to do if the address has an account: an invitation never proved whose address it is. undefined:
+   * nothing, and say so.
    */
   account: 'existing' | 'new' | undefined
 }
@@ -102,21 +105,22 @@ export async function recordForCompanies(
 }
 
 /** Reads an address, or `vendor_id:address`, which names the account in one company alone. */
-export function readAddress(given: string): { vendorId: string | null; email: string } {
-  const [, vendorId = null, address = given] = /^(ven_[A-Za-z0-9]{1,60}):(.*)$/.exec(given) ?? []
+export function readAddress(text: string): { vendorId: string | null; email: string } {
+  const [, vendorId = null, address = text] = /^(ven_[A-Za-z0-9]{1,60}):(.*)$/.exec(text) ?? []
   return { vendorId, email: normalizedEmail(address) }
 }
 
 /** @throws OperatorError unless there is exactly one such account. */
-export async function requireAccount(db: Queryable, given: string): Promise<Account> {
-  const { vendorId, email } = readAddress(given)
+export async function requireAccount(db: Queryable, address: string): Promise<Account> {
+  const { vendorId, email } = readAddress(address)
   const all = await listAccounts(db, email)
   const member = vendorId === null ? undefined : await findMemberByEmail(db, { vendorId, email })
   const [account, another] = vendorId === null ? all : all.filter(({ userId }) => userId === member?.userId)
-  if (!account) throw new OperatorError(`There is no account for ${normalizedEmail(given)}.`)
+  if (!account) throw new OperatorError(`There is no account for ${normalizedEmail(address)}.`)
   if (!another) return account
   throw new OperatorError(
-    `${email} has several accounts: name one as vendor_id:${email}. They belong to ${await companiesOf(db, all)}.`,
+    `${email} has several accounts: name one as vendor_id:${email}. They belong to ` +
+      `${await companiesOf(db, all)}.`,
   )
 }
 
@@ -131,15 +135,17 @@ export const shownUser = ({ userId, email, name }: User): User => ({ userId, ema
 /** Finds the account or prepares a new one, which `store` inserts. Prompts for the password last. */
 export async function preparePerson(
   db: Queryable,
-  { email: given, name, password, account }: NewPerson,
+  { email: typed, name, password, account }: NewPerson,
 ): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
-  const email = normalizedEmail(given)
+  const email = normalizedEmail(typed)
   if (!emailAddress.safeParse(email).success)
-    throw new OperatorError(`${JSON.stringify(given)} is not an email address.`)
+    throw new OperatorError(`${JSON.stringify(typed)} is not an email address.`)
   const known = await listAccounts(db, email)
   if (known.length > 0 && account === undefined)
     throw new OperatorError(
-      `${email} already has an account, which someone else may have created with that address. It belongs to ${await companiesOf(db, known)}. If you know that it is this person's, repeat the command with --existing-account; if you do not, with --new-account.`,
+      `${email} already has an account, which someone else may have created with that address. It belongs ` +
+        `to ${await companiesOf(db, known)}. If you know that it is this person's, repeat the command with ` +
+        '--existing-account; if you do not, with --new-account.',
     )
   if (known.length > 0 && account === 'existing') {
     const existing = await onlyOneOf(db, known)
@@ -161,11 +167,15 @@ async function onlyOneOf(db: Queryable, accounts: readonly Account[]): Promise<A
   const [account, another] = accounts.length === 1 ? accounts : accounts.filter((_, index) => linked[index])
   if (account && !another) return account
   throw new OperatorError(
-    `${accounts[0]?.email} has several accounts, of ${await companiesOf(db, accounts)}. Nothing says which is this person's: repeat the command with --new-account.`,
+    `${accounts[0]?.email} has several accounts, of ${await companiesOf(db, accounts)}. Nothing says which ` +
+      "is this person's: repeat the command with --new-account.",
   )
 }
 
-/** Returns the name of a person or company without spaces around it. @throws OperatorError that says what is wrong. */
+/**
+ * Returns the name of a person or company without spaces around it. @throws OperatorError that says what is
+ * wrong.
+ */
 export function parseName(name: string): string {
   const { data, error } = personName.safeParse(name)
   if (data === undefined) throw new OperatorError(`The name ${error?.issues[0]?.message}.`)

@@ -28,13 +28,15 @@ Each eventId counts once. Events are stored in batches, each as a whole or not a
 crashes, run it again: it skips what it has already stored. Ids are not remembered permanently, so an event
 with an unknown id is added to a day only if
   - the day has no figures yet, or
-  - the first event of the day was stored in the last ${DAY_OPEN_TO_IMPORTS_DAYS} days, which means that all its ids are still remembered.
-Events of other days are refused, so finish an import within ${DAY_OPEN_TO_IMPORTS_DAYS} days. Only this command can change
-a day that the API reports as final.
+  - the first event of the day was stored in the last ${DAY_OPEN_TO_IMPORTS_DAYS} days: all its ids are
+    still remembered.
+Events of other days are refused, so finish an import within ${DAY_OPEN_TO_IMPORTS_DAYS} days. Only this
+command can change a day that the API reports as final.
 
 Refused lines are named on standard error, with their number and the reason; all others are stored.
 Ctrl-C ends the import once the batch under way is stored, and says what is.
-Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, 1 if the import failed, ${EXIT_INTERRUPTED} if it was interrupted.`
+Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, 1 if the import failed,
+${EXIT_INTERRUPTED} if it was interrupted.`
 
 export const ANALYTICS: Subject = {
   name: 'analytics',
@@ -75,8 +77,9 @@ async function runImport(
   })
   const text = () => {
     const { lines, accepted, read_percent } = progress
-    const perSecond = (lines * 1_000) / (performance.now() - began_ms)
-    return `${shown(lines)} lines (${shown(read_percent)} %), ${shown(accepted)} stored, ${shown(perSecond)} lines/s`
+    const rate = (lines * 1_000) / (performance.now() - began_ms)
+    const read = `${shown(lines)} lines (${shown(read_percent)} %)`
+    return `${read}, ${shown(accepted)} stored, ${shown(rate)} lines/s`
   }
   try {
     return outcomeOf(await heartbeat(status.show, text, importing))
@@ -131,12 +134,13 @@ interface NumberedEvent {
 }
 
 /**
- * Imports the events of a file, whatever their age, in batches that are each stored completely or not at all. An invalid
- * line is refused; the others are stored. Run again, it skips what it has stored. An event that is not
- * remembered is added only to a day whose ids are all remembered, or that has no figures yet: no event can be counted
- * twice, however late a file is imported again. If the signal is aborted, the counts are those of what is stored.
- * @throws OperatorError if the file or the company is unusable (nothing was stored then), or if the database fails (what
- * was stored remains).
+ * Imports the events of a file, whatever their age, in batches that are each stored completely or not at all.
+ * An invalid line is refused; the others are stored. Run again, it skips what it has stored. An event that is
+ * not remembered is added only to a day whose ids are all remembered, or that has no figures yet: no event
+ * can be counted twice, however late a file is imported again. If the signal is aborted, the counts are those
+ * of what is stored.
+ * @throws OperatorError if the file or the company is unusable (nothing was stored then), or if the database
+ * fails (what was stored remains).
  */
 export async function importEvents(options: ImportOptions): Promise<ImportCounts> {
   const { db, clock, vendorId, by, file, signal, onProgress = () => {} } = options
@@ -180,7 +184,8 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
     return counts
   } catch (error) {
     throw new OperatorError(
-      `The import stopped: ${(error as Error).message}. What was stored is kept; run it again to store the rest.`,
+      `The import stopped: ${(error as Error).message}. What was stored is kept; run it again to store the ` +
+        'rest.',
       { cause: error },
     )
   }

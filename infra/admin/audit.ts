@@ -46,7 +46,8 @@ export const AUDIT: Subject = {
     {
       name: 'compare',
       description:
-        'Compare the log with the lines `activity` that were shipped elsewhere, and name the entries that the database ' +
+        'Compare the log with the lines `activity` that were shipped elsewhere, and name the entries that ' +
+        'the database ' +
         'lacks, has changed, or has in addition. Exits with code 1 if there are any.',
       doing: 'Comparing',
       example: 'audit compare activity.ndjson',
@@ -87,9 +88,9 @@ interface LogFile {
 }
 
 /**
- * Yields a sentence for each entry that the database lacks, has changed, or has in addition, by the lines of the log in
- * a file, in any order. Only entries before the first line or after the last, by id and by time, may lack a line.
- * Memory grows by a few bytes a line. Call it in a transaction.
+ * Yields a sentence for each entry that the database lacks, has changed, or has in addition, by the lines of
+ * the log in a file, in any order. Only entries before the first line or after the last, by id and by time,
+ * may lack a line. Memory grows by a few bytes a line. Call it in a transaction.
  */
 async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<string> {
   // The owner of the tables can have the operator's role look elsewhere, or hide rows from it.

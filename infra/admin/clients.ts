@@ -40,7 +40,8 @@ export const CLIENTS: Subject = {
     {
       name: 'revoke',
       description:
-        'Revoke a client permanently. Once the command returns, every process rejects the client and its tokens. This takes up to six seconds if Redis is not available or not trusted.',
+        'Revoke a client permanently. Once the command returns, every process rejects the client and its ' +
+        'tokens. This takes up to six seconds if Redis is not available or not trusted.',
       doing: 'Revoking the client at every process',
       example: 'client revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
       args: ['vendor_id', 'client_id'],
@@ -48,8 +49,8 @@ export const CLIENTS: Subject = {
         await requireCompany(db, vendorId)
         const client = await findClient(db, { vendorId, clientId })
         if (!client) throw noSuchClient(vendorId, clientId)
-        const { name, status } = client
-        return `${clientId} (${name}) of ${vendorId}, which is ${status}, will be revoked permanently, with all its tokens.`
+        const named = `${clientId} (${client.name}) of ${vendorId}, which is ${client.status},`
+        return `${named} will be revoked permanently, with all its tokens.`
       },
       /** Can be repeated, with the same guarantee. */
       async run({ db, by, revocation }, { vendorId, clientId }: { vendorId: string; clientId: string }) {

@@ -10,7 +10,7 @@ export interface Outcome {
 }
 
 /** A command's environment and streams, from a process or a test. */
-export interface Surroundings {
+export interface CommandEnvironment {
   env: NodeJS.ProcessEnv
   stdin: NodeJS.ReadStream
   stdout: Pick<NodeJS.WritableStream, 'write'>
@@ -18,10 +18,10 @@ export interface Surroundings {
 }
 
 /** What a command works with that needs the stores. */
-export type OperatorContext = Surroundings & Operator
+export type OperatorContext = CommandEnvironment & Operator
 
 /** Arguments and options by name in camel case, as commander has read them. */
-export type Given = Record<string, unknown>
+export type CommandArguments = Record<string, unknown>
 
 interface CommandRow {
   name: string
@@ -36,22 +36,25 @@ interface CommandRow {
 
 /** A command that needs no stores. */
 export interface LocalCommand extends CommandRow {
-  runAlone(surroundings: Surroundings, given: Given): Promise<Outcome>
+  runAlone(environment: CommandEnvironment, args: CommandArguments): Promise<Outcome>
 }
 
 /** A command that runs with the stores open. */
 export interface OperatorCommand extends CommandRow {
-  /** Shown again and again while it takes long. Default: `Working`. Null if the command itself says what it does. */
+  /**
+   * Shown again and again while it takes long. Default: `Working`. Null if the command itself says what it
+   * does.
+   */
   doing?: string | null
   /** A sentence about what Ctrl-C leaves while it runs. */
   ifInterrupted?: string
   /**
-   * Returns a sentence that says what the command will do and cannot undo. A person confirms it at a terminal, or with
-   * `--yes`, which the command then has.
+   * Returns a sentence that says what the command will do and cannot undo. A person confirms it at a
+   * terminal, or with `--yes`, which the command then has.
    */
-  effect?(context: OperatorContext, given: Given): Promise<string>
+  effect?(context: OperatorContext, args: CommandArguments): Promise<string>
   /** Resolves with undefined if it has printed everything itself. */
-  run(context: OperatorContext, given: Given): Promise<Outcome | undefined>
+  run(context: OperatorContext, args: CommandArguments): Promise<Outcome | undefined>
 }
 
 export type AdminCommand = LocalCommand | OperatorCommand
@@ -70,7 +73,7 @@ const GLOBAL_OPTIONS = { showGlobalOptions: true }
 export function bind(
   parent: Command,
   commands: readonly AdminCommand[],
-  execute: (command: AdminCommand, given: Given) => Promise<void>,
+  execute: (command: AdminCommand, args: CommandArguments) => Promise<void>,
 ): void {
   for (const row of commands) {
     const command = parent
@@ -83,11 +86,11 @@ export function bind(
     for (const option of row.options ?? []) command.addOption(option)
     if ('effect' in row) command.option('--yes', 'do not ask')
     if (row.explanation !== undefined) command.addHelpText('after', row.explanation)
-    command.action(() => execute(row, givenTo(command)))
+    command.action(() => execute(row, argumentsOf(command)))
   }
 }
 
-function givenTo(command: Command): Given {
+function argumentsOf(command: Command): CommandArguments {
   const names = command.registeredArguments.map((argument) => argument.name())
   const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
   const values = names.map((name, index) => [camelCase(name), command.processedArgs[index]])

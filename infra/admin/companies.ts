@@ -34,7 +34,10 @@ import { activitySteps, eraseAccount, eraseFromActivity } from './personal-data.
 
 /** Longer than a request that the API has begun can still write. */
 const IN_FLIGHT_MS = 15_000
-/** Rows of a table that one transaction erases. Each reads a partition of events whole: it has no index on vendor_id. */
+/**
+ * Rows of a table that one transaction erases. Each reads a partition of events whole: it has no index on
+ * vendor_id.
+ */
 const ROWS_A_BATCH = 100_000
 const BATCH_MAX_MS = 10 * 60_000
 /** A busy Postgres may take longer than a revocation may. To repeat one is safe. */
@@ -60,9 +63,11 @@ export const COMPANIES: Subject = {
     {
       name: 'create',
       description:
-        'Create a company with its owner. For a new account you are prompted for the password, or it is read from standard input.',
+        'Create a company with its owner. For a new account you are prompted for the password, or it is ' +
+        'read from standard input.',
       example:
-        'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email bill@initech.example --owner-name "Bill L."',
+        'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email ' +
+        'bill@initech.example --owner-name "Bill L."',
       options: [
         required('--name <name>', 'name of the company'),
         required('--timezone <zone>', 'IANA time zone for its daily figures'),
@@ -97,14 +102,17 @@ export const COMPANIES: Subject = {
       name: 'erase',
       doing: null,
       description:
-        'Erase a company with all its data, permanently. Its clients are revoked first. Repeat it if it was interrupted.',
+        'Erase a company with all its data, permanently. Its clients are revoked first. Repeat it if it ' +
+        'was interrupted.',
       example: 'company erase ven_acme',
       args: ['vendor_id'],
       ifInterrupted:
-        'What was revoked or erased stays so. Until it said that no one is a member any more, everyone still is. Run the command again to finish.',
+        'What was revoked or erased stays so. Until it said that no one is a member any more, everyone ' +
+        'still is. Run the command again to finish.',
       async effect({ db }, { vendorId }: { vendorId: string }) {
         const { name, people, clients } = await summarize(db, vendorId)
-        return `${vendorId} (${name}) will be erased permanently, with all its data: ${people} people lose access, and ${clients} Active clients are revoked.`
+        const losses = `${people} people lose access, and ${clients} Active clients are revoked.`
+        return `${vendorId} (${name}) will be erased permanently, with all its data: ${losses}`
       },
       async run(context, { vendorId }: { vendorId: string }) {
         await summarize(context.db, vendorId)
@@ -194,9 +202,10 @@ async function summarize(
 }
 
 /**
- * Erases a company with all its data. No one is a member any more once it has begun; then each client is revoked, with the
- * promise of a revocation; then the data goes, a few rows at a time. It can be repeated, and must be if it was
- * interrupted. Returns how many clients were Active, and how many people and rows were erased.
+ * Erases a company with all its data. No one is a member any more once it has begun; then each client is
+ * revoked, with the promise of a revocation; then the data goes, a few rows at a time. It can be repeated,
+ * and must be if it was interrupted. Returns how many clients were Active, and how many people and rows were
+ * erased.
  */
 async function eraseCompany(
   context: OperatorContext,
@@ -239,8 +248,8 @@ async function eraseCompany(
 }
 
 /**
- * Revokes the clients, with the promise of a revocation for each. They are committed one after the other, each with the
- * whole time that a revocation has; only what each then waits for Redis overlaps.
+ * Revokes the clients, with the promise of a revocation for each. They are committed one after the other,
+ * each with the whole time that a revocation has; only what each then waits for Redis overlaps.
  * @throws OperatorError, after all have been tried, if some were not revoked.
  */
 async function revokeClients(
@@ -269,7 +278,8 @@ async function revokeClients(
   await heartbeat(show, () => `${revoked} of ${clientIds.length} clients are revoked`, revokeAll())
   if (revoked < clientIds.length)
     throw new OperatorError(
-      `${clientIds.length - revoked} of ${clientIds.length} clients could not be revoked, so no data was erased: run the command again.`,
+      `${clientIds.length - revoked} of ${clientIds.length} clients could not be revoked, so no data was ` +
+        'erased: run the command again.',
     )
 }
 
@@ -298,7 +308,9 @@ async function clientsOf(db: Queryable, vendorId: string): Promise<{ all: string
   return rows[0]
 }
 
-/** Those of the people whom the activity of another company names, which must still say who did what there. */
+/**
+ * Those of the people whom the activity of another company names, which must still say who did what there.
+ */
 async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]): Promise<Set<string>> {
   const found = new Set<string>()
   for await (const step of activitySteps(db)) {
@@ -340,8 +352,8 @@ async function forgetInRedis(
 }
 
 /**
- * Erases the rows that each table has of an erased company, in transactions of at most `batchRows` rows, and shows each
- * table. Returns how many rows there were. If it is interrupted, the next call does what is left.
+ * Erases the rows that each table has of an erased company, in transactions of at most `batchRows` rows, and
+ * shows each table. Returns how many rows there were. If it is interrupted, the next call does what is left.
  */
 export async function eraseCompanyRows(
   db: Database,

@@ -23,7 +23,8 @@ export const CONFIG: Subject = {
 export const REDIS_USERS: LocalCommand = {
   name: 'redis-users',
   description:
-    'Print the access rules of the Redis users, as lines of an ACL file or of redis.conf. Replace each PASSWORD_… with the SHA-256 of a password, in hex.',
+    'Print the access rules of the Redis users, as lines of an ACL file or of redis.conf. Replace each ' +
+    'PASSWORD_… with the SHA-256 of a password, in hex.',
   example: 'redis-users --sentinel',
   options: [new Option('--sentinel', 'also print the users that a replica and the Sentinels log in with')],
   async runAlone(_, { sentinel }: { sentinel?: true }) {
@@ -56,9 +57,15 @@ async function reference(): Promise<Outcome> {
 
 const PREFACE = `# Settings
 
-Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. So does a service with a variable that begins like its settings but is none, such as an unknown \`RATE_…\` or \`OPENID_…\`.
+Every setting is an environment variable. \
+A program with invalid settings lists all of them and exits with code 78. \
+So does a service with a variable that begins like its settings but is none, \
+such as an unknown \`RATE_…\` or \`OPENID_…\`.
 
-A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`infra/node apps/auth/main.ts --check\` (or \`apps/api/main.ts\`) checks an environment without starting anything.
+A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. \
+Rates are \`limit/seconds\`. \
+\`infra/node apps/auth/main.ts --check\` (or \`apps/api/main.ts\`) \
+checks an environment without starting anything.
 
 \`npm run admin -- config reference\` generates this page from the code that reads the settings.
 `

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { constants, type FileHandle, open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Surroundings } from './commands.ts'
+import type { CommandEnvironment } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 export const LINE_MAX_BYTES = 65_536
@@ -14,8 +14,11 @@ export interface Line {
   text: string | undefined
 }
 
-/** Resolves a file name. npm runs scripts in the project's folder; INIT_CWD is the folder it was called from. */
-export const fileAt = ({ env }: Surroundings, name: string): string => resolve(env.INIT_CWD ?? '.', name)
+/**
+ * Resolves a file name. npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
+ */
+export const fileAt = ({ env }: CommandEnvironment, name: string): string =>
+  resolve(env.INIT_CWD ?? '.', name)
 
 /** Opens a file to read it, and nothing else that has a name. @throws OperatorError that names it. */
 export async function openFile(file: string): Promise<FileHandle> {
@@ -31,7 +34,10 @@ export async function openFile(file: string): Promise<FileHandle> {
   throw new OperatorError(`${file} is not a file.`)
 }
 
-/** Yields the lines of a file, one chunk at a time, so that memory grows neither with the file nor with a line. */
+/**
+ * Yields the lines of a file, one chunk at a time, so that memory grows neither with the file nor with a
+ * line.
+ */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0
   let parts: Buffer[] = []

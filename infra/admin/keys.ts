@@ -22,7 +22,9 @@ import { type Operator as Actor, record } from '../../apps/api/accounts/activity
 import { type Subject, shownTime, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
-/** How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set. */
+/**
+ * How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set.
+ */
 export const STANDBY_MIN_MS = 600_000
 const EXIT_UNREADABLE = 1
 const TITLES = { kid: 'KEY ID', state: 'STATE', alg: 'ALG', activatesAt: 'SIGNS FROM', revokedAt: 'REVOKED' }
@@ -63,7 +65,9 @@ export const KEYS: Subject = {
     {
       name: 'reencrypt',
       description:
-        'Encrypt all private signing keys with the first key in KEY_ENCRYPTION_KEY, which lists the new key and then the older ones, separated by commas. Once the command returns, you no longer need the older ones.',
+        'Encrypt all private signing keys with the first key in KEY_ENCRYPTION_KEY, which lists the new ' +
+        'key and then the older ones, separated by commas. Once the command returns, you no longer need ' +
+        'the older ones.',
       example: 'key reencrypt',
       async run({ db, by, encryptionKey }) {
         const { rewritten, unreadable } = await reencryptSigningKeys(db, { keys: await encryptionKey(), by })
@@ -77,13 +81,15 @@ export const KEYS: Subject = {
     {
       name: 'revoke',
       description:
-        'Revoke a stolen key permanently. Once the command returns, every process rejects tokens signed with it. If it was the active key, the standby key takes over.',
+        'Revoke a stolen key permanently. Once the command returns, every process rejects tokens signed ' +
+        'with it. If it was the active key, the standby key takes over.',
       doing: 'Revoking the key at every process',
       example: 'key revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
       args: ['key_id'],
       async effect({ db }, { keyId }: { keyId: string }) {
         const { state } = await requireKey(db, keyId)
-        return `${keyId}, which is ${state}, will be revoked permanently. Every token signed with it will be rejected.`
+        const effect = 'will be revoked permanently. Every token signed with it will be rejected.'
+        return `${keyId}, which is ${state}, ${effect}`
       },
       async run({ db, by, revocation }, { keyId }: { keyId: string }) {
         await revocation().revoke({ kind: 'key', id: keyId }, async (transaction) => {
@@ -113,10 +119,10 @@ const shown = (
 ) => ({ kid, state, alg, createdAt, activatesAt, revokedAt })
 
 /**
- * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token is
- * refused meanwhile. Returns both keys.
- * @throws OperatorError if the standby key is younger than 10 minutes, so that a verifier may not know it yet, or if
- * `encryptionKey` is not the key of the services.
+ * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token
+ * is refused meanwhile. Returns both keys.
+ * @throws OperatorError if the standby key is younger than 10 minutes, so that a verifier may not know it
+ * yet, or if `encryptionKey` is not the key of the services.
  */
 export async function rotateSigningKey(
   db: Database,
@@ -131,12 +137,15 @@ export async function rotateSigningKey(
     if (!next) throw new Error('there is no standby key')
     if (!openSigningKey(next, options.encryptionKey))
       throw new OperatorError(
-        `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to store it.`,
+        `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to ` +
+          'store it.',
       )
     const usableFrom = new Date(next.createdAt.getTime() + STANDBY_MIN_MS)
     if (usableFrom.getTime() > now_ms)
       throw new OperatorError(
-        `The standby key is too new to sign with: verifiers that cache the key set may not have it yet. Rotate after ${shownTime(usableFrom)}. If the active key was stolen, revoke it; that works at once.`,
+        'The standby key is too new to sign with: verifiers that cache the key set may not have it yet. ' +
+          `Rotate after ${shownTime(usableFrom)}. If the active key was stolen, revoke it; that works at ` +
+          'once.',
       )
     const activatesAt = afterAll(keys, now_ms)
     await activate(transaction, next.kid, activatesAt)
@@ -149,9 +158,9 @@ export async function rotateSigningKey(
 }
 
 /**
- * Marks a key as revoked, permanently. It can be repeated. If the key was active, the standby key signs from this
- * transaction on. Call it as the commit of `Revocation.revoke({ kind: 'key', id: kid })`, or processes keep accepting
- * its tokens. Returns false if there is no such key.
+ * Marks a key as revoked, permanently. It can be repeated. If the key was active, the standby key signs from
+ * this transaction on. Call it as the commit of `Revocation.revoke({ kind: 'key', id: kid })`, or processes
+ * keep accepting its tokens. Returns false if there is no such key.
  */
 export async function markSigningKeyRevoked(
   transaction: Queryable,
@@ -173,9 +182,9 @@ async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<
 }
 
 /**
- * Re-encrypts every signing key that is not encrypted with the newest key encryption key. Services that have both keys
- * read either form, so they keep running. Returns the ids of the rewritten keys, and of those that none of `keys` can
- * decrypt.
+ * Re-encrypts every signing key that is not encrypted with the newest key encryption key. Services that have
+ * both keys read either form, so they keep running. Returns the ids of the rewritten keys, and of those that
+ * none of `keys` can decrypt.
  */
 export async function reencryptSigningKeys(
   db: Database,

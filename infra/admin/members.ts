@@ -40,7 +40,8 @@ export const MEMBERS: Subject = {
     {
       name: 'add',
       description:
-        'Add a person to a company. For a new account you are prompted for a password, or it is read from standard input.',
+        'Add a person to a company. For a new account you are prompted for a password, or it is read from ' +
+        'standard input.',
       example: 'member add ven_acme kim@acme.example --name "Kim R." --role admin',
       args: ['vendor_id', 'email'],
       options: [
@@ -50,10 +51,10 @@ export const MEMBERS: Subject = {
       ],
       async run(
         context,
-        given: AccountChoice & { vendorId: string; email: string; name?: string; role: 'admin' | 'member' },
+        args: AccountChoice & { vendorId: string; email: string; name?: string; role: 'admin' | 'member' },
       ) {
-        const { vendorId, role } = given
-        const person = personFrom(context, given)
+        const { vendorId, role } = args
+        const person = personFrom(context, args)
         const added = await addMember(context.db, { vendorId, role, person, by: context.by })
         return { text: `${added.email} was added to ${vendorId} with the role ${role}.`, data: added }
       },
@@ -74,11 +75,11 @@ export const MEMBERS: Subject = {
       description: 'Change the role of a person. A new owner replaces the current one, who becomes an admin.',
       example: 'member set-role ven_acme admin@acme.example owner',
       args: ['vendor_id', 'email', new Argument('<role>').choices(['owner', 'admin', 'member'])],
-      async run({ db, by }, given: { vendorId: string; email: string; role: Role }) {
-        const { member, formerOwner } = await changeMember(db, { ...given, by })
+      async run({ db, by }, args: { vendorId: string; email: string; role: Role }) {
+        const { member, formerOwner } = await changeMember(db, { ...args, by })
         const also = formerOwner ? ` ${formerOwner.email} is now an admin.` : ''
         return {
-          text: `${member.email} now has the role ${given.role} in ${given.vendorId}.${also}`,
+          text: `${member.email} now has the role ${args.role} in ${args.vendorId}.${also}`,
           data: { member, formerOwner: formerOwner ?? null },
         }
       },
@@ -88,15 +89,16 @@ export const MEMBERS: Subject = {
       description: 'Suspend a person, or reactivate a suspended one. Takes effect with the next request.',
       example: 'member set-status ven_acme admin@acme.example suspended',
       args: ['vendor_id', 'email', new Argument('<status>').choices(['active', 'suspended'])],
-      async run({ db, by }, given: { vendorId: string; email: string; status: MembershipStatus }) {
-        const { member } = await changeMember(db, { ...given, by })
-        return { text: `${member.email} is now ${given.status} in ${given.vendorId}.`, data: member }
+      async run({ db, by }, args: { vendorId: string; email: string; status: MembershipStatus }) {
+        const { member } = await changeMember(db, { ...args, by })
+        return { text: `${member.email} is now ${args.status} in ${args.vendorId}.`, data: member }
       },
     },
     {
       name: 'unlink',
       description:
-        'Unlink an account from the OpenID provider, and end all sessions of its user. No one can sign in to it with the provider until it is linked again.',
+        'Unlink an account from the OpenID provider, and end all sessions of its user. No one can sign in ' +
+        'to it with the provider until it is linked again.',
       example: 'member unlink kim@acme.example',
       args: ['email'],
       async run({ db, by }, { email }: { email: string }) {
@@ -112,14 +114,14 @@ export async function addMember(
   db: Database,
   membership: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Actor },
 ): Promise<Member> {
-  const { vendorId, role, person: given, by } = membership
+  const { vendorId, role, person: newPerson, by } = membership
   await requireCompany(db, vendorId)
   const refuseMember = async (queryable: Queryable, { email }: Pick<User, 'email'>) => {
     if (await findMemberByEmail(queryable, { vendorId, email }))
       throw new OperatorError(`${normalizedEmail(email)} already belongs to ${vendorId}.`)
   }
-  await refuseMember(db, given)
-  const person = await preparePerson(db, given)
+  await refuseMember(db, newPerson)
+  const person = await preparePerson(db, newPerson)
   await db.transaction(async (transaction) => {
     await lockMembers(transaction, vendorId)
     await refuseMember(transaction, person.user)
@@ -166,7 +168,8 @@ export async function unlinkMember(db: Database, { email, by }: { email: string;
     const user = await requireAccount(transaction, email)
     const { userId } = user
     const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
-    // A sign-in holds this lock too, so one in progress has created its session before the sessions are ended.
+    // A sign-in holds this lock too, so one in progress has created its session before the sessions are
+    // ended.
     for (const vendorId of vendorIds) await lockMembers(transaction, vendorId)
     if (!(await removeIdentities(transaction, userId)))
       throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)

@@ -6,8 +6,8 @@ import { heartbeat, linesTo } from '../progress.ts'
 import { OperatorError, ownerDatabaseUrl } from './operator.ts'
 
 /*
- * Run this as the owner of the tables, before new versions of the services start. Each role gets its password from the
- * environment and may then log in. Without one, the role stays unchanged.
+ * Run this as the owner of the tables, before new versions of the services start. Each role gets its password
+ * from the environment and may then log in. Without one, the role stays unchanged.
  */
 const say = linesTo(process.stdout)
 const show = linesTo(process.stderr)
@@ -16,21 +16,21 @@ try {
   using _ = explainInterruption(
     'Each migration is done whole or not at all. Run the command again for the rest.',
   )
-  const given = readConfig(process.env, MIGRATE_SHAPE)
+  const settings = readConfig(process.env, MIGRATE_SHAPE)
   const migrating = migrate({
     ownerUrl: await ownerDatabaseUrl(process.env),
-    waiting: () => show('Waiting for transactions that use a table to be changed…'),
-    running: (name) => {
+    onBlocked: () => show('Waiting for transactions that use a table to be changed…'),
+    onBegin: (name) => {
       step = `Running ${name}`
     },
-    ran: (name) => {
+    onCommit: (name) => {
       say(`Ran ${name}.`)
       step = 'Setting the rights and passwords of the roles'
     },
     passwords: {
-      integration_auth: given.INTEGRATION_AUTH_PASSWORD,
-      integration_api: given.INTEGRATION_API_PASSWORD,
-      integration_operator: given.INTEGRATION_OPERATOR_PASSWORD,
+      integration_auth: settings.INTEGRATION_AUTH_PASSWORD,
+      integration_api: settings.INTEGRATION_API_PASSWORD,
+      integration_operator: settings.INTEGRATION_OPERATOR_PASSWORD,
     },
   })
   await heartbeat(show, () => step, migrating)

@@ -67,24 +67,24 @@ export const OPERATOR_SHAPE = { ...STORES_SHAPE, ...KEY_SHAPE }
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /**
- * Returns DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL takes precedence) and a reader of KEY_ENCRYPTION_KEY from the
- * environment. Without DATABASE_URL, returns those of the local stack that runs on DATA_DIR.
+ * Returns DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL takes precedence) and a reader of KEY_ENCRYPTION_KEY
+ * from the environment. Without DATABASE_URL, returns those of the local stack that runs on DATA_DIR.
  * @throws OperatorError if there is neither, or ConfigError if a variable is invalid.
  */
 export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
-  const given = readConfig(env, STORES_SHAPE)
-  if (given.DATABASE_URL !== undefined) {
+  const settings = readConfig(env, STORES_SHAPE)
+  if (settings.DATABASE_URL !== undefined) {
     return {
-      databaseUrl: given.DATABASE_URL,
-      redisUrl: given.REVOCATION_REDIS_URL ?? given.REDIS_URL,
-      usageRedisUrl: given.REDIS_URL ?? given.REVOCATION_REDIS_URL,
+      databaseUrl: settings.DATABASE_URL,
+      redisUrl: settings.REVOCATION_REDIS_URL ?? settings.REDIS_URL,
+      usageRedisUrl: settings.REDIS_URL ?? settings.REVOCATION_REDIS_URL,
       keyEncryptionKey: async () => readConfig(env, KEY_SHAPE).KEY_ENCRYPTION_KEY,
     }
   }
-  const running = await localStack(resolve(given.DATA_DIR))
+  const running = await localStack(resolve(settings.DATA_DIR))
   return {
     databaseUrl: running.databaseUrl,
-    redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
+    redisUrl: settings.REVOCATION_REDIS_URL ?? running.redisUrl,
     usageRedisUrl: running.redisUrl,
     keyEncryptionKey: async () => keyEncryptionKey.parse(running.keyEncryptionKey),
     auditFile: running.auditFile,
@@ -92,13 +92,13 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
 }
 
 /**
- * Returns the URL of the database as the owner of its tables: DATABASE_URL, or that of the local stack that runs on
- * DATA_DIR. Only a migration needs it.
+ * Returns the URL of the database as the owner of its tables: DATABASE_URL, or that of the local stack that
+ * runs on DATA_DIR. Only a migration needs it.
  * @throws OperatorError if there is neither, or ConfigError if a variable is invalid.
  */
 export async function ownerDatabaseUrl(env: NodeJS.ProcessEnv): Promise<string> {
-  const given = readConfig(env, { DATABASE_URL: MIGRATE_SHAPE.DATABASE_URL, DATA_DIR })
-  return given.DATABASE_URL ?? (await localStack(resolve(given.DATA_DIR))).ownerUrl
+  const settings = readConfig(env, { DATABASE_URL: MIGRATE_SHAPE.DATABASE_URL, DATA_DIR })
+  return settings.DATABASE_URL ?? (await localStack(resolve(settings.DATA_DIR))).ownerUrl
 }
 
 async function localStack(dataDir: string): Promise<RunningStack> {
@@ -140,7 +140,9 @@ export function createOperator(
     by,
     /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
     redis: () => connectRedis(),
-    /** The Redis for refused requests, which may still be connecting. @throws OperatorError without REDIS_URL. */
+    /**
+     * The Redis for refused requests, which may still be connecting. @throws OperatorError without REDIS_URL.
+     */
     usageRedis: () => connectRedis(usageRedisUrl),
     /** @throws OperatorError without REDIS_URL. */
     revocation: () => createRevocation({ redis: connectRedis(), db }),
@@ -149,7 +151,8 @@ export function createOperator(
       const keys = await keyEncryptionKey()
       if (keys) return keys
       throw new OperatorError(
-        'Set KEY_ENCRYPTION_KEY too (or KEY_ENCRYPTION_KEY_FILE), to the value that the authorization server uses. It encrypts the new key.',
+        'Set KEY_ENCRYPTION_KEY too (or KEY_ENCRYPTION_KEY_FILE), to the value that the authorization ' +
+          'server uses. It encrypts the new key.',
       )
     },
     async close(): Promise<void> {

@@ -10,7 +10,8 @@ import { OperatorError } from './operator.ts'
 const ENTRIES_A_STEP = 5_000
 
 const WHO = `
-It takes an address, which may have several accounts, <vendor_id>:<address> for that company alone, or a user id.`
+It takes an address, which may have several accounts, <vendor_id>:<address> for that company alone, or a user
+id.`
 
 /** What privacy laws ask for. The runbook's page on privacy says what stays. */
 export const PERSONS: Subject = {
@@ -35,7 +36,8 @@ export const PERSONS: Subject = {
     {
       name: 'erase',
       description:
-        'Erase what is stored about a person, permanently. All access ends at once. An owner must hand over first.',
+        'Erase what is stored about a person, permanently. All access ends at once. An owner must hand ' +
+        'over first.',
       doing: 'Going through the activity',
       example: 'person erase kim@acme.example',
       args: ['address'],
@@ -48,7 +50,7 @@ export const PERSONS: Subject = {
         return `${ids.join(', ')}${known} will be erased permanently. All access ends at once.`
       },
       async run({ db, by }, { address }: { address: string }) {
-        const erased = await erasePerson(db, { given: address, by })
+        const erased = await erasePerson(db, { who: address, by })
         const { userIds, entries } = erased
         return {
           text: `Erased: ${userIds.join(', ')}; ${entries} entries of the activity have no name any more.`,
@@ -88,12 +90,12 @@ interface Search {
 }
 
 /**
- * Finds what belongs to an address, to `vendor_id:address` (in that company alone), or to a user id. An account that has
- * ended has no address any more, so it is found by the entries of the activity that have it.
+ * Finds what belongs to an address, to `vendor_id:address` (in that company alone), or to a user id. An
+ * account that has ended has no address any more, so it is found by the entries of the activity that have it.
  * @throws OperatorError if nothing is stored.
  */
-async function findPerson(db: Queryable, given: string): Promise<Person> {
-  const search = searchFor(given)
+async function findPerson(db: Queryable, who: string): Promise<Person> {
+  const search = searchFor(who)
   const invitations = await invitationsOf(db, search)
   const ids = new Set([...(await accountsOf(db, search)), ...invitations.map(({ userId }) => userId)])
   for (;;) {
@@ -103,15 +105,15 @@ async function findPerson(db: Queryable, given: string): Promise<Person> {
     for (const { subject } of named) ids.add(subject)
     if (ids.size > known) continue
     if (search.userId !== null && entries.length > 0) ids.add(search.userId)
-    if (ids.size === 0) throw new OperatorError(`Nothing is stored about ${given}.`)
+    if (ids.size === 0) throw new OperatorError(`Nothing is stored about ${who}.`)
     return { ids: [...ids], invitations, entries }
   }
 }
 
-const searchFor = (given: string): Search =>
-  /^usr_[A-Za-z0-9]{1,60}$/.test(given)
-    ? { userId: given, email: null, vendorId: null }
-    : { userId: null, ...readAddress(given) }
+const searchFor = (who: string): Search =>
+  /^usr_[A-Za-z0-9]{1,60}$/.test(who)
+    ? { userId: who, email: null, vendorId: null }
+    : { userId: null, ...readAddress(who) }
 
 async function accountsOf(db: Queryable, { userId, email, vendorId }: Search): Promise<string[]> {
   if (vendorId !== null && email !== null) {
@@ -132,7 +134,8 @@ async function invitationsOf(
   const { rows } = await db.raw(
     `select vendor_id as "vendorId", user_id as "userId", email, name, role, created_at as "createdAt",
        expires_at as "expiresAt"
-     from invitations where (user_id = ? or email = ?) and vendor_id = coalesce(?, vendor_id) order by created_at`,
+     from invitations where (user_id = ? or email = ?) and vendor_id = coalesce(?, vendor_id)
+     order by created_at`,
     [userId, email, vendorId],
   )
   return rows
@@ -149,7 +152,8 @@ async function entriesOf(
     const { rows } = await db.raw(
       `select coalesce(jsonb_agg(jsonb_build_object('at', at, 'vendorId', vendor_id, 'userId', user_id,
            'action', action, 'subject', subject, 'detail', detail) order by entry_id), '[]') as entries
-       from activity where entry_id > ? and entry_id <= ? and vendor_id is not distinct from coalesce(?, vendor_id)
+       from activity where entry_id > ? and entry_id <= ?
+         and vendor_id is not distinct from coalesce(?, vendor_id)
          and (user_id = any(?) or subject = any(?) or detail->>'email' = ?)`,
       bindings([...step, vendorId, about, about, email]),
     )
@@ -159,13 +163,14 @@ async function entriesOf(
 }
 
 /**
- * Yields ranges of entries, up to and including the second id, that together are the whole activity: no index finds a
- * person or an address there.
+ * Yields ranges of entries, up to and including the second id, that together are the whole activity: no index
+ * finds a person or an address there.
  */
 export async function* activitySteps(db: Queryable): AsyncGenerator<[after: number, last: number]> {
   for (let after = 0; ; ) {
     const { rows } = await db.raw(
-      'select max(entry_id) as last from (select entry_id from activity where entry_id > ? order by 1 limit ?) step',
+      'select max(entry_id) as last from (select entry_id from activity where entry_id > ? order by 1 ' +
+        'limit ?) step',
       [after, ENTRIES_A_STEP],
     )
     const { last } = rows[0]
@@ -184,19 +189,22 @@ const OF_ACCOUNT = {
       openid_issuer as "openidIssuer" from sessions where user_id = ?`,
   signInPlaces: `select case when starts_with(address, 'browser:') then 'a browser' else address end as place,
       last_at as "lastAt" from sign_in_addresses where user_id = ?`,
-  openidIdentities: `select issuer, subject, created_at as "createdAt" from openid_identities where user_id = ?`,
+  openidIdentities: `select issuer, subject, created_at as "createdAt" from openid_identities
+    where user_id = ?`,
   clientsCreated: `select vendor_id as "vendorId", client_id as "clientId", name, created_at as at
     from oauth_clients where created_by = ?`,
   clientsRevoked: `select vendor_id as "vendorId", client_id as "clientId", name, revoked_at as at
     from oauth_clients where revoked_by = ?`,
-  callbacksSaved: `select vendor_id as "vendorId", updated_at as at from callback_destinations where updated_by = ?`,
-  idempotencyKeys: `select vendor_id as "vendorId", idempotency_key as key, client_id as "clientId", created_at as at
+  callbacksSaved: `select vendor_id as "vendorId", updated_at as at from callback_destinations
+    where updated_by = ?`,
+  idempotencyKeys: `select vendor_id as "vendorId", idempotency_key as key, client_id as "clientId",
+      created_at as at
     from client_creation_keys where user_id = ?`,
 } as const
 
 /**
- * Everything that is stored about a person, for that person. Of an entry about someone else it has no details, and of
- * one by someone else not who that was.
+ * Everything that is stored about a person, for that person. Of an entry about someone else it has no
+ * details, and of one by someone else not who that was.
  */
 async function exportPerson(db: Queryable, { ids, invitations, entries }: Person) {
   const { rows: accounts } = await db.raw(
@@ -217,16 +225,16 @@ async function exportPerson(db: Queryable, { ids, invitations, entries }: Person
 }
 
 /**
- * Erases what is stored about a person. Access ends at once, with the entries `person.erased`; the names in the activity
- * follow step by step. An interrupted run is finished by the next erasure of anyone.
- * @param given as for `findPerson`.
+ * Erases what is stored about a person. Access ends at once, with the entries `person.erased`; the names in
+ * the activity follow step by step. An interrupted run is finished by the next erasure of anyone.
+ * @param who as for `findPerson`.
  * @throws OperatorError if nothing is stored, or the person owns a company.
  */
 export async function erasePerson(
   db: Database,
-  { given, by }: { given: string; by: Actor },
+  { who, by }: { who: string; by: Actor },
 ): Promise<{ userIds: string[]; entries: number }> {
-  const person = await findPerson(db, given)
+  const person = await findPerson(db, who)
   await db.transaction(async (transaction) => {
     const memberships = await holdMemberships(transaction, person)
     const known = [
@@ -261,7 +269,8 @@ async function holdMemberships(
   const owned = memberships.filter(({ role }) => role === 'owner').map(({ vendorId }) => vendorId)
   if (owned.length === 0) return memberships
   throw new OperatorError(
-    `This person owns ${owned.join(', ')}. First hand over (member set-role ${owned[0]} <email> owner), or erase the company.`,
+    `This person owns ${owned.join(', ')}. First hand over (member set-role ${owned[0]} <email> owner), or ` +
+      'erase the company.',
   )
 }
 
@@ -276,8 +285,8 @@ export async function eraseAccount(
 }
 
 /**
- * Removes the names of everyone and everything erased from the activity. Returns the number of entries that had any.
- * What remains, and why, is in 0006_erasure.sql.
+ * Removes the names of everyone and everything erased from the activity. Returns the number of entries that
+ * had any. What remains, and why, is in 0006_erasure.sql.
  */
 export async function eraseFromActivity(db: Queryable): Promise<number> {
   let total = 0

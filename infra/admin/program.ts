@@ -12,11 +12,11 @@ import {
   type AdminCommand,
   addSubject,
   bind,
-  type Given,
+  type CommandArguments,
+  type CommandEnvironment,
   type OperatorCommand,
   type Outcome,
   type Subject,
-  type Surroundings,
 } from './commands.ts'
 import { COMPANIES } from './companies.ts'
 import { CONFIG, REDIS_USERS } from './config.ts'
@@ -53,17 +53,17 @@ interface GlobalOptions {
 }
 
 /** Runs `npm run admin -- ARGS`. Returns the exit code. Never rejects. */
-export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { stdout, stderr } = surroundings
-  const program = createProgram(surroundings)
+export async function runAdmin(args: readonly string[], environment: CommandEnvironment): Promise<number> {
+  const { stdout, stderr } = environment
+  const program = createProgram(environment)
   const asJson = (): boolean => program.opts<GlobalOptions>().json
   let exitCode = 0
 
-  async function execute(command: AdminCommand, given: Given): Promise<void> {
+  async function execute(command: AdminCommand, args: CommandArguments): Promise<void> {
     const outcome =
       'runAlone' in command
-        ? await command.runAlone(surroundings, given)
-        : await runWithStores(command, given, { surroundings, as: program.opts<GlobalOptions>().as })
+        ? await command.runAlone(environment, args)
+        : await runWithStores(command, args, { environment, as: program.opts<GlobalOptions>().as })
     if (!outcome) return
     stdout.write(asJson() ? `${JSON.stringify(outcome.data, null, 2)}\n` : `${outcome.text}\n`)
     exitCode = outcome.exitCode ?? 0
@@ -84,34 +84,35 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
 
 async function runWithStores(
   command: OperatorCommand,
-  given: Given,
-  { surroundings, as }: { surroundings: Surroundings; as: string | undefined },
+  args: CommandArguments,
+  { environment, as }: { environment: CommandEnvironment; as: string | undefined },
 ): Promise<Outcome | undefined> {
-  const stores = await operatorStores(surroundings.env)
-  const activityLog = createTrail({ auditFile: stores.auditFile, stderr: surroundings.stderr })
+  const stores = await operatorStores(environment.env)
+  const activityLog = createTrail({ auditFile: stores.auditFile, stderr: environment.stderr })
   const operator = createOperator(stores, { name: as, activityLog })
-  const context = { ...surroundings, ...operator }
+  const context = { ...environment, ...operator }
   const { doing = 'Working' } = command
-  const show = linesTo(surroundings.stderr)
-  const speaking = <T>(work: Promise<T>): Promise<T> =>
+  const show = linesTo(environment.stderr)
+  const withProgress = <T>(work: Promise<T>): Promise<T> =>
     doing === null ? work : heartbeat(show, () => doing, work)
   try {
     const state = heartbeat(show, () => 'Waiting for the database', readDatabaseState(operator.db))
     if ((await state).schema === 'newer')
       throw new OperatorError('A newer version migrated this database: run the command of that version.')
-    if (command.effect && given.yes !== true)
-      await confirm(await speaking(command.effect(context, given)), surroundings)
+    if (command.effect && args.yes !== true)
+      await confirm(await withProgress(command.effect(context, args)), environment)
     using _ = command.ifInterrupted === undefined ? undefined : explainInterruption(command.ifInterrupted)
-    return await speaking(command.run(context, given))
+    return await withProgress(command.run(context, args))
   } finally {
     await operator.close()
   }
 }
 
-function createProgram({ stdout, stderr }: Surroundings): Command {
+function createProgram({ stdout, stderr }: CommandEnvironment): Command {
   return new Command('npm run admin --')
     .description(
-      'Command-line administration. Works on the local stack running on DATA_DIR (default .data), or on the installation given by DATABASE_URL (as integration_operator), REDIS_URL and KEY_ENCRYPTION_KEY.',
+      'Command-line administration. Works on the local stack running on DATA_DIR (default .data), or on ' +
+        'the installation given by DATABASE_URL (as integration_operator), REDIS_URL and KEY_ENCRYPTION_KEY.',
     )
     .version(VERSION)
     .option('--json', 'print the result as JSON', false)
@@ -131,7 +132,7 @@ function checkedName(name: string): string {
   throw new InvalidArgumentError('It must be 1 to 100 printable characters.')
 }
 
-/** Returns only the message of a library's error. An AggregateError of several addresses has no message of its own. */
+/** Returns a library's message alone. An AggregateError of several addresses has none of its own. */
 function sentenceOf(error: unknown): string {
   const { message, errors } = error as AggregateError
   if (error instanceof OperatorError || error instanceof ConfigError) return message

@@ -34,8 +34,8 @@ Run it after the database was restored to an earlier moment, before or after the
   2. revokes again every client, signing key and valid token that Redis proves to have been revoked;
   3. ends all sessions and invitations that were restored.
 
-The runbook (infra/runbook/backup.md) prints from the logs of the services what else to repeat. The command can be
-run again. A service raises the fence itself when it notices the restore.`
+The runbook (infra/runbook/backup.md) prints from the logs of the services what else to repeat. The command
+can be run again. A service raises the fence itself when it notices the restore.`
 
 export const RESTORE: Subject = {
   name: 'restore',
@@ -71,7 +71,8 @@ export const RESTORE: Subject = {
       name: 'confirm',
       doing: null,
       description:
-        'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or after moving ' +
+        'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or ' +
+        'after moving ' +
         'the database with a dump.',
       example: 'restore confirm',
       run: confirm,
@@ -103,8 +104,10 @@ async function fence(context: OperatorContext, since: Date): Promise<Outcome> {
       'failed' in answer
         ? `Redis could not be read, so it proves nothing: ${answer.failed}.`
         : 'Redis remembers a revocation for an hour, and nothing from before it was last emptied.',
-      `Everything else is as it was at the restored point in time: earlier revocations, erased people and companies, ` +
-        `suspended or removed people, roles and passwords. Repeat what the logs prove (infra/runbook/backup.md).`,
+      'Everything else is as it was at the restored point in time: earlier revocations, erased people and ' +
+        'companies, ' +
+        'suspended or removed people, roles and passwords. Repeat what the logs prove ' +
+        '(infra/runbook/backup.md).',
     ],
     activeClients: await countActive(db),
   }
@@ -129,7 +132,8 @@ ${table(again, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
 Not proven:
 ${unproven.map((sentence) => `- ${sentence}`).join('\n')}
 
-${activeClients} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
+${activeClients} clients are Active. \
+Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 }
 
 function statusText(fence: Awaited<ReturnType<typeof whyFenced>>): string {
@@ -202,12 +206,15 @@ export async function whyFenced(
   const { place, confirmedPlace } = await readPlaces(db)
   if (place === confirmedPlace) return undefined
   const reason = differInTimeline(place, confirmedPlace)
-    ? 'the database has not yet been compared with Redis, as after promoting a standby (see the log of the API)'
+    ? 'the database has not yet been compared with Redis, as after promoting a standby ' +
+      '(see the log of the API)'
     : 'the database is a copy, or was restored'
   return { raisedAt: null, reason }
 }
 
-/** The current place of the database (empty for a standby), and the place where it was confirmed as complete. */
+/**
+ * The current place of the database (empty for a standby), and the place where it was confirmed as complete.
+ */
 async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlace: string }> {
   const { rows } = await db.raw(
     `select coalesce(database_place(), '') as place, place as "confirmedPlace" from revocation_trust`,
@@ -258,8 +265,8 @@ export async function provenByRedis(db: Database, redis: Redis): Promise<Proven>
 }
 
 /**
- * Revokes again everything in the database whose revocation was lost, and ends every restored session and invitation.
- * Call it behind a fence. The services learn of it when the fence is lowered.
+ * Revokes again everything in the database whose revocation was lost, and ends every restored session and
+ * invitation. Call it behind a fence. The services learn of it when the fence is lowered.
  */
 export async function revokeAgain(
   db: Database,
@@ -306,8 +313,10 @@ export async function countActive(db: Queryable): Promise<number> {
 
 /**
  * Confirms that the database is complete, and lowers the fence. The services resume within seconds.
- * @param seen what Redis remembers. The confirmation is dated after it even if the clock of Postgres is behind.
- * @throws OperatorError while the database is being compared with Redis, since revocations may still be missing.
+ * @param seen what Redis remembers. The confirmation is dated after it even if the clock of Postgres is
+ * behind.
+ * @throws OperatorError while the database is being compared with Redis, since revocations may still be
+ * missing.
  */
 export async function confirmDatabase(
   db: Database,
@@ -317,7 +326,8 @@ export async function confirmDatabase(
   const { place, confirmedPlace } = await readPlaces(db)
   if (!fence && differInTimeline(place, confirmedPlace))
     throw new OperatorError(
-      'Nothing was confirmed: the services compare a promoted database with Redis on their own, and then allow ' +
+      'Nothing was confirmed: the services compare a promoted database with Redis on their own, and then ' +
+        'allow ' +
         'access or raise a fence. After a recovery to a point in time, or to skip the comparison, run ' +
         '"restore fence" first.',
     )

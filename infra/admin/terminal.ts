@@ -2,15 +2,16 @@ import { createInterface, type ReadLineOptions } from 'node:readline'
 import { Writable } from 'node:stream'
 import { PASSWORD_MAX_BYTES } from '../../apps/api/accounts/passwords.ts'
 import { passwordFault } from '../../apps/api/sessions/guessable-passwords.ts'
-import type { Surroundings } from './commands.ts'
+import type { CommandEnvironment } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
-type Terminal = Pick<Surroundings, 'stdin' | 'stderr'>
+type Terminal = Pick<CommandEnvironment, 'stdin' | 'stderr'>
 
 /**
- * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an argument, because
- * a command line is visible to everyone on the machine and kept by the shell.
- * @throws OperatorError if it is too short, too long or too common, differs the second time, or was cancelled.
+ * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an
+ * argument, because a command line is visible to everyone on the machine and kept by the shell.
+ * @throws OperatorError if it is too short, too long or too common, differs the second time, or was
+ * cancelled.
  */
 export async function askNewPassword(email: string, terminal: Terminal): Promise<string> {
   const { stdin } = terminal

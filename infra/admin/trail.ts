@@ -5,9 +5,9 @@ import { VERSION } from '#shared/process/version.ts'
 const INFO = 30
 
 /**
- * Returns a function that writes an entry of the activity as a line of the audit trail, which survives if the database is
- * restored to an earlier state: to `auditFile`, that of the local stack. Without a file, or if it cannot be written, the
- * line goes to `stderr`.
+ * Returns a function that writes an entry of the activity as a line of the audit trail, which survives if the
+ * database is restored to an earlier state: to `auditFile`, that of the local stack. Without a file, or if it
+ * cannot be written, the line goes to `stderr`.
  */
 export const createTrail =
   ({ auditFile, stderr }: { auditFile: string | undefined; stderr: Pick<NodeJS.WritableStream, 'write'> }) =>
@@ -25,7 +25,10 @@ export const createTrail =
     if (auditFile === undefined || !appendLine(auditFile, line)) stderr.write(`${line}\n`)
   }
 
-/** Appends a line to a file that only its owner can read. Returns whether it could: a full disk must not end the stack. */
+/**
+ * Appends a line to a file that only its owner can read. Returns whether it could: a full disk must not end
+ * the stack.
+ */
 export function appendLine(file: string, line: string): boolean {
   try {
     appendFileSync(file, `${line}\n`, { mode: 0o600 })

@@ -8,14 +8,16 @@ import { LOCK_NOT_AVAILABLE, sqlState } from '../../apps/api/stores/postgres-err
 import { reportReasonsAlone } from './reasons.ts'
 
 /**
- * A table change waits for all current users of the table, and all later ones wait for the change. So it yields to a
- * long transaction, such as a dump, and tries again.
+ * A table change waits for all current users of the table, and all later ones wait for the change. So it
+ * yields to a long transaction, such as a dump, and tries again.
  */
 const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
 
-/** Another version made the database, and this one cannot migrate it. `message` is a sentence for a person. */
+/**
+ * Another version made the database, and this one cannot migrate it. `message` is a sentence for a person.
+ */
 export class OtherVersion extends Error {}
 
 /** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */
@@ -29,23 +31,23 @@ export interface MigrateOptions {
     Record<'integration_auth' | 'integration_api' | 'integration_operator', string | undefined>
   >
   /** Called when a migration has to wait for transactions that use a table. */
-  waiting?: () => void
+  onBlocked?: () => void
   /** Called with the name of each migration that begins, and of each that is committed. */
-  running?: (name: string) => void
-  ran?: (name: string) => void
+  onBegin?: (name: string) => void
+  onCommit?: (name: string) => void
   /** Default: the migrations of this release. */
   directory?: string
 }
 
 /**
- * Migrates the database to the newest schema. Each migration is one transaction, so this is safe to repeat, to run in
- * several places at once, and to run after it was killed. Services may keep running: it delays them by at most about
- * 300 ms at a time, and each migration waits up to ten minutes for the lock on a table.
+ * Migrates the database to the newest schema. Each migration is one transaction, so this is safe to repeat,
+ * to run in several places at once, and to run after it was killed. Services may keep running: it delays them
+ * by at most about 300 ms at a time, and each migration waits up to ten minutes for the lock on a table.
  * Returns the names of the migrations that it ran.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { ownerUrl, passwords, directory = join(import.meta.dirname, 'migrations') } = options
-  const { waiting = () => {}, running = () => {}, ran = () => {} } = options
+  const { onBlocked = () => {}, onBegin = () => {}, onCommit = () => {} } = options
   const db = knex({
     client: 'pg',
     connection: { connectionString: ownerUrl, options: `-c lock_timeout=${LOCK_MAX_MS}` },
@@ -57,10 +59,10 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     return await alone(db, async () => {
       await refuseOtherVersion(db, directory)
-      const names = await runMissing(db, { directory, waiting, running, ran })
-      await closeDatabase(db)
+      const names = await runMissing(db, { directory, onBlocked, onBegin, onCommit })
+      await revokePublicRights(db)
       const newest = await newestMigration(directory)
-      await givingWay(() => markSchema(db, newest), waiting)
+      await retryOnLockTimeout(() => markSchema(db, newest), onBlocked)
       for (const [role, password] of Object.entries(passwords ?? {}))
         if (password !== undefined) await allowLogin(db, role, password)
       return names
@@ -73,15 +75,15 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 /** Runs the missing migrations, and yields to other users of a table that one changes. */
 async function runMissing(
   db: knex.Knex,
-  { directory, waiting, running, ran }: Required<Omit<MigrateOptions, 'ownerUrl' | 'passwords'>>,
+  { directory, onBlocked, onBegin, onCommit }: Required<Omit<MigrateOptions, 'ownerUrl' | 'passwords'>>,
 ): Promise<string[]> {
   const migrations = { migrationSource: sqlFiles(directory) }
   const [, missing]: [unknown, string[]] = await db.migrate.list(migrations)
   // Not latest(), which runs all in one transaction and would hold the locks of the first until the end.
   for (const name of missing) {
-    running(name)
-    await givingWay(() => db.migrate.up(migrations), waiting)
-    ran(name)
+    onBegin(name)
+    await retryOnLockTimeout(() => db.migrate.up(migrations), onBlocked)
+    onCommit(name)
   }
   return missing
 }
@@ -105,19 +107,20 @@ const sqlFiles = (directory: string): knex.Knex.MigrationSource<string> => ({
 const placeOf = ({ position }: { position?: string }, name: string, sql: string): string =>
   position ? `${name}, line ${[...sql].slice(0, Number(position)).join('').split('\n').length}` : name
 
-/** @throws BusyDatabase if a lock was not available in time. */
-async function givingWay(change: () => Promise<unknown>, waiting: () => void): Promise<void> {
+/** Calls `onBlocked` once if a lock is not available. @throws BusyDatabase if it is not for ten minutes. */
+async function retryOnLockTimeout(run: () => Promise<unknown>, onBlocked: () => void): Promise<void> {
   const end = performance.now() + TRY_MAX_MS
-  for (let told = false; ; told = true, await sleep(TRY_AGAIN_MS))
+  for (let notified = false; ; notified = true, await sleep(TRY_AGAIN_MS))
     try {
-      await change()
+      await run()
       return
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
-      if (!told) waiting()
+      if (!notified) onBlocked()
       if (performance.now() > end)
         throw new BusyDatabase(
-          'Long transactions prevented a table change for ten minutes. End them (see pg_stat_activity) and run this again.',
+          'Long transactions prevented a table change for ten minutes. ' +
+            'End them (see pg_stat_activity) and run this again.',
         )
     }
 }
@@ -138,28 +141,31 @@ async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<voi
   const [unknown] = rows
   if (unknown?.name.endsWith('.ts'))
     throw new OtherVersion(
-      'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).',
+      'This database was made before the first release, and cannot be upgraded: drop it and create an ' +
+        'empty one (for npm start, delete the folder .data, or what DATA_DIR names).',
     )
   if (unknown)
     throw new OtherVersion(
-      `This database was migrated by a newer version (migration ${unknown.name}): run that version, or restore a backup of this one.`,
+      `This database was migrated by a newer version (migration ${unknown.name}): run that version, or ` +
+        'restore a backup of this one.',
     )
 }
 
 /**
- * Holds a lock that ends with the connection. knex's own lock is a row, which makes a second run fail where this lock
- * waits, and which remains when a run is killed. It is therefore removed first, which this lock makes safe.
+ * Holds a lock that ends with the connection. knex's own lock is a row, which makes a second run fail where
+ * this lock waits, and which remains when a run is killed. It is therefore removed first, which this lock
+ * makes safe.
  */
 async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
   try {
     await db.raw('set lock_timeout = 0').connection(holder)
-    await db.raw(`select pg_advisory_lock(hashtext('integration migrations'))`).connection(holder)
+    await db.raw(`select pg_advisory_lock(hashtextextended('integration migrations', 0))`).connection(holder)
     if (await db.schema.hasTable('knex_migrations_lock')) await db.migrate.forceFreeMigrationsLock()
     return await work()
   } finally {
     await db
-      .raw(`select pg_advisory_unlock(hashtext('integration migrations'))`)
+      .raw(`select pg_advisory_unlock(hashtextextended('integration migrations', 0))`)
       .connection(holder)
       .catch(() => {})
     await db.client.releaseConnection(holder)
@@ -167,16 +173,16 @@ async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Limits the roles to the tables granted to them, without what Postgres allows every role: temporary tables and
- * large objects. This is not a migration, since neither a dump nor a template carries these rights.
+ * Limits the roles to the tables granted to them, without what Postgres allows every role: temporary tables
+ * and large objects. This is not a migration, since neither a dump nor a template carries these rights.
  */
-export async function closeDatabase(db: knex.Knex): Promise<void> {
+export async function revokePublicRights(db: knex.Knex): Promise<void> {
   await db.raw(`
     do $$
     begin
       execute format('revoke all on database %I from public', current_database());
-      execute format('grant connect on database %I to integration_auth, integration_api, integration_operator',
-        current_database());
+      execute format('grant connect on database %I to %s', current_database(),
+        'integration_auth, integration_api, integration_operator');
     end $$;
     -- Where the owner of the database is no superuser, this changes nothing and is a warning.
     revoke execute on function lo_creat, lo_create, lo_from_bytea from public;
@@ -188,8 +194,10 @@ async function allowLogin(db: knex.Knex, role: string, password: string): Promis
     `select format('alter role %I login password %L', :role::text, :password::text) as sql
      union all
      select format('alter role %I in database %I set %I = %L', :role::text, current_database(), name, value)
-     from (values ('statement_timeout', :statement::text), ('idle_in_transaction_session_timeout', :idle::text))
-       as limits (name, value)`,
+     from (values
+         ('statement_timeout', :statement::text),
+         ('idle_in_transaction_session_timeout', :idle::text)
+       ) as limits (name, value)`,
     // A service sets these limits itself, but cannot do so behind a pooler.
     { role, password, statement: String(STATEMENT_MAX_MS), idle: String(IDLE_IN_TRANSACTION_MAX_MS) },
   )

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex'
 
 /**
- * Makes errors of the database say the reason alone. knex puts the statement before it, which can be a whole migration,
- * and can have a password or what is imported in it.
+ * Makes errors of the database say the reason alone. knex puts the statement before it, which can be a whole
+ * migration, and can have a password or what is imported in it.
  */
 export function reportReasonsAlone(db: Knex): void {
   db.client.config.compileSqlOnError = false

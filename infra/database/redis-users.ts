@@ -1,14 +1,18 @@
 /*
- * The access rules of each service's Redis user, command by command. The local stack configures its server with them,
- * and production must do the same. They need Redis 7 or newer, or Valkey.
+ * The access rules of each service's Redis user, command by command. The local stack configures its server
+ * with them, and production must do the same. They need Redis 7 or newer, or Valkey.
  *
- * No user may flush, delete, rename or expire anything of the revocation protocol. The authorization server can neither
- * mark a server as trusted nor touch the entry of a client or a key. An ACL cannot express one limit: a user that may
- * SET an entry may shorten its lifetime (the authorization server: only for tokens). The services never do, and the
- * reconciler sends every entry again, with its full lifetime, within half a minute.
+ * No user may flush, delete, rename or expire anything of the revocation protocol. The authorization server
+ * can neither mark a server as trusted nor touch the entry of a client or a key. An ACL cannot express one
+ * limit: a user that may SET an entry may shorten its lifetime (the authorization server: only for tokens).
+ * The services never do, and the reconciler sends every entry again, with its full lifetime, within half a
+ * minute.
  */
 
-/** Both services read revocations, count against rate limits, and record requests. Scripts of the first name no KEYS. */
+/**
+ * Both services read revocations, count against rate limits, and record requests. Scripts of the first name
+ * no KEYS.
+ */
 const COMMON = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname +eval',
@@ -34,5 +38,6 @@ export const REDIS_USER_RULES = {
 export const SENTINEL_USER_RULES = {
   replication: 'resetkeys resetchannels -@all +ping +psync +replconf',
   sentinel:
-    'resetkeys resetchannels -@all &__sentinel__:hello +ping +info +role +multi +exec +slaveof +config|rewrite +client|setname +client|kill +script|kill +publish +subscribe',
+    'resetkeys resetchannels -@all &__sentinel__:hello +ping +info +role +multi +exec +slaveof ' +
+    '+config|rewrite +client|setname +client|kill +script|kill +publish +subscribe',
 } as const

@@ -111,7 +111,7 @@ export async function ensureSigningKeys(
 }
 
 export async function lockSigningKeys(transaction: Queryable): Promise<void> {
-  await transaction.raw(`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
+  await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`)
 }
 
 const missingState = (keys: readonly StoredSigningKey[], now_ms: number) =>

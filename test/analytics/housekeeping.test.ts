@@ -156,7 +156,7 @@ describe('housekeeping of analytics events', () => {
   it('leaves the work to the process already doing it', async () => {
     await pastWeek(20)
     const other = await owner.transaction()
-    await other.raw("select pg_advisory_xact_lock(hashtext('public.analytics_events'))")
+    await other.raw("select pg_advisory_xact_lock(hashtextextended('public.analytics_events', 0))")
     assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 90 })).dropped, [])
     await other.rollback()
     assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).dropped.length, 1)

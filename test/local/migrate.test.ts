@@ -74,7 +74,7 @@ describe('npm run migrate', () => {
     const reader = await db.transaction()
     await reader.raw('select from revoked_tokens')
     const { promise: waiting, resolve } = Promise.withResolvers<void>()
-    const ran = migrate({ ownerUrl, directory, waiting: resolve })
+    const ran = migrate({ ownerUrl, directory, onBlocked: resolve })
     await waiting
     await db.raw('select from revoked_tokens')
     // The migration before has ended with its own transaction, and holds no lock.
@@ -92,7 +92,7 @@ describe('npm run migrate', () => {
       '-- "é" is one character and two bytes\ncreate table half ();\n\nselect nothing - - 1 from half;\n'
     await writeFile(join(directory, '9003_broken.sql'), broken)
     const ran: string[] = []
-    await assert.rejects(migrate({ ownerUrl, directory, ran: (name) => ran.push(name) }), {
+    await assert.rejects(migrate({ ownerUrl, directory, onCommit: (name) => ran.push(name) }), {
       message: '9003_broken.sql, line 4: column "nothing" does not exist',
     })
     await rm(join(directory, '9003_broken.sql'))

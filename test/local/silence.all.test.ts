@@ -23,7 +23,7 @@ const SILENCE_MAX_MS = 3_000
 const WAIT_S = 7
 const ADMIN = ['infra/admin/main.ts']
 const CLIENTS = 10
-const LOCK_OF_MIGRATIONS = `select pg_advisory_xact_lock(hashtext('integration migrations'))`
+const LOCK_OF_MIGRATIONS = `select pg_advisory_xact_lock(hashtextextended('integration migrations', 0))`
 
 interface Spoken {
   code: number | null

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import knex, { type Knex } from 'knex'
-import { closeDatabase, migrate } from '../../infra/database/migrate.ts'
+import { migrate, revokePublicRights } from '../../infra/database/migrate.ts'
 import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { freePort } from './ports.ts'
@@ -124,7 +124,7 @@ async function createDatabase(template: string) {
 export async function createTestDatabase() {
   const { name, ownerUrl, ...created } = await createDatabase(TEMPLATE)
   const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
-  await closeDatabase(db)
+  await revokePublicRights(db)
     .then(() => db.raw('update revocation_trust set place = database_place()'))
     .finally(() => db.destroy())
   const as = (role: keyof typeof PASSWORDS) => databaseUrl(name, { user: role, password: PASSWORDS[role] })

@@ -3,7 +3,7 @@ do $$
 declare
   wanted text;
 begin
-  perform pg_advisory_xact_lock(hashtext('integration roles'));
+  perform pg_advisory_xact_lock(hashtextextended('integration roles', 0));
   foreach wanted in array array['integration_auth', 'integration_api', 'integration_operator'] loop
     if not exists (select from pg_roles where rolname = wanted) then
       execute format('create role %I nologin', wanted);
@@ -103,7 +103,8 @@ create table openid_identities (
 create table account_log_key (
   only_row boolean primary key default true check (only_row),
   key      bytea not null default
-    sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')) check (octet_length(key) = 32)
+    sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
+    check (octet_length(key) = 32)
 );
 insert into account_log_key default values;
 
@@ -111,7 +112,8 @@ insert into account_log_key default values;
 create table openid_cookie_key (
   only_row boolean primary key default true check (only_row),
   key      bytea not null default
-    sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')) check (octet_length(key) = 32)
+    sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
+    check (octet_length(key) = 32)
 );
 insert into openid_cookie_key default values;
 

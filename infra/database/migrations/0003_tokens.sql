@@ -46,8 +46,8 @@ create table revocation_trust (
   place        text,
   confirmed_at timestamptz not null default clock_timestamp()
 );
--- Which database this is. A copy, or one restored from a dump or to a point in time, has another name; the last
--- part is the timeline, which also changes when a standby is promoted. Null on a standby.
+-- Which database this is. A copy, or one restored from a dump or to a point in time, has another name; the
+-- last part is the timeline, which also changes when a standby is promoted. Null on a standby.
 create function database_place() returns text language sql stable as $$
   select case when not pg_catalog.pg_is_in_recovery() then
     pg_catalog.concat_ws('/', system_identifier,

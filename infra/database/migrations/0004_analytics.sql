@@ -10,8 +10,8 @@ create table analytics_daily (
   boost_spend_minor bigint not null default 0 check (boost_spend_minor between 0 and 9007199254740991),
   -- the newest event of the day, in the company's time zone
   last_event_at     timestamptz not null,
-  -- The day on which the first event of this date was stored (UTC): while it lies within the days that ids are
-  -- remembered for, every event in the figures can be told from a repeat. null: not made from events.
+  -- The day on which the first event of this date was stored (UTC): while it lies within the days that ids
+  -- are remembered for, every event in the figures can be told from a repeat. null: not made from events.
   first_received_on date,
   primary key (vendor_id, date)
   -- Room in each page for the next version of a row, so that counting up touches no index.
@@ -19,12 +19,13 @@ create table analytics_daily (
 
 -- analytics_events is partitioned by the time of receipt, in weeks of UTC, and not by the time of the event:
 -- writers then touch one partition only, the one of this week, whatever age of history is imported; which
--- partitions are needed next is known in advance; older ones never change again, so they can be backed up once,
--- detached and dropped; and how long an event is kept is counted from when it arrived. The default partition takes
--- what comes while nobody makes partitions, so that a forgotten housekeeping never refuses an event.
+-- partitions are needed next is known in advance; older ones never change again, so they can be backed up
+-- once, detached and dropped; and how long an event is kept is counted from when it arrived. The default
+-- partition takes what comes while nobody makes partitions, so that a forgotten housekeeping never refuses an
+-- event.
 --
--- None of the three tables of events refers to companies but analytics_daily: a check for each row would look up
--- the same company again and again, and every event is written together with its day.
+-- None of the three tables of events refers to companies but analytics_daily: a check for each row would look
+-- up the same company again and again, and every event is written together with its day.
 create type analytics_event_type as enum ('impression', 'click', 'order', 'boost_spend');
 
 create table analytics_events (
@@ -42,10 +43,10 @@ create table analytics_events (
 ) partition by range (received_at);
 create table analytics_events_default partition of analytics_events default;
 
--- A unique key of a partitioned table must hold the partition column, so it could not tell that an event was sent
--- again in another week. The ids that were seen are therefore remembered in a table of their own, whose primary key
--- is what makes an event count once. That table is not partitioned by time for the same reason, and is purged by
--- deletes in small batches along an index on the day, which costs little beside the inserts.
+-- A unique key of a partitioned table must hold the partition column, so it could not tell that an event was
+-- sent again in another week. The ids that were seen are therefore remembered in a table of their own, whose
+-- primary key is what makes an event count once. That table is not partitioned by time for the same reason,
+-- and is purged by deletes in small batches along an index on the day, which costs little beside the inserts.
 create table analytics_event_ids (
   vendor_id   text collate "C" not null,
   event_id    text collate "C" not null,
@@ -54,9 +55,9 @@ create table analytics_event_ids (
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 create index analytics_event_ids_by_age on analytics_event_ids (received_on);
 
--- Remembers each id and tells for each whether it was new; null: all were. Nearly every batch is all new, and to
--- look before each insert, as "on conflict" does, would cost a third more: so it is tried without.
--- Callers give ids in an order that all share.
+-- Remembers each id and tells for each whether it was new; null: all were. Nearly every batch is all new, and
+-- to look before each insert, as "on conflict" does, would cost a third more: so it is tried without. Callers
+-- give ids in an order that all share.
 create function remember_which_are_new(vendor text, ids text[]) returns boolean[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -66,7 +67,8 @@ declare
   id     text;
 begin
   begin
-    insert into public.analytics_event_ids (vendor_id, event_id, received_on) select vendor, unnest(ids), today;
+    insert into public.analytics_event_ids (vendor_id, event_id, received_on)
+    select vendor, unnest(ids), today;
     return null;
   exception when unique_violation then
     foreach id in array ids loop
@@ -90,7 +92,7 @@ begin
     raise exception 'weeks_ahead must be between 0 and 52' using errcode = 'invalid_parameter_value';
   end if;
   -- One process at a time; the others have nothing left to do.
-  if not pg_try_advisory_xact_lock(hashtext('public.analytics_events')) then return; end if;
+  if not pg_try_advisory_xact_lock(hashtextextended('public.analytics_events', 0)) then return; end if;
   for week in select date_trunc('week', now()) + ahead * interval '7 days'
               from generate_series(0, weeks_ahead) as ahead loop
     partition := 'analytics_events_' || to_char(week, 'YYYYMMDD');
@@ -100,8 +102,9 @@ begin
                           where received_at >= week and received_at < week + interval '7 days');
     -- Attaching, unlike "partition of", lets writers of the other partitions go on.
     execute format('create table public.%I (like public.analytics_events including all)', partition);
-    execute format('alter table public.analytics_events attach partition public.%I for values from (%L) to (%L)',
-                   partition, week, week + interval '7 days');
+    execute format(
+      'alter table public.analytics_events attach partition public.%I for values from (%L) to (%L)',
+      partition, week, week + interval '7 days');
     return next partition;
   end loop;
 end $$;
@@ -117,7 +120,7 @@ begin
   if retention_days is null or retention_days < 35 then
     raise exception 'retention_days must be at least 35' using errcode = 'invalid_parameter_value';
   end if;
-  if not pg_try_advisory_xact_lock(hashtext('public.analytics_events')) then return; end if;
+  if not pg_try_advisory_xact_lock(hashtextextended('public.analytics_events', 0)) then return; end if;
   delete from public.analytics_events_default where ctid = any (array(
     select ctid from public.analytics_events_default where received_at < oldest_kept limit 10000));
   for partition in
@@ -139,7 +142,7 @@ set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 declare
   forgotten integer;
 begin
-  if not pg_try_advisory_xact_lock(hashtext('public.analytics_event_ids')) then return 0; end if;
+  if not pg_try_advisory_xact_lock(hashtextextended('public.analytics_event_ids', 0)) then return 0; end if;
   delete from public.analytics_event_ids where ctid = any (array(
     select ctid from public.analytics_event_ids
     where received_on < current_date - 35 order by received_on limit max_rows));
@@ -149,14 +152,14 @@ end $$;
 
 select create_analytics_event_partitions(4);
 
--- A reader that kept the answer to an earlier question needs to know whether any day of the company has changed
--- since. Each statement that changes days gives their companies a new revision, in the same transaction; so a reader
--- that sees a revision sees the days that belong to it, and one that it saw before tells that nothing has changed.
--- Revisions are random, and not counted, so that one which a restored backup hands out was never seen before.
--- A company without a revision has never had a day.
+-- A reader that kept the answer to an earlier question needs to know whether any day of the company has
+-- changed since. Each statement that changes days gives their companies a new revision, in the same
+-- transaction; so a reader that sees a revision sees the days that belong to it, and one that it saw before
+-- tells that nothing has changed. Revisions are random, and not counted, so that one which a restored backup
+-- hands out was never seen before. A company without a revision has never had a day.
 --
--- Writers of one company meet in its revision, until they commit. It comes last in their statement; so none waits in
--- a circle as long as a transaction changes the days of a company by one statement.
+-- Writers of one company meet in its revision, until they commit. It comes last in their statement; so none
+-- waits in a circle as long as a transaction changes the days of a company by one statement.
 create table analytics_revisions (
   vendor_id text primary key references companies,
   revision  uuid not null

@@ -1,7 +1,7 @@
--- The functions below erase only what an operator's entry in the activity names. So no erasure goes unrecorded, and the
--- right to call them is neither a right to delete anything else nor to change what was recorded.
--- Looks at the next max_rows entries, and removes the details of those about erased people and of erased companies.
--- What happened, when, and to which subject stays. last_entry is null at the end.
+-- The functions below erase only what an operator's entry in the activity names. So no erasure goes
+-- unrecorded, and the right to call them is neither a right to delete anything else nor to change what was
+-- recorded. Looks at the next max_rows entries, and removes the details of those about erased people and of
+-- erased companies. What happened, when, and to which subject stays. last_entry is null at the end.
 create function erase_from_activity(after bigint, max_rows integer, out last_entry bigint, out erased integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -26,7 +26,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from public.activity
                  where subject = person and action = 'person.erased' and operator is not null) then
-    raise exception 'no entry of the activity says that % is erased', person using errcode = 'check_violation';
+    raise exception 'no entry of the activity says that % is erased', person
+      using errcode = 'check_violation';
   end if;
   -- The lock of apps/api/accounts/people.ts: a sign-in under way has its session already, or finds no account.
   perform pg_advisory_xact_lock(hashtextextended('password of ' || person, 0));
@@ -49,7 +50,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from public.activity
                  where subject = vendor and action = 'company.erased' and operator is not null) then
-    raise exception 'no entry of the activity says that % is erased', vendor using errcode = 'check_violation';
+    raise exception 'no entry of the activity says that % is erased', vendor
+      using errcode = 'check_violation';
   end if;
   perform from public.companies where vendor_id = vendor for update;
   update public.companies set name = 'Erased company', timezone = 'UTC', currency = 'XXX',
@@ -57,30 +59,26 @@ begin
   return query delete from public.memberships where vendor_id = vendor returning user_id;
 end $$;
 
--- The tables with rows of a company, in the order of their erasure, and which rows are still to be erased ($1 is the
--- company). The revision comes after the days, since deleting a day makes a new one.
+-- The tables with rows of a company, in the order of their erasure, and which rows are still to be erased ($1
+-- is the company). The revision comes after the days, since deleting a day makes a new one.
 create function company_tables() returns table (relation text, remaining text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  values
-    ('invitations',            'vendor_id = $1'),
-    ('client_creation_keys',   'vendor_id = $1'),
-    ('callback_destinations',  'vendor_id = $1'),
-    ('workload_issuers',       'vendor_id = $1'),
-    ('analytics_daily',        'vendor_id = $1'),
-    ('analytics_revisions',    'vendor_id = $1'),
-    ('analytics_event_ids',    'vendor_id = $1'),
-    ('client_usage',           'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
-    ('client_usage_hourly',    'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
-    ('client_usage_by_minute', 'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
-    ('client_address_usage',   'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'),
-    ('oauth_clients',          $rows$vendor_id = $1 and (name <> 'Erased client' or secret_found_source is not null
-      or workload_issuer <> 'https://erased.invalid' or workload_claims <> '{"sub": "erased"}')$rows$)
+  select t, 'vendor_id = $1'
+  from unnest(array['invitations', 'client_creation_keys', 'callback_destinations', 'workload_issuers',
+    'analytics_daily', 'analytics_revisions', 'analytics_event_ids']) t
+  union all
+  select t, 'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'
+  from unnest(array['client_usage', 'client_usage_hourly', 'client_usage_by_minute', 'client_address_usage']) t
+  union all
+  select 'oauth_clients', $rows$vendor_id = $1 and (name <> 'Erased client' or secret_found_source is not null
+    or workload_issuer <> 'https://erased.invalid' or workload_claims <> '{"sub": "erased"}')$rows$
   union all
   select relname, 'vendor_id = $1' from pg_inherits join pg_class c on c.oid = inhrelid
   where inhparent = 'public.analytics_events'::regclass
 $$;
 
--- Deletes at most max_rows of a table's rows, and returns how many. A client stays, nameless, to be known as revoked.
+-- Deletes at most max_rows of a table's rows, and returns how many. A client stays, nameless, to be known as
+-- revoked.
 create function erase_company_rows(vendor text, relation text, max_rows integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,12 +1,13 @@
--- What each role may do, and nothing more. closeDatabase (migrate.ts) takes away what Postgres allows every role.
+-- What each role may do, and nothing more. revokePublicRights (migrate.ts) takes away what Postgres allows
+-- every role.
 revoke all on schema public from public;
 revoke execute on all functions in schema public from public;
 grant usage on schema public to integration_auth, integration_api, integration_operator;
 grant execute on function database_place to integration_auth, integration_api, integration_operator;
 
 -- No person, and of a client only what authenticating it takes.
-grant select (client_id, vendor_id, scopes, secret_hash, public_key, workload_issuer, workload_claims, expires_at, status,
-    revoked_at) on oauth_clients to integration_auth;
+grant select (client_id, vendor_id, scopes, secret_hash, public_key, workload_issuer, workload_claims,
+    expires_at, status, revoked_at) on oauth_clients to integration_auth;
 grant select (vendor_id, issuer, keys_from, keys, keys_as_of) on workload_issuers to integration_auth;
 grant select, insert on signing_keys to integration_auth;
 grant select, insert (jti, client_id, expires_at) on revoked_tokens to integration_auth;
@@ -15,20 +16,23 @@ grant select (lowered_at) on restore_fences to integration_auth;
 grant select (service_id, secret_hash, revoked_at) on services to integration_auth;
 grant execute on function record_usage to integration_auth;
 
--- No key, and no secret's hash. The activity is append-only: there is no grant to change or remove an entry, to say when
--- it was, or to write or read an operator's name. Only the owner of the table can lower a fence.
+-- No key, and no secret's hash. The activity is append-only: there is no grant to change or remove an entry,
+-- to say when it was, or to write or read an operator's name. Only the owner of the table can lower a fence.
 grant select on companies, account_log_key, openid_cookie_key to integration_api;
-grant select, insert (user_id, email, name, password_hash), update (email, password_hash) on users to integration_api;
+grant select, insert (user_id, email, name, password_hash), update (email, password_hash)
+  on users to integration_api;
 grant select, insert, delete, update (role, status) on memberships to integration_api;
 grant select, insert, delete, update (last_seen_at) on sessions to integration_api;
 grant select, insert, update, delete on sign_in_addresses to integration_api;
 grant select, insert, delete on invitations to integration_api;
 grant select, insert (issuer, subject, user_id) on openid_identities to integration_api;
 
-grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, workload_issuer, workload_claims, expires_at,
-    replaces, status, created_at, created_by, revoked_at, revoked_by, secret_found_at, secret_found_source),
+grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, workload_issuer,
+    workload_claims, expires_at, replaces, status, created_at, created_by, revoked_at, revoked_by,
+    secret_found_at, secret_found_source),
   insert, update (name, status, revoked_by) on oauth_clients to integration_api;
-grant select, insert, update (keys_from, keys, keys_as_of, attempted_at, failure) on workload_issuers to integration_api;
+grant select, insert, update (keys_from, keys, keys_as_of, attempted_at, failure)
+  on workload_issuers to integration_api;
 grant execute on function mark_found_secrets, are_workload_claims to integration_api;
 grant select, insert, update, delete on client_creation_keys to integration_api;
 grant select, insert, update on callback_destinations to integration_api;
@@ -46,21 +50,22 @@ grant select, insert (reason) on restore_fences to integration_api;
 grant select, insert, update on analytics_daily to integration_api;
 grant select, insert on analytics_events, analytics_event_ids to integration_api;
 grant select on analytics_revisions to integration_api;
-grant execute on function remember_which_are_new, create_analytics_event_partitions, drop_old_analytics_events,
-  forget_old_analytics_event_ids to integration_api;
+grant execute on function remember_which_are_new, create_analytics_event_partitions,
+  drop_old_analytics_events, forget_old_analytics_event_ids to integration_api;
 
 grant select (entry_id, vendor_id, user_id, action, subject, detail, at),
   insert (vendor_id, user_id, action, subject, detail) on activity to integration_api;
 
--- No token of a session or an invitation, no secret's hash, and no entry in a person's name. A client can be revoked, but
--- not created. A private key is stored encrypted, so reading or planting one takes KEY_ENCRYPTION_KEY too.
+-- No token of a session or an invitation, no secret's hash, and no entry in a person's name. A client can be
+-- revoked, but not created. A private key is stored encrypted, so reading or planting one takes
+-- KEY_ENCRYPTION_KEY too.
 grant select (vendor_id, name, timezone, currency, erased_at), insert (vendor_id, name, timezone, currency)
   on companies to integration_operator;
 grant select, insert (user_id, email, name, password_hash), update (email, password_hash)
   on users to integration_operator;
 grant select, insert, update (role, status) on memberships to integration_operator;
-grant select (user_id, session_id, created_at, expires_at, last_seen_at, address, user_agent, authenticated_at,
-  openid_issuer), delete on sessions to integration_operator;
+grant select (user_id, session_id, created_at, expires_at, last_seen_at, address, user_agent,
+  authenticated_at, openid_issuer), delete on sessions to integration_operator;
 grant select, insert, update (last_at), delete on sign_in_addresses to integration_operator;
 grant select (vendor_id, user_id, email, name, role, created_at, expires_at), delete
   on invitations to integration_operator;

@@ -48,7 +48,7 @@ export async function seed(options: {
 }): Promise<SeedResult> {
   const { db, clock, password } = options
   return db.transaction(async (transaction) => {
-    await transaction.raw(`select pg_advisory_xact_lock(hashtext('demo seed'))`)
+    await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('demo seed', 0))`)
     const passwords = createDemoPassword(password)
     let days = 0
     for (const demo of DEMO_COMPANIES) {
