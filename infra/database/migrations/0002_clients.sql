@@ -1,4 +1,5 @@
--- The claims that a platform's token must have, each with exactly this text: 1 to 8, none of which the server judges itself.
+-- The claims that a platform's token must have, each with exactly this text: 1 to 8, none of which the server
+-- judges itself.
 create function are_workload_claims(claims jsonb) returns boolean language sql immutable strict
 set search_path = pg_catalog, pg_temp as $$
   select case when jsonb_typeof(claims) = 'object' then (
@@ -29,7 +30,8 @@ create table oauth_clients (
   -- RFC 7638, SHA-256
   key_thumbprint      text check (key_thumbprint ~ '^[0-9A-Za-z_-]{43}$'),
   -- Whose tokens the client sends in place of a secret (RFC 7523), and which claims name it in them
-  workload_issuer     text check (workload_issuer ~ '^https://[!-"$->@-~]+$' and char_length(workload_issuer) <= 512),
+  workload_issuer     text check (workload_issuer ~ '^https://[!-"$->@-~]+$'
+    and char_length(workload_issuer) <= 512),
   workload_claims     jsonb check (are_workload_claims(workload_claims)),
   -- From then on it gets no tokens. null: never
   expires_at          timestamptz check (isfinite(expires_at) and expires_at > created_at),
@@ -83,17 +85,19 @@ begin
      is distinct from (old.status, old.revoked_at, old.revoked_by) then
     raise exception 'client % is revoked permanently', old.client_id using errcode = 'check_violation';
   end if;
-  if (new.client_id, new.vendor_id, new.scopes, new.secret_hash, new.secret_hint, new.replaces, new.created_at,
-      new.created_by, new.public_key, new.key_thumbprint, new.expires_at)
+  if (new.client_id, new.vendor_id, new.scopes, new.secret_hash, new.secret_hint, new.replaces,
+      new.created_at, new.created_by, new.public_key, new.key_thumbprint, new.expires_at)
      is distinct from
-     (old.client_id, old.vendor_id, old.scopes, old.secret_hash, old.secret_hint, old.replaces, old.created_at,
-      old.created_by, old.public_key, old.key_thumbprint, old.expires_at) then
-    raise exception 'client % can only be renamed or revoked', old.client_id using errcode = 'check_violation';
+     (old.client_id, old.vendor_id, old.scopes, old.secret_hash, old.secret_hint, old.replaces,
+      old.created_at, old.created_by, old.public_key, old.key_thumbprint, old.expires_at) then
+    raise exception 'client % can only be renamed or revoked', old.client_id
+      using errcode = 'check_violation';
   end if;
   -- Of an erased company, only that it was a workload stays.
   if (new.workload_issuer, new.workload_claims) is distinct from (old.workload_issuer, old.workload_claims)
      and (old.workload_issuer is null or new.status <> 'Revoked'
-          or (new.workload_issuer, new.workload_claims) is distinct from ('https://erased.invalid', '{"sub": "erased"}'::jsonb)) then
+          or (new.workload_issuer, new.workload_claims)
+            is distinct from ('https://erased.invalid', '{"sub": "erased"}'::jsonb)) then
     raise exception 'client % keeps its workload', old.client_id using errcode = 'check_violation';
   end if;
   return new;
@@ -114,7 +118,8 @@ create trigger stamp_client_revocation before update on oauth_clients
 -- A stranger's words about an erased company's client go. That the secret was found stays.
 create function found_secret_stays_found() returns trigger language plpgsql as $$
 begin
-  if new.status = 'Revoked' and new.secret_found_at = old.secret_found_at and new.secret_found_source is null then
+  if new.status = 'Revoked' and new.secret_found_at = old.secret_found_at
+     and new.secret_found_source is null then
     return new;
   end if;
   raise exception 'the secret of client % is already marked as found', old.client_id
@@ -125,8 +130,9 @@ create trigger found_secret_stays_found before update on oauth_clients for each 
         is distinct from (old.secret_found_at, old.secret_found_source))
   execute function found_secret_stays_found();
 
--- Marks the Active clients that have these secrets and are not marked yet, and returns them. The API can neither
--- read a hash nor mark a client in any other way. One statement whatever is found, and locks in one order.
+-- Marks the Active clients that have these secrets and are not marked yet, and returns them. The API can
+-- neither read a hash nor mark a client in any other way. One statement whatever is found, and locks in one
+-- order.
 create function mark_found_secrets(hashes bytea[], sources text[])
   returns table (client_id text, vendor_id text, name text, source text)
 language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -144,8 +150,8 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   returning c.client_id, c.vendor_id, c.name, c.secret_found_source
 $$;
 
--- Who signs the tokens of a company's workloads: one row a company and issuer, so that no company gives another's issuer
--- a key. The row of an issuer that no Active client trusts is not kept up.
+-- Who signs the tokens of a company's workloads: one row a company and issuer, so that no company gives
+-- another's issuer a key. The row of an issuer that no Active client trusts is not kept up.
 create table workload_issuers (
   vendor_id    text not null references companies,
   issuer       text not null check (issuer ~ '^https://[!-"$->@-~]+$' and char_length(issuer) <= 512),
@@ -174,8 +180,8 @@ create table client_creation_keys (
 );
 create index client_creation_keys_by_time on client_creation_keys (created_at);
 
--- Written by record_usage alone, which knows the client, so most tables do not check it again. Most rows are written many
--- times, so there is room beside them.
+-- Written by record_usage alone, which knows the client, so most tables do not check it again. Most rows are
+-- written many times, so there is room beside them.
 create table client_usage (
   client_id       text primary key references oauth_clients,
   first_used_at   timestamptz not null,
@@ -221,10 +227,10 @@ create table usage_writers (
   lost_at    timestamptz
 ) with (fillfactor = 70);
 
--- Adds the uses that a process counted (shared/usage/usage-counts.ts): each a token with its scopes, or a refused request
--- without any. A process that got no answer sends its batch again, so one that is here already adds nothing. Whatever is
--- sent, it only adds: unknown clients, those of erased companies and scopes that a client does not have are skipped. All
--- callers lock rows in one order.
+-- Adds the uses that a process counted (shared/usage/usage-counts.ts): each a token with its scopes, or a
+-- refused request without any. A process that got no answer sends its batch again, so one that is here
+-- already adds nothing. Whatever is sent, it only adds: unknown clients, those of erased companies and scopes
+-- that a client does not have are skipped. All callers lock rows in one order.
 create function record_usage(writer_id uuid, batch_number bigint, uses jsonb, any_lost boolean, ends boolean)
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -241,7 +247,8 @@ begin
   if jsonb_array_length(uses) = 0 then return; end if;
 
   with uses as materialized (
-    select c.client_id, c.scopes as own_scopes, to_timestamp(u.at_ms / 1000) as at, u.scope, left(u.address, 60) as address
+    select c.client_id, c.scopes as own_scopes, to_timestamp(u.at_ms / 1000) as at, u.scope,
+      left(u.address, 60) as address
     from jsonb_to_recordset(uses) as u ("clientId" text, at_ms double precision, scope text, address text)
       join public.oauth_clients c on c.client_id = u."clientId"
       join public.companies o on o.vendor_id = c.vendor_id and o.erased_at is null
@@ -257,7 +264,8 @@ begin
     set tokens = m.tokens + excluded.tokens, refused = m.refused + excluded.refused
   ), by_hour as (
     insert into public.client_usage_hourly as h (client_id, hour, tokens, refused)
-    select client_id, date_trunc('hour', minute, 'UTC'), sum(tokens), sum(refused) from counts group by 1, 2 order by 1, 2
+    select client_id, date_trunc('hour', minute, 'UTC'), sum(tokens), sum(refused)
+    from counts group by 1, 2 order by 1, 2
     on conflict (client_id, hour) do update
     set tokens = h.tokens + excluded.tokens, refused = h.refused + excluded.refused
   ), by_address as (
@@ -270,7 +278,8 @@ begin
     select client_id, jsonb_object_agg(one, at order by at) as scopes
     from uses, string_to_table(scope, ' ') as one where one = any(own_scopes) group by 1
   ), by_client as (
-    select client_id, min(first_at) as first_at, max(last_at) as last_at, case when sum(tokens) > 1 then 0 end as quiet_s
+    select client_id, min(first_at) as first_at, max(last_at) as last_at,
+      case when sum(tokens) > 1 then 0 end as quiet_s
     from counts where tokens > 0 group by 1
   )
   insert into public.client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s, scopes)
