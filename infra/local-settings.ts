@@ -11,10 +11,7 @@ import { PASSWORD_MAX_BYTES } from '../apps/api/accounts/passwords.ts'
 
 const DEFAULT_PORT = 8_080
 
-/**
- * The settings of `npm start`. They are here for `admin config reference`, which prints those of all
- * programs.
- */
+/** The settings of `npm start`, which `admin config reference` prints too. */
 export const LOCAL_SHAPE = {
   PORT: portNumber
     .default(DEFAULT_PORT)
@@ -49,8 +46,8 @@ export const LOCAL_SHAPE = {
       secret: true,
       fallback: 'starts one',
       description:
-        'an existing Postgres; log in as a role that may create tables and roles. The roles of the services ' +
-        'and of the operator get new passwords there',
+        'an existing Postgres; log in as a role that may create tables and roles. The roles of the ' +
+        'services and of the operator get new passwords there',
     }),
   REDIS_URL: storeUrl(REDIS_PROTOCOLS).optional().meta({
     secret: true,

@@ -52,9 +52,7 @@ export const ACCOUNT_OPTIONS = [
 
 export type AccountChoice = { existingAccount?: true; newAccount?: true }
 
-/**
- * Returns the person to add. The password is asked for only when it turns out that there is a new account.
- */
+/** Returns the person to add. The password is asked for only if a new account is created. */
 export function personFrom(
   context: OperatorContext,
   { email, name, ...chosen }: AccountChoice & { email: string; name?: string | undefined },
@@ -172,10 +170,7 @@ async function onlyOneOf(db: Queryable, accounts: readonly Account[]): Promise<A
   )
 }
 
-/**
- * Returns the name of a person or company without spaces around it. @throws OperatorError that says what is
- * wrong.
- */
+/** Returns the trimmed name of a person or company. @throws OperatorError that says what is wrong. */
 export function parseName(name: string): string {
   const { data, error } = personName.safeParse(name)
   if (data === undefined) throw new OperatorError(`The name ${error?.issues[0]?.message}.`)

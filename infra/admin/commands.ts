@@ -41,10 +41,7 @@ export interface LocalCommand extends CommandRow {
 
 /** A command that runs with the stores open. */
 export interface OperatorCommand extends CommandRow {
-  /**
-   * Shown again and again while it takes long. Default: `Working`. Null if the command itself says what it
-   * does.
-   */
+  /** Shown repeatedly while it takes long. Default: `Working`. Null if the command says what it does. */
   doing?: string | null
   /** A sentence about what Ctrl-C leaves while it runs. */
   ifInterrupted?: string

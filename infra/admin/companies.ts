@@ -35,8 +35,8 @@ import { activitySteps, eraseAccount, eraseFromActivity } from './personal-data.
 /** Longer than a request that the API has begun can still write. */
 const IN_FLIGHT_MS = 15_000
 /**
- * Rows of a table that one transaction erases. Each reads a partition of events whole: it has no index on
- * vendor_id.
+ * Rows of a table that one transaction erases. A partition of events has no index on vendor_id, so each batch
+ * may read the whole partition.
  */
 const ROWS_A_BATCH = 100_000
 const BATCH_MAX_MS = 10 * 60_000
@@ -204,8 +204,7 @@ async function summarize(
 /**
  * Erases a company with all its data. No one is a member any more once it has begun; then each client is
  * revoked, with the promise of a revocation; then the data goes, a few rows at a time. It can be repeated,
- * and must be if it was interrupted. Returns how many clients were Active, and how many people and rows were
- * erased.
+ * and must be if it was interrupted. Returns how many clients were Active, and the people and rows erased.
  */
 async function eraseCompany(
   context: OperatorContext,
@@ -259,7 +258,7 @@ async function revokeClients(
   let revoked = 0
   async function revoke(clientId: string, onCommit: () => void): Promise<void> {
     try {
-      await tried(() => revokeClient(revocation, { vendorId, clientId, revokedBy: by, onCommit }))
+      await retry(() => revokeClient(revocation, { vendorId, clientId, revokedBy: by, onCommit }))
       revoked += 1
     } catch (error) {
       show(`${clientId} could not be revoked: ${(error as Error).message}`)
@@ -283,15 +282,15 @@ async function revokeClients(
     )
 }
 
-const tried = (act: () => Promise<unknown>, left = REVOCATION_TRIES): Promise<unknown> =>
-  act().catch((error) => (left > 1 ? tried(act, left - 1) : Promise.reject(error)))
+const retry = (act: () => Promise<unknown>, left = REVOCATION_TRIES): Promise<unknown> =>
+  act().catch((error) => (left > 1 ? retry(act, left - 1) : Promise.reject(error)))
 
 /** Its members, and those who left and still have a name. */
 async function peopleOf(db: Queryable, vendorId: string): Promise<string[]> {
   const { rows } = await db.raw(
     `select array(select user_id from memberships where vendor_id = ?
        union select subject from activity a join users u on u.user_id = subject
-       where a.vendor_id = ? and u.name <> 'Erased person') as people`,
+       where a.vendor_id = ? and (u.email is not null or u.name <> 'Erased person')) as people`,
     [vendorId, vendorId],
   )
   return rows[0].people
@@ -308,9 +307,7 @@ async function clientsOf(db: Queryable, vendorId: string): Promise<{ all: string
   return rows[0]
 }
 
-/**
- * Those of the people whom the activity of another company names, which must still say who did what there.
- */
+/** Returns the people whom the activity of another company names, since it must still say who did what. */
 async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]): Promise<Set<string>> {
   const found = new Set<string>()
   for await (const step of activitySteps(db)) {
@@ -332,7 +329,8 @@ async function erasePeopleWithoutCompany(
   erase: (transaction: Queryable, userId: string) => Promise<unknown>,
 ): Promise<string[]> {
   const { rows } = await db.raw(
-    `select array(select user_id from users u where user_id = any(?) and name <> 'Erased person'
+    `select array(select user_id from users u where user_id = any(?)
+       and (email is not null or name <> 'Erased person')
        and not exists (select from memberships m where m.user_id = u.user_id)) as people`,
     bindings([userIds]),
   )

@@ -14,9 +14,7 @@ export interface Line {
   text: string | undefined
 }
 
-/**
- * Resolves a file name. npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
- */
+/** Resolves a file name. npm runs scripts in the project's folder, and INIT_CWD is where it was called. */
 export const fileAt = ({ env }: CommandEnvironment, name: string): string =>
   resolve(env.INIT_CWD ?? '.', name)
 
@@ -34,10 +32,7 @@ export async function openFile(file: string): Promise<FileHandle> {
   throw new OperatorError(`${file} is not a file.`)
 }
 
-/**
- * Yields the lines of a file, one chunk at a time, so that memory grows neither with the file nor with a
- * line.
- */
+/** Yields the lines of a file, one chunk at a time. Memory grows neither with the file nor with a line. */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0
   let parts: Buffer[] = []

@@ -22,9 +22,7 @@ import { type Operator as Actor, record } from '../../apps/api/accounts/activity
 import { type Subject, shownTime, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
-/**
- * How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set.
- */
+/** How long a key must be on standby before it may sign: twice what a verifier may cache the key set for. */
 export const STANDBY_MIN_MS = 600_000
 const EXIT_UNREADABLE = 1
 const TITLES = { kid: 'KEY ID', state: 'STATE', alg: 'ALG', activatesAt: 'SIGNS FROM', revokedAt: 'REVOKED' }

@@ -168,8 +168,7 @@ export async function unlinkMember(db: Database, { email, by }: { email: string;
     const user = await requireAccount(transaction, email)
     const { userId } = user
     const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
-    // A sign-in holds this lock too, so one in progress has created its session before the sessions are
-    // ended.
+    // A sign-in holds this lock too, so its session exists before the sessions are ended.
     for (const vendorId of vendorIds) await lockMembers(transaction, vendorId)
     if (!(await removeIdentities(transaction, userId)))
       throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)

@@ -212,9 +212,7 @@ export async function whyFenced(
   return { raisedAt: null, reason }
 }
 
-/**
- * The current place of the database (empty for a standby), and the place where it was confirmed as complete.
- */
+/** Returns the place of the database (empty for a standby), and that where it was confirmed as complete. */
 async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlace: string }> {
   const { rows } = await db.raw(
     `select coalesce(database_place(), '') as place, place as "confirmedPlace" from revocation_trust`,
@@ -313,10 +311,8 @@ export async function countActive(db: Queryable): Promise<number> {
 
 /**
  * Confirms that the database is complete, and lowers the fence. The services resume within seconds.
- * @param seen what Redis remembers. The confirmation is dated after it even if the clock of Postgres is
- * behind.
- * @throws OperatorError while the database is being compared with Redis, since revocations may still be
- * missing.
+ * @param seen What Redis remembers. The confirmation is dated later, even if the clock of Postgres is behind.
+ * @throws OperatorError while the database is compared with Redis, since revocations may be missing.
  */
 export async function confirmDatabase(
   db: Database,

@@ -10,8 +10,7 @@ type Terminal = Pick<CommandEnvironment, 'stdin' | 'stderr'>
 /**
  * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an
  * argument, because a command line is visible to everyone on the machine and kept by the shell.
- * @throws OperatorError if it is too short, too long or too common, differs the second time, or was
- * cancelled.
+ * @throws OperatorError if it is too short, long or common, differs the second time, or was cancelled.
  */
 export async function askNewPassword(email: string, terminal: Terminal): Promise<string> {
   const { stdin } = terminal

@@ -15,9 +15,7 @@ const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
 
-/**
- * Another version made the database, and this one cannot migrate it. `message` is a sentence for a person.
- */
+/** Another version made the database, so this one cannot migrate it. `message` is a sentence for a person. */
 export class OtherVersion extends Error {}
 
 /** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */

@@ -60,7 +60,8 @@ describe('admin company erase', () => {
     const newClient = (_: unknown, i: number) =>
       auth.createClient({ vendorId: VENDOR, ...SCOPES, ...(i > 8 && { workload }) })
     clients = await Promise.all(Array.from({ length: 11 }, newClient))
-    // A name that a person chose, and not that of an erased client.
+    // Names that people chose, and not those of something erased.
+    await api.db('users').where({ user_id: owner.userId }).update({ name: 'Erased person' })
     const { clientId } = clients.at(-1) as TestClient
     await api.db('oauth_clients').where({ client_id: clientId }).update({ name: 'Erased client' })
     await auth.createClient({ vendorId: neighbour, ...SCOPES })

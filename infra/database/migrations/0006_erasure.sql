@@ -77,8 +77,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   where inhparent = 'public.analytics_events'::regclass
 $$;
 
--- Deletes at most max_rows of a table's rows, and returns how many. A client stays, nameless, to be known as
--- revoked.
+-- Deletes at most max_rows of a table's rows, and returns how many. A client stays, nameless and revoked.
 create function erase_company_rows(vendor text, relation text, max_rows integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
