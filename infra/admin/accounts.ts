@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type ActivityAction, type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { emailAddress, personName } from '../../apps/api/accounts/names.ts'
 import { newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { isLinked } from '../../apps/api/accounts/openid-identities.ts'
 import { hashPassword } from '../../apps/api/accounts/passwords.ts'
@@ -15,7 +16,6 @@ import {
   resetPassword,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { emailAddress, personName } from '../../apps/api/people/names.ts'
 import { knowEverywhere } from '../../apps/api/sessions/sign-in-addresses.ts'
 import type { OperatorContext, Subject } from './commands.ts'
 import { OperatorError } from './operator.ts'

@@ -1,5 +1,4 @@
 import { Option } from 'commander'
-import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { type ClientRecord, findClient, listClients } from '../../apps/api/clients/records.ts'
 import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { type Subject, table } from './commands.ts'

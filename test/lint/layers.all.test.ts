@@ -68,11 +68,6 @@ describe('the layers', () => {
     ['infra/new.ts', '../apps/api/compose.ts'],
     ['infra/local/new.ts', '../../apps/auth/service.ts'],
     ['infra/admin/keys.ts', '../../apps/auth/config.ts'],
-    ['infra/admin/keys.ts', '../../apps/api/app.ts'],
-    ['infra/admin/keys.ts', '../../apps/api/http/input.ts'],
-    ['infra/deploy/new.ts', '../../apps/api/people/names.ts'],
-    ['infra/local/new.ts', '../../apps/api/people/names.ts'],
-    ['apps/api/http/new.ts', '../people/names.ts'],
     ['infra/local/new.ts', '../../apps/api/accounts/people.ts'],
     ['infra/local/new.ts', '../../test/support/servers.ts'],
   ]
@@ -93,9 +88,7 @@ describe('the layers', () => {
     ['apps/workspace/src/clients/new.ts', '../ui/Dialog.tsx'],
     ['apps/workspace/src/clients/new.ts', '#shared/oauth/scopes.ts'],
     ['infra/local/new.ts', '../database/migrate.ts'],
-    ['infra/admin/config.ts', '../../apps/auth/config.ts'],
-    ['infra/admin/keys.ts', '../../apps/api/people/names.ts'],
-    ['apps/api/sessions/new.ts', '../people/names.ts'],
+    ['infra/admin/config-commands.ts', '../../apps/auth/config.ts'],
     ['infra/local/new.ts', '#apps/api/accounts/people.ts'],
     ['test/api/new.test.ts', '../../apps/api/compose.ts'],
   ]
@@ -106,7 +99,7 @@ describe('the layers', () => {
     'apps/api/main.ts',
   ]
 
-  const RULED_BY_NAME = ['main.ts', 'config.ts']
+  const RULED_BY_NAME = ['main.ts', 'config-commands.ts']
   /** Each case has a file of its own, in the folder that it is about. */
   const named = (file: string, i: number) =>
     file.replace(/[^/]+$/, (name) => (RULED_BY_NAME.includes(name) ? name : `${i}-${name}`))

@@ -31,7 +31,7 @@ const HOUSES: Record<string, string[][]> = {
     ['activity', 'analytics', 'clients', 'invitation', 'palette', 'people', 'webhooks'],
     [''],
   ],
-  infra: [['', 'database', 'revocation-check'], ['admin'], ['local'], ['deploy']],
+  infra: [['', 'database', 'revocation-check'], ['admin'], ['local', 'deploy']],
 }
 
 type Graph = Map<string, string[]>

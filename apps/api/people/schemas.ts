@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { emailAddress, personName } from '../accounts/names.ts'
+import { instant } from '../http/instant.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
-import { instant } from '../http/schemas.ts'
-import { emailAddress, personName } from './names.ts'
 
 const role = z.enum(['owner', 'admin', 'member'])
 

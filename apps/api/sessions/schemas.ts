@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { vendorId } from '../accounts/actor.ts'
+import { EMAIL_MAX_CHARACTERS, personName } from '../accounts/names.ts'
 import { PASSWORD_MAX_BYTES } from '../accounts/passwords.ts'
+import { instant } from '../http/instant.ts'
 import { cursorTime, nextCursor, pageParameters } from '../http/page.ts'
-import { instant, vendorId } from '../http/schemas.ts'
-import { EMAIL_MAX_CHARACTERS, personName } from '../people/names.ts'
 
 export const password = z
   .string('must be a string')
