@@ -13,27 +13,14 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
-import { listActivityRoute } from './activity/list-activity.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
 import { createDailyReads } from './analytics/daily.ts'
 import { keepEventsInOrder } from './analytics/event-partitions.ts'
-import { readDailyInWorkspaceRoute, readDailyRoute } from './analytics/read-daily.ts'
-import { createEventTurns, reportEventsRoute } from './analytics/report-events.ts'
-import { readCallbackRoute } from './callbacks/read-callback.ts'
-import { saveCallbackRoute } from './callbacks/save-callback.ts'
-import { sendTestEventRoute } from './callbacks/send-test-event.ts'
+import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
-import { createClientRoute } from './clients/create-client.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/idempotency-keys.ts'
-import { listClientsRoute } from './clients/list-clients.ts'
-import { readClientRoute } from './clients/read-client.ts'
-import { readUsageRoute } from './clients/read-usage.ts'
-import { renameClientRoute } from './clients/rename-client.ts'
-import { revokeClientRoute } from './clients/revoke-client.ts'
 import type { ApiConfig } from './config.ts'
-import type { ApiDocument } from './discovery/openapi/document-shape.ts'
-import { createDiscovery, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
-import { reportFoundSecretsRoute } from './found-secrets/report-found-secrets.ts'
+import { createDiscovery, resourceMetadataUrl } from './discovery/routes.ts'
 import { createFoundSecretReports } from './found-secrets/reports.ts'
 import { revokeFoundClients } from './found-secrets/revoke-found-clients.ts'
 import { type AddressRule, createAddressRule } from './guarded-fetch/address-verdict.ts'
@@ -49,42 +36,22 @@ import type { ApiState } from './http/state.ts'
 import { readTarget } from './http/target.ts'
 import { type Job, startJobs } from './jobs.ts'
 import { createMeasuringMiddleware, measureIssuers } from './metrics.ts'
-import { acceptInvitationRoute } from './people/accept-invitation.ts'
-import { changePersonRoute } from './people/change-person.ts'
 import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from './people/invitations.ts'
-import { invitePersonRoute } from './people/invite-person.ts'
-import { listPeopleRoute } from './people/list-people.ts'
-import { previewInvitationRoute } from './people/preview-invitation.ts'
-import { removePersonRoute } from './people/remove-person.ts'
 import { unavailable } from './problems/problems.ts'
-import { explainRefusalRoute } from './refusals/explain-refusal.ts'
-import { listRefusalsRoute } from './refusals/list-refusals.ts'
-import { listRequestsRoute } from './refusals/list-requests.ts'
 import { type Reconciling, startReconciling } from './revocation/round.ts'
-import { readRotationRoute } from './rotation/read-rotation.ts'
+import { ROUTES } from './routes.ts'
 import { createAccountNames } from './sessions/account-names.ts'
-import { changePasswordRoute } from './sessions/change-password.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
-import { endSessionRoute } from './sessions/end-session.ts'
-import { listSessionsRoute } from './sessions/list-sessions.ts'
 import { createPasswordWork } from './sessions/password-check.ts'
-import { readSessionRoute } from './sessions/read-session.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
-import { signInRoute } from './sessions/sign-in.ts'
 import { deleteOldPlaces } from './sessions/sign-in-addresses.ts'
-import { signOutRoute } from './sessions/sign-out.ts'
-import { beginOpenidSignInRoute } from './sign-in-openid/begin-sign-in.ts'
-import { finishOpenidSignInRoute } from './sign-in-openid/finish-sign-in.ts'
 import { configureOpenid } from './sign-in-openid/provider.ts'
-import { readSignInMethodsRoute } from './sign-in-openid/read-sign-in-methods.ts'
 import { OPENID_TRANSACTION_LIFETIME_S } from './sign-in-openid/transaction.ts'
 import { addressLimits } from './stores/address-limits.ts'
 import { deleteOldUsage } from './usage/purge.ts'
 import { recordRequest } from './usage/record-request.ts'
 import { createFetchKeys, fetchInTurn } from './workload/fetch-keys.ts'
-import { listIssuersRoute } from './workload/list-issuers.ts'
 import { refreshIssuers } from './workload/refresh-issuers.ts'
-import { replaceIssuerKeysRoute } from './workload/replace-issuer-keys.ts'
 
 /* The resource API as a whole, from top to bottom: its stores, the services on them, the routes, and the jobs. */
 
@@ -104,7 +71,7 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
-  /** What callbacks and issuers of workloads reach the internet by. Default: the system's name servers and the real rules. */
+  /** How callbacks and issuers of workloads are reached. Default: the system's name servers and the real rules. */
   outside?: {
     resolve?: Resolve
     judgeAddress?: AddressRule
@@ -327,52 +294,6 @@ function createLimits(config: ApiConfig, redis: Redis, metrics: Metrics) {
 
 /* Routes */
 
-/** In the order of the published document. */
-const ROUTES: readonly Route<Services>[] = [
-  readDailyRoute,
-  reportEventsRoute,
-  readDailyInWorkspaceRoute,
-  signInRoute,
-  readSessionRoute,
-  signOutRoute,
-  listSessionsRoute,
-  endSessionRoute,
-  changePasswordRoute,
-  acceptInvitationRoute,
-  previewInvitationRoute,
-  readSignInMethodsRoute,
-  beginOpenidSignInRoute,
-  finishOpenidSignInRoute,
-  listClientsRoute,
-  createClientRoute,
-  readClientRoute,
-  renameClientRoute,
-  readUsageRoute,
-  readRotationRoute,
-  revokeClientRoute,
-  listIssuersRoute,
-  replaceIssuerKeysRoute,
-  reportFoundSecretsRoute,
-  readCallbackRoute,
-  saveCallbackRoute,
-  sendTestEventRoute,
-  listActivityRoute,
-  listPeopleRoute,
-  invitePersonRoute,
-  changePersonRoute,
-  removePersonRoute,
-  listRefusalsRoute,
-  explainRefusalRoute,
-  listRequestsRoute,
-]
-
-/** Returns the OpenAPI document. Nothing has to run for it. */
-export const describeApi = (settings: { issuer: string; apiResource: string }): ApiDocument =>
-  describeRoutes({ ...settings, routes: ROUTES })
-
-/** Returns the method of each route with its path as Koa's router takes it, such as `GET /v1/vendor/:vendorId/people`. */
-export const listPaths = (): string[] => ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
-
 interface AppParts extends Pick<Foundation, 'config' | 'clock' | 'log' | 'metrics'> {
   services: Services
   health: ReturnType<typeof createHealthRoutes>
@@ -387,7 +308,8 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
     clock,
     securityContact: config.SECURITY_CONTACT,
   })
-  const served = ROUTES.map((route) => ({ ...route, handler: route.serve(services) }))
+  const routes: readonly Route<Services>[] = ROUTES
+  const served = routes.map((route) => ({ ...route, handler: route.serve(services) }))
   const routers = [routerOf(served), discovery, health]
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(metrics))

@@ -1,4 +1,4 @@
-import { describeApi } from './compose.ts'
+import { describeApi } from './routes.ts'
 
 /** Prints the OpenAPI document of this version, as published at this address. Its reader may stop early. */
 const baseUrl = 'https://integrations.example'

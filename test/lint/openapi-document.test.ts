@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { describeApi } from '../../apps/api/compose.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { integrationsDocument } from '../../apps/api/discovery/openapi/integrations.ts'
 import { collectComponents } from '../../apps/api/discovery/openapi/shared-components.ts'
+import { describeApi } from '../../apps/api/routes.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 type Node = Record<string, unknown>
