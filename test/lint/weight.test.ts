@@ -7,10 +7,10 @@ const ROOT = join(import.meta.dirname, '../..')
 /** The most lines of a room. Whoever takes the product over has to read them. */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 1_900,
-  'apps/api': 12_480,
+  'apps/api': 14_900,
   'apps/workspace': 11_200,
-  shared: 7_050,
-  infra: 8_040,
+  shared: 3_900,
+  infra: 7_300,
   test: 53_600,
 }
 
