@@ -52,11 +52,11 @@ describe('the documents', () => {
 
   it('show tests to contributors as they are', () => {
     const trimmed = (text: string) => text.replaceAll(/^\s+/gm, '')
-    const page = read('.github/CONTRIBUTING.md').split('## Which test to write')[1] ?? ''
-    const shown = [...page.matchAll(/\]\(\.\.\/([^)]+\.ts)\)[^`]*(?:`\w+`[^`]*)*```ts\n(.*?)```/gs)]
+    const page = read('test/README.md')
+    const shown = [...page.matchAll(/\]\(([^)]+\.ts)\)[^`]*(?:`\w+`[^`]*)*```ts\n(.*?)```/gs)]
     assert.equal(shown.length, page.split('```ts').length - 1)
     for (const [, file = '', example = ''] of shown)
-      assert.ok(trimmed(read(file)).includes(trimmed(example)), file)
+      assert.ok(trimmed(read(join('test', file))).includes(trimmed(example)), file)
   })
 
   it('walk through files that have each name that the walk gives them', () => {
