@@ -18,7 +18,7 @@ import { createDailyReads } from './analytics/daily.ts'
 import { keepEventsInOrder } from './analytics/event-partitions.ts'
 import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
-import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/idempotency-keys.ts'
+import { deleteExpiredIdempotencyKeys, IDEMPOTENCY_KEY_LIFETIME_MS } from './clients/idempotency-keys.ts'
 import type { ApiConfig } from './config.ts'
 import { createDiscovery, resourceMetadataUrl } from './discovery/routes.ts'
 import { createFoundSecretReports } from './found-secrets/reports.ts'
@@ -49,8 +49,8 @@ import { configureOpenid } from './sign-in-openid/provider.ts'
 import { OPENID_TRANSACTION_LIFETIME_S } from './sign-in-openid/transaction.ts'
 import { addressLimits } from './stores/address-limits.ts'
 import { deleteOldUsage } from './usage/purge.ts'
-import { recordRequest } from './usage/record-request.ts'
-import { createFetchKeys, fetchInTurn } from './workload/fetch-keys.ts'
+import { recordClientRequest } from './usage/record-request.ts'
+import { createFetchKeys, queueFetches } from './workload/fetch-keys.ts'
 import { refreshIssuers } from './workload/refresh-issuers.ts'
 
 /* The resource API as a whole, from top to bottom: its stores, the services on them, the routes, and the jobs. */
@@ -249,7 +249,7 @@ function createServices(foundation: Foundation) {
     ...internet,
     testSender: createTestSender({ clock, ...internet }),
     fetchKeys,
-    fetchIssuerKeys: fetchInTurn(fetchKeys),
+    fetchKeysInTurn: queueFetches(fetchKeys),
     foundSecrets: createFoundSecretReports({ db, metrics }),
   }
 }
@@ -313,7 +313,9 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
   const routers = [routerOf(served), discovery, health]
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(metrics))
-  app.use(createRequestMiddleware(log, config.TRUSTED_PROXIES, (ctx) => recordRequest(services.usage, ctx)))
+  app.use(
+    createRequestMiddleware(log, config.TRUSTED_PROXIES, (ctx) => recordClientRequest(services.usage, ctx)),
+  )
   app.use(createProblemMiddleware(config.API_RESOURCE))
   app.use(readTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
@@ -352,8 +354,8 @@ function jobsOf(services: Services, config: ApiConfig): Job[] {
           deleteExpiredInvitations(db, { now: ago(EXPIRED_LISTED_MS), limit }),
         'deleting old sign-in addresses': () => deleteOldPlaces(db, { now_ms: clock.now(), limit }),
         'deleting idempotency keys': () =>
-          deleteExpiredCreations(db, { before: ago(CREATION_KEY_LIFETIME_MS), limit }),
-        'deleting old usage': () => deleteOldUsage(db, { now: clock.now(), limit: PURGE_USAGE_ROWS }),
+          deleteExpiredIdempotencyKeys(db, { before: ago(IDEMPOTENCY_KEY_LIFETIME_MS), limit }),
+        'deleting old usage': () => deleteOldUsage(db, { now_ms: clock.now(), limit: PURGE_USAGE_ROWS }),
       },
     },
     {

@@ -4,7 +4,7 @@ import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { ApiState } from './http/state.ts'
-import { countLateIssuers } from './workload/issuers.ts'
+import { countStaleIssuers } from './workload/issuers.ts'
 
 const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
 const STORE_WAIT_MS = 2_000
@@ -31,7 +31,7 @@ export function measureIssuers({ gauge }: Metrics, db: Database, clock: Clock): 
   const help =
     'Issuers of workloads whose keys could not be fetched for an hour: after a day they are not believed'
   gauge('integration_workload_issuers_failing', { help, over: 'max' }, async (set) => {
-    const count = countLateIssuers(db, clock.now()).catch(() => undefined)
+    const count = countStaleIssuers(db, clock.now()).catch(() => undefined)
     const failing = await within(STORE_WAIT_MS, count)
     if (failing !== undefined) set(failing)
   })

@@ -22,7 +22,7 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
       issuedTotal.inc()
-      usage.issued(token.clientId, token.scope, context.clientAddress)
+      usage.recordToken(token.clientId, token.scope, context.clientAddress)
       log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context: RequestContext, token: Pick<TokenIssued, 'clientId' | 'jti'>): void {
@@ -45,7 +45,7 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
       const answer = { route: `${request.method} ${path}`, status, code }
       // A 503 means that the stores could not decide. It is not the client's mistake.
       const cause = status !== 503 && { reason, about }
-      usage.answered({ clientId, vendorId, proven: client.proven, ...sender, ...answer, ...cause })
+      usage.recordRequest({ clientId, vendorId, proven: client.proven, ...sender, ...answer, ...cause })
     },
     failed({ context, path }: OAuthExchange, error: unknown): void {
       const message = error instanceof Error ? error.message : 'not an error'

@@ -18,7 +18,7 @@ import {
 import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { addPerson } from '../../apps/api/people/changes.ts'
 import { sqlState, UNIQUE_VIOLATION } from '../../apps/api/stores/postgres-errors.ts'
-import { forgetRefusals } from '../../apps/api/usage/refusals.ts'
+import { deleteRequests } from '../../apps/api/usage/refusals.ts'
 import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
 import {
   ACCOUNT_OPTIONS,
@@ -346,7 +346,7 @@ async function forgetInRedis(
 ): Promise<void> {
   const redis = context.usageRedis()
   await redisReady(redis, REDIS_WAIT_MS)
-  await forgetRefusals(redis, company)
+  await deleteRequests(redis, company)
 }
 
 /**

@@ -116,11 +116,11 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
 
   return {
     /** Notes an issued token. @param scope as granted, separated by spaces. */
-    issued(clientId: string, scope: string, address: string): void {
+    recordToken(clientId: string, scope: string, address: string): void {
       counts.count({ clientId, scope, address })
     },
     /** Records an answered request of a known client. Takes no time and cannot fail. */
-    answered(request: AnsweredRequest): void {
+    recordRequest(request: AnsweredRequest): void {
       const { vendorId, proven, ...answer } = request
       const { clientId, requestId, route, status, address, code, reason } = answer
       const requests = clients.get(clientId) ?? { vendorId, answered: [], proven: [], unproven: [] }

@@ -133,7 +133,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     await api.db.raw('update client_address_usage set client_id = ? where client_id = ? and address = ?', [
       ...[other, clientId, '198.51.100.1'],
     ])
-    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 100 })
+    await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 100 })
     assert.equal((await api.db('client_address_usage').where({ client_id: other })).length, 1)
     const { rows } = await api.db.raw(
       'select address from client_address_usage where client_id = ? order by last_seen_at',
@@ -156,15 +156,15 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     api.clock.advance(24 * HOUR_MS)
     const left = async (table: string) =>
       (await api.db.raw(`select from ${table} where client_id = ?`, [clientId])).rows.length
-    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 1_000 })
+    await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 1_000 })
     for (const table of ['client_usage_hourly', 'client_usage_by_minute'])
       assert.equal(await left(table), 0, table)
     api.clock.advance(84 * 24 * HOUR_MS)
-    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 1_000 })
+    await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 1_000 })
     assert.equal(await left('client_address_usage'), 1)
     // To the end of that day, by UTC.
     api.clock.advance(48 * HOUR_MS)
-    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 1_000 })
+    await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 1_000 })
     assert.equal(await left('client_address_usage'), 0)
   })
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { pino } from 'pino'
-import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/idempotency-keys.ts'
+import {
+  deleteExpiredIdempotencyKeys,
+  IDEMPOTENCY_KEY_LIFETIME_MS,
+} from '../../apps/api/clients/idempotency-keys.ts'
 import { startJobs } from '../../apps/api/jobs.ts'
 import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
-import { usesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
+import { readUsesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
 import { deleteOldUsage } from '../../apps/api/usage/purge.ts'
 import { sharedApi } from '../support/api.ts'
 
@@ -48,11 +51,11 @@ describe('what has expired', () => {
         headers: { 'idempotency-key': key },
       })
     await create('old')
-    api.clock.advance(CREATION_KEY_LIFETIME_MS)
+    api.clock.advance(IDEMPOTENCY_KEY_LIFETIME_MS)
     owner.sessionToken = await api.createSession(owner.userId)
     const first = await create('new')
-    const before = new Date(api.clock.now() - CREATION_KEY_LIFETIME_MS)
-    assert.equal(await deleteExpiredCreations(api.apiDb, { before, limit: 100 }), 1)
+    const before = new Date(api.clock.now() - IDEMPOTENCY_KEY_LIFETIME_MS)
+    assert.equal(await deleteExpiredIdempotencyKeys(api.apiDb, { before, limit: 100 }), 1)
     const again = await create('new')
     assert.equal(again.status, 200)
     assert.equal(again.json.clientId, first.json.clientId)
@@ -67,7 +70,7 @@ describe('what has expired', () => {
         hour - age,
       ])
     }
-    assert.equal(await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 100 }), 2)
+    assert.equal(await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 100 }), 2)
   })
 
   it('removes all vanished processes but the last, and none that may be running', async () => {
@@ -79,10 +82,10 @@ describe('what has expired', () => {
       )
     await api.db('usage_writers').delete()
     for (const ago_h of [0, 23, 25, 26, 900]) await writer(ago_h)
-    const before = await usesMissingBefore(api.apiDb)
-    await deleteOldUsage(api.apiDb, { now: api.clock.now(), limit: 100 })
+    const before = await readUsesMissingBefore(api.apiDb)
+    await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 100 })
     assert.deepEqual((await api.db('usage_writers').orderBy('batch').pluck('batch')).map(Number), [0, 23, 25])
-    assert.deepEqual(await usesMissingBefore(api.apiDb), before)
+    assert.deepEqual(await readUsesMissingBefore(api.apiDb), before)
   })
 })
 

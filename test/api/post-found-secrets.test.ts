@@ -5,7 +5,7 @@ import { createMetrics } from '#shared/process/metrics.ts'
 import { hasSecretChecksum, newClientSecret } from '../../apps/api/accounts/new-ids.ts'
 import { listFoundClients } from '../../apps/api/clients/records.ts'
 import { createFoundSecretReports } from '../../apps/api/found-secrets/reports.ts'
-import { sourceOf } from '../../apps/api/found-secrets/source.ts'
+import { sanitizeSource } from '../../apps/api/found-secrets/source.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { startAuth } from '../support/auth.ts'
@@ -453,7 +453,7 @@ describe('the source of a found secret', () => {
     [{}, null],
   ] as const) {
     it(`keeps ${kept} of ${JSON.stringify(said).slice(0, 70).replaceAll(part, '…')}`, () => {
-      assert.equal(sourceOf({ token, ...said }), kept)
+      assert.equal(sanitizeSource({ token, ...said }), kept)
     })
   }
 })

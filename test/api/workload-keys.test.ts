@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { createFetchKeys, type Outside } from '../../apps/api/workload/fetch-keys.ts'
+import { createFetchKeys, type Internet } from '../../apps/api/workload/fetch-keys.ts'
 import { forEachTest } from '../support/block.ts'
 import { startTcpReceiver } from '../support/receivers.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
@@ -16,7 +16,7 @@ const jwk = {
 describe('the keys of a workload’s issuer', () => {
   const server = forEachTest(() => startWorkloadIssuer([jwk]))
 
-  const fetched = (outside: Partial<Outside> = {}, issuer = server.issuer) =>
+  const fetched = (outside: Partial<Internet> = {}, issuer = server.issuer) =>
     createFetchKeys({ ...OUTSIDE, ...outside })(issuer)
   const answer = (listener: (request: IncomingMessage, response: ServerResponse) => void) => {
     server.published.answer = listener

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { pino } from 'pino'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createUsageCounts } from '#shared/usage/usage-counts.ts'
-import { usesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
+import { readUsesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
@@ -45,7 +45,7 @@ describe('the usage of clients', () => {
   }
   const lastUseOf = async ({ clientId }: TestClient): Promise<Date | undefined> =>
     (await auth.db('client_usage').where({ client_id: clientId }).first())?.last_used_at
-  const isMissing = async () => (await usesMissingBefore(auth.db)) !== undefined
+  const isMissing = async () => (await readUsesMissingBefore(auth.db)) !== undefined
 
   it('is stored within seconds of a token', async () => {
     await auth.token(client)
@@ -179,7 +179,7 @@ describe('the usage of clients', () => {
     const { rows } = await auth.db.raw('select clock_timestamp() as now')
     await usage.flush()
     assert.equal(await tokensOf(client), 100_000)
-    assert.ok(((await usesMissingBefore(auth.db)) ?? 0) >= rows[0].now)
+    assert.ok(((await readUsesMissingBefore(auth.db)) ?? 0) >= rows[0].now)
     assert.deepEqual(
       lines.map((line) => JSON.parse(line).event),
       ['usage.lost'],

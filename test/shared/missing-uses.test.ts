@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { usesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
+import { readUsesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const MINUTE_S = 60
@@ -25,7 +25,7 @@ describe('the time before which uses of clients may be missing', () => {
       [raisedAgo_s, loweredAgo_s ?? null] as never,
     )
   async function assertMissing(ago_s: number) {
-    const at = await usesMissingBefore(database.api)
+    const at = await readUsesMissingBefore(database.api)
     const { rows } = await database.owner.raw('select clock_timestamp() as now')
     const found_s = (rows[0].now.getTime() - (at?.getTime() ?? 0)) / 1_000
     assert.ok(Math.abs(found_s - ago_s) < 5, `${found_s} s ago`)
@@ -34,7 +34,7 @@ describe('the time before which uses of clients may be missing', () => {
   it('is never, if every process stores what it counts', async () => {
     await writer(1)
     await writer(50)
-    assert.equal(await usesMissingBefore(database.api), undefined)
+    assert.equal(await readUsesMissingBefore(database.api), undefined)
   })
 
   it('is when a process last dropped uses', async () => {

@@ -12,7 +12,7 @@ import {
   saveMembership,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import type { NewClient } from '../../apps/api/clients/records.ts'
+import type { NewClientRecord } from '../../apps/api/clients/records.ts'
 import { createService, type ServiceOptions } from '../../apps/api/compose.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
@@ -212,7 +212,7 @@ export function people(url: string, db: Knex, clock: Clock) {
     await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
     return token
   }
-  const createClient = (given?: Partial<NewClient>) =>
+  const createClient = (given?: Partial<NewClientRecord>) =>
     insertTestClient(db, { createdAt: new Date(clock.now()), ...given })
   /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
   async function createPerson({
@@ -246,7 +246,7 @@ export function people(url: string, db: Knex, clock: Clock) {
         return json.invitationUrl.split('#')[1]
       },
       /** An Active client of the company, made without the API. */
-      createClient(client?: Partial<NewClient>): ReturnType<typeof createClient> {
+      createClient(client?: Partial<NewClientRecord>): ReturnType<typeof createClient> {
         return createClient({ vendorId: this.vendorId, ...client })
       },
     }

@@ -12,7 +12,7 @@ import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/errors.ts'
 import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
 import { type IssuerKeys, saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
-import type { Workload } from '../../apps/api/workload/workload.ts'
+import type { WorkloadIdentity } from '../../apps/api/workload/workload.ts'
 import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
 import { createAuthServer } from '../../apps/auth/server.ts'
@@ -55,7 +55,7 @@ type Fields = Record<string, string | undefined>
 export interface NewTestClient extends Partial<TestClient> {
   publicKey?: JWK
   /** With the keys of its issuer, which the company may have already. */
-  workload?: Workload & Partial<IssuerKeys>
+  workload?: WorkloadIdentity & Partial<IssuerKeys>
   expiresAt?: Date
 }
 

@@ -22,11 +22,11 @@ export function notedUsage(api: TestApi) {
   return {
     issued: (clientId: string, { scope = 'analytics:read', address = '192.0.2.1', times = 1 } = {}) =>
       note((usage) => {
-        for (let time = 0; time < times; time += 1) usage.issued(clientId, scope, address)
+        for (let time = 0; time < times; time += 1) usage.recordToken(clientId, scope, address)
       }),
     answered: (...requests: AnsweredRequest[]) =>
       note((usage) => {
-        for (const request of requests) usage.answered(request)
+        for (const request of requests) usage.recordRequest(request)
       }),
   }
 }

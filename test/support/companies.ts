@@ -2,7 +2,7 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { newClientId, newClientSecret, newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import { type Company, insertCompany } from '../../apps/api/accounts/people.ts'
-import { insertClient, type NewClient } from '../../apps/api/clients/records.ts'
+import { insertClient, type NewClientRecord } from '../../apps/api/clients/records.ts'
 
 /** Stores a company, without the API. `db` is a role that may. */
 export async function createCompany(db: Database, given: Partial<Company> = {}): Promise<Company> {
@@ -13,9 +13,9 @@ export async function createCompany(db: Database, given: Partial<Company> = {}):
 }
 
 /** Stores an Active client, without the API, of a new company unless another is named. Returns its secret too. */
-export async function createClient(db: Database, given: Partial<NewClient> = {}) {
+export async function createClient(db: Database, given: Partial<NewClientRecord> = {}) {
   const secret = newClientSecret()
-  const client: NewClient = {
+  const client: NewClientRecord = {
     clientId: newClientId(),
     vendorId: given.vendorId ?? (await createCompany(db)).vendorId,
     name: 'A client',

@@ -137,7 +137,7 @@ async function addRefusals(
     at_ms += 1
     for (let n = 0; n < REFUSALS_EACH + UNPROVEN_EACH; n += 1) {
       requestId = crypto.randomUUID()
-      usage.answered({ ...refused, ...details, clientId, requestId, proven: n >= UNPROVEN_EACH })
+      usage.recordRequest({ ...refused, ...details, clientId, requestId, proven: n >= UNPROVEN_EACH })
     }
     if (index % CLIENTS_A_FLUSH === CLIENTS_A_FLUSH - 1) await usage.flush()
   }

@@ -2,15 +2,16 @@ import { z } from 'zod'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/rules/clients.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { actor, actorAnswer } from '../accounts/actor.ts'
 import { oneLine } from '../http/input.ts'
 import { instant } from '../http/instant.ts'
 import { Problem } from '../problems/problems.ts'
 import { ClientFailing, type Failing, readFailing } from '../usage/failing.ts'
-import { usesMissingBefore } from '../usage/missing-uses.ts'
-import { lastDayOf, readUsageSummaries, type UsageSummary } from '../usage/read.ts'
+import { readUsesMissingBefore } from '../usage/missing-uses.ts'
+import { readUsageSummaries, type UsageSummary } from '../usage/read.ts'
 import { DAYS_SHOWN, type UsageStores } from '../usage/windows.ts'
-import type { ClientRecord } from './records.ts'
+import { type ClientRecord, findClient } from './records.ts'
 
 export const clientScope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
 
@@ -21,7 +22,7 @@ export const clientName = oneLine(1, CLIENT_NAME_MAX_CHARACTERS).meta({
 
 export const clientStatus = z.enum(['Active', 'Revoked'])
 
-/** What every answer has of a client. */
+/** The members of a client in every answer. */
 export const clientMembers = {
   clientId: z.string(),
   name: z.string(),
@@ -68,20 +69,21 @@ export const clientMembers = {
 export const OAuthClient = z.object(clientMembers).meta({ id: 'OAuthClient' })
 
 /**
- * A client as the API returns it.
- * @param used undefined if it was never used.
- * @param failing null if it is not; undefined if that cannot be read.
- * @param missing the latest time before which a use may have been lost.
+ * Returns a client as the API answers it.
+ * @param usage undefined if it was never used.
+ * @param failing null if it is not failing; undefined if that cannot be read.
+ * @param missingBefore the time before which uses may have been lost.
  */
 export function clientAnswer(
   record: ClientRecord,
-  used: UsageSummary | undefined,
+  usage: UsageSummary | undefined,
   failing: Failing | null | undefined,
-  missing?: Date,
+  missingBefore?: Date,
 ): z.infer<typeof OAuthClient> {
   const { createdAt, revokedAt } = record
-  const lastUsedAt = used?.lastUsedAt ?? null
-  const tokensByDay = used?.tokensByDay ?? Array<number>(DAYS_SHOWN).fill(0)
+  const lastUsedAt = usage?.lastUsedAt ?? null
+  const tokensByDay = usage?.tokensByDay ?? Array<number>(DAYS_SHOWN).fill(0)
+  const isUsageMissing = missingBefore !== undefined && missingBefore > (lastUsedAt ?? createdAt)
   return {
     clientId: record.clientId,
     name: record.name,
@@ -99,10 +101,10 @@ export function clientAnswer(
     createdAt: createdAt.toISOString(),
     createdBy: actorAnswer(record.createdBy, record.createdByName),
     revokedAt: revokedAt?.toISOString() ?? null,
-    revokedBy: revokedAt && revokerOf(record),
+    revokedBy: revokedAt && revokerAnswer(record),
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
-    usesMissingBefore: missing && missing > (lastUsedAt ?? createdAt) ? missing.toISOString() : null,
-    tokensIssued24h: lastDayOf({ tokensByDay }),
+    usesMissingBefore: isUsageMissing ? missingBefore.toISOString() : null,
+    tokensIssued24h: tokensByDay.at(-1) ?? 0,
     tokensByDay,
     failing: failing ?? null,
     failingKnown: failing !== undefined,
@@ -114,41 +116,51 @@ function authMethodOf({ keyThumbprint, workload }: ClientRecord): z.infer<typeof
   return keyThumbprint === null ? 'client_secret' : 'private_key_jwt'
 }
 
-/** Returns who revoked a client. The service says why. */
-export function revokerOf(client: ClientRecord): z.infer<typeof actor> {
+/** Returns who revoked a client, with the reason if it was the service. */
+export function revokerAnswer(client: ClientRecord): z.infer<typeof actor> {
   const { revokedBy, revokedByName, revokedBecause } = client
   if (revokedBecause === 'secret_found')
     return { userId: null, name: 'the service, because its secret was found' }
   return actorAnswer(revokedBy, revokedByName)
 }
 
-/** Some clients of a company with their usage. */
-export async function clientAnswers(
+/** Returns clients of a company with their usage, as the API answers them. */
+export async function readClientAnswers(
   stores: UsageStores,
   vendorId: string,
   records: readonly ClientRecord[],
 ): Promise<z.infer<typeof OAuthClient>[]> {
-  const used = await readUsageSummaries(
-    stores,
-    records.map(({ clientId }) => clientId),
-  )
-  const failing = await readFailing(stores, vendorId, records, used)
-  const missing = await usesMissingBefore(stores.db)
+  const clientIds = records.map(({ clientId }) => clientId)
+  const summaries = await readUsageSummaries(stores, clientIds)
+  const failingClients = await readFailing(stores, vendorId, records, summaries)
+  const missingBefore = await readUsesMissingBefore(stores.db)
   return records.map((record) => {
-    const failure = failing && (failing.get(record.clientId) ?? null)
-    return clientAnswer(record, used.get(record.clientId), failure, missing)
+    const failing = failingClients && (failingClients.get(record.clientId) ?? null)
+    return clientAnswer(record, summaries.get(record.clientId), failing, missingBefore)
   })
 }
 
-export async function oneClientAnswer(stores: UsageStores, vendorId: string, record: ClientRecord) {
-  const [answer] = await clientAnswers(stores, vendorId, [record])
+/** Returns one client of a company in the same way. */
+export async function readClientAnswer(stores: UsageStores, vendorId: string, record: ClientRecord) {
+  const [answer] = await readClientAnswers(stores, vendorId, [record])
   return answer as z.infer<typeof OAuthClient>
 }
 
 export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')
 
-/** @throws Problem not_found if it cannot be a client id. */
-export function knownClientId(clientId: string): string {
+/** Returns the id. @throws Problem not_found if it cannot be the id of a client. */
+export function requireClientId(clientId: string): string {
   if (!CLIENT_ID_PATTERN.test(clientId)) throw noSuchClient()
   return clientId
+}
+
+/** @throws Problem not_found if the company has no such client. */
+export async function requireClient(
+  db: Queryable,
+  vendorId: string,
+  clientId: string,
+): Promise<ClientRecord> {
+  const client = await findClient(db, { vendorId, clientId: requireClientId(clientId) })
+  if (!client) throw noSuchClient()
+  return client
 }

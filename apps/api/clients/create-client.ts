@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto'
-import type { Knex } from 'knex'
 import { z } from 'zod'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
-import type { Scope } from '#shared/oauth/scopes.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
@@ -11,27 +8,19 @@ import { newClientId, newClientSecret, secretHint } from '../accounts/new-ids.ts
 import type { FairQueue } from '../http/fair-queue.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
-import type { NewKey } from '../keys/public-key.ts'
 import { publicKey } from '../keys/public-key.ts'
 import { canRead } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import type { UsageStores } from '../usage/windows.ts'
-import { DAY_MS } from '../usage/windows.ts'
+import type { FetchKeysInTurn } from '../workload/fetch-keys.ts'
+import { findIssuerKeys, trustIssuer } from '../workload/trust-issuer.ts'
+import { WorkloadInput } from '../workload/workload.ts'
+import { clientAnswer, clientMembers, clientName, clientScope, readClientAnswer } from './client.ts'
 import {
-  type FetchIssuerKeys,
-  findIssuerKeys,
-  type NewIssuerKeys,
-  saveIssuer,
-} from '../workload/issuer-of-client.ts'
-import type { NewWorkload } from '../workload/workload.ts'
-import { workload } from '../workload/workload.ts'
-import { clientAnswer, clientMembers, clientName, clientScope, oneClientAnswer } from './client.ts'
-import {
-  CREATION_KEY_LIFETIME_MS,
-  type CreationKey,
-  findCreation,
-  saveCreation,
-  tryLockCreationKey,
+  type ClientInput,
+  findByIdempotencyKey,
+  hashRequest,
+  saveIdempotencyKey,
 } from './idempotency-keys.ts'
 import {
   type ClientRecord,
@@ -39,10 +28,10 @@ import {
   findClient,
   holdReplaceable,
   insertClient,
-  type NewClient,
+  type NewClientRecord,
 } from './records.ts'
 
-export const ACTIVE_CLIENTS_MAX = 100
+const ACTIVE_CLIENTS_MAX = 100
 
 export const OAuthClientInput = z
   .strictObject({
@@ -70,7 +59,7 @@ export const OAuthClientInput = z
       description:
         'The public key of a client that authenticates with a private key, as a JWK or in PEM. Such a client has no secret. Of a JWK, only the members shown are kept; a private one is refused.',
     }),
-    workload: workload.optional(),
+    workload: WorkloadInput.optional(),
     expiresAt: z.iso
       .datetime({ offset: true, error: 'must be an RFC 3339 time' })
       .transform((text) => new Date(text))
@@ -87,7 +76,7 @@ export const OAuthClientInput = z
   })
   .meta({
     id: 'OAuthClientInput',
-    // Without `replaces` and a key: any company can send it as it is.
+    // Without `replaces` and a key, so that any company can send it unchanged.
     examples: [{ name: 'Warehouse export', scopes: ['analytics:read'] }],
   })
 
@@ -101,7 +90,7 @@ const CreatedOAuthClient = z
   })
   .meta({ id: 'CreatedOAuthClient' })
 
-// Visible ASCII stays the same wherever it is logged or stored.
+// Visible ASCII is stored and logged unchanged everywhere.
 const IDEMPOTENCY_KEY = /^[\x21-\x7E]{1,255}$/
 
 export const CreationHeaders = z.object({
@@ -117,9 +106,8 @@ export const CreationHeaders = z.object({
 
 interface CreationNeeds extends UsageStores {
   db: Database
-  /** People of a company take turns. */
   companyTurns: FairQueue
-  fetchIssuerKeys: FetchIssuerKeys
+  fetchKeysInTurn: FetchKeysInTurn
   clientCreationsPerCompany: RateLimit
 }
 
@@ -152,10 +140,11 @@ export const createClientRoute = route({
   problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused', 'rate_limited'],
   async handle(
     { vendorId, session, body, headers },
-    { db, redis, clock, companyTurns, fetchIssuerKeys, clientCreationsPerCompany }: CreationNeeds,
+    { db, redis, clock, companyTurns, fetchKeysInTurn, clientCreationsPerCompany }: CreationNeeds,
     ctx,
   ) {
-    // A revoked client stays on the public revocations page for a day, so limit how many a company can create.
+    // A revoked client stays on the public revocations page for a day, so limit how many a company can
+    // create.
     const rate = await clientCreationsPerCompany.consume(vendorId)
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw new Problem('rate_limited', 'Too many new clients for this company.')
@@ -168,67 +157,57 @@ export const createClientRoute = route({
       replaces: body.replaces,
       authenticatesBy:
         body.publicKey ?? (workload && { workload: { issuer: workload.issuer, claims: workload.claims } }),
-      issuerKeys: workload && (await findIssuerKeys({ db, fetchIssuerKeys }, vendorId, workload)),
+      issuerKeys: workload && (await findIssuerKeys({ db, fetchKeysInTurn }, vendorId, workload)),
       expiresAt: body.expiresAt,
       idempotencyKey: headers['Idempotency-Key'],
       at: new Date(clock.now()),
     }
     const { client, isNew, clientSecret } = await companyTurns(vendorId, () => createClient(db, creation))
     ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
-    if (!isNew) return { ...(await oneClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
+    if (!isNew) return { ...(await readClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
     ctx.status = 201
-    // Nothing that can fail may come between creating a client and returning its secret, which exists nowhere else.
+    // Nothing that can fail may come between creating a client and returning its secret, which is not stored.
     return { ...clientAnswer(client, undefined, null), clientSecret }
   },
 })
 
-/** A caller's clock may differ from this one, and the request takes its time. */
+const DAY_MS = 24 * 3_600_000
+/** The caller's clock may differ from this one, and the request takes time. */
 const EXPIRY_TOLERANCE_MS = 5 * 60_000
 
-export interface Creation {
+interface Creation extends ClientInput {
   vendorId: string
   userId: string
-  name: string
-  scopes: readonly Scope[]
-  /** The client that the new one replaces. */
-  replaces: string | undefined
-  /** undefined: the client gets a secret. */
-  authenticatesBy: NewKey | NewWorkload | undefined
-  /** The keys of the workload's issuer. */
-  issuerKeys: NewIssuerKeys
-  /** undefined: never. */
-  expiresAt: Date | undefined
   /** The value of the Idempotency-Key header. */
   idempotencyKey: string | undefined
   at: Date
 }
 
-/** `clientSecret` is null if the client has none, or if an earlier call created it. */
-export type Created = { client: ClientRecord; isNew: boolean; clientSecret: string | null }
+/** `clientSecret` is null if the client has none, or if an earlier request created it. */
+type CreationResult = { client: ClientRecord; isNew: boolean; clientSecret: string | null }
 
 /**
  * Creates a client, or finds the one that an earlier request with the same Idempotency-Key created.
- * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused. Nothing is
- * stored then.
+ * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused.
+ * Nothing is stored then.
  */
-export function createClient(db: Database, creation: Creation): Promise<Created> {
-  const { vendorId, userId, idempotencyKey } = creation
+function createClient(db: Database, creation: Creation): Promise<CreationResult> {
+  const { vendorId, userId, idempotencyKey, at } = creation
   return db.transaction(async (transaction) => {
-    if (idempotencyKey === undefined) return insert(transaction, creation)
-    const key = { vendorId, userId, idempotencyKey }
-    const earlier = await findByIdempotencyKey(transaction, key, creation)
-    if (earlier) return { client: earlier, isNew: false, clientSecret: null }
-    const result = await insert(transaction, creation)
-    await saveCreation(transaction, key, {
-      clientId: result.client.clientId,
-      requestHash: requestHash(creation),
-      createdAt: creation.at,
-    })
+    if (idempotencyKey === undefined) return createNewClient(transaction, creation)
+    const request = { vendorId, userId, idempotencyKey, requestHash: hashRequest(creation), at }
+    const earlierId = await findByIdempotencyKey(transaction, request)
+    if (earlierId !== undefined) {
+      const client = await readBack(transaction, { vendorId, clientId: earlierId })
+      return { client, isNew: false, clientSecret: null }
+    }
+    const result = await createNewClient(transaction, creation)
+    await saveIdempotencyKey(transaction, request, result.client.clientId)
     return result
   })
 }
 
-async function insert(transaction: Knex.Transaction, creation: Creation): Promise<Created> {
+async function createNewClient(transaction: Queryable, creation: Creation): Promise<CreationResult> {
   const { vendorId, userId, name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt, at } = creation
   if (expiresAt) requireUsefulExpiry(expiresAt, at)
   if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
@@ -243,7 +222,7 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
   }
   if (authenticatesBy && 'workload' in authenticatesBy) {
     const { issuer } = authenticatesBy.workload
-    await saveIssuer(transaction, { vendorId, issuer, sent: issuerKeys, at })
+    await trustIssuer(transaction, { vendorId, issuer, issuerKeys, at })
   }
   const clientId = newClientId()
   const clientSecret = newClientSecret()
@@ -265,7 +244,7 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
   return { client, isNew: true, clientSecret: authenticatesBy ? null : clientSecret }
 }
 
-/** Checked only for a new client: a repeat finds the first one, although its expiry is nearer by then. */
+/** Checked only for a new client: when a request is repeated, its expiry is nearer than it was. */
 function requireUsefulExpiry(expiresAt: Date, at: Date): void {
   const inTwoYears = new Date(at)
   inTwoYears.setUTCFullYear(at.getUTCFullYear() + 2)
@@ -277,37 +256,10 @@ function requireUsefulExpiry(expiresAt: Date, at: Date): void {
   throw invalidMember('/expiresAt', detail)
 }
 
-/** Returns the client created under this key, if there is one. Locks the key until the transaction ends. */
-async function findByIdempotencyKey(
-  transaction: Knex.Transaction,
-  key: CreationKey,
-  creation: Creation,
-): Promise<ClientRecord | undefined> {
-  if (!(await tryLockCreationKey(transaction, key))) {
-    const detail = 'Wait for the first request to finish, then repeat this one.'
-    throw new Problem('idempotency_in_progress', detail, { headers: { 'Retry-After': '1' } })
-  }
-  const since = new Date(creation.at.getTime() - CREATION_KEY_LIFETIME_MS)
-  const earlier = await findCreation(transaction, key, since)
-  if (!earlier) return undefined
-  if (!earlier.requestHash.equals(requestHash(creation)))
-    throw new Problem('idempotency_key_reused', 'Use a new Idempotency-Key for a new client.')
-  return readBack(transaction, { vendorId: key.vendorId, clientId: earlier.clientId })
-}
-
-async function readBack(
-  transaction: Knex.Transaction,
-  client: { vendorId: string; clientId: string },
-): Promise<ClientRecord> {
-  const record = await findClient(transaction, client)
-  if (!record) throw new Error('a client that was just found or created is missing')
-  return record
-}
-
-/** Inserts a client with its activity entry. Call it in a transaction. */
+/** Inserts a client and its activity entry. Call it in a transaction. */
 export async function addClient(
   transaction: Queryable,
-  { createdBy, ...client }: Omit<NewClient, 'createdBy'> & { createdBy: Actor },
+  { createdBy, ...client }: Omit<NewClientRecord, 'createdBy'> & { createdBy: Actor },
 ): Promise<void> {
   const { vendorId, clientId, name, scopes, replaces, expiresAt, authenticatesBy } = client
   await insertClient(transaction, { ...client, createdBy: actorUserId(createdBy) })
@@ -322,22 +274,11 @@ export async function addClient(
   await record(transaction, { vendorId, by: createdBy }, 'client.created', clientId, detail)
 }
 
-/**
- * Two bodies that request the same client are the same request. The order of the scopes does not matter. What is left
- * out adds nothing, so that a repeat to a newer version of the service has the same hash.
- */
-function requestHash({ name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt }: Creation): Buffer {
-  const by: Partial<NewKey & NewWorkload> = authenticatesBy ?? {}
-  const workload = by.workload && [
-    by.workload.issuer,
-    Object.entries(by.workload.claims).sort(),
-    issuerKeys?.keysFrom === 'pasted' ? issuerKeys.keys : undefined,
-  ]
-  const requested = [
-    name,
-    [...scopes].sort(),
-    ...(replaces === undefined ? [] : [replaces]),
-    ...(authenticatesBy || expiresAt ? [{ key: by.keyThumbprint, expiresAt, workload }] : []),
-  ]
-  return createHash('sha256').update(JSON.stringify(requested)).digest()
+async function readBack(
+  transaction: Queryable,
+  client: { vendorId: string; clientId: string },
+): Promise<ClientRecord> {
+  const record = await findClient(transaction, client)
+  if (!record) throw new Error('a client that was just found or created is missing')
+  return record
 }

@@ -1,57 +1,108 @@
-import type { Knex } from 'knex'
+import { createHash } from 'node:crypto'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { NewKey } from '../keys/public-key.ts'
+import { Problem } from '../problems/problems.ts'
+import type { NewIssuerKeys } from '../workload/trust-issuer.ts'
+import type { NewWorkload } from '../workload/workload.ts'
+
+/* All SQL for client_creation_keys: which client each Idempotency-Key created. */
 
 /** How long a repeat with the same Idempotency-Key returns the first client. */
-export const CREATION_KEY_LIFETIME_MS = 24 * 3_600_000
+export const IDEMPOTENCY_KEY_LIFETIME_MS = 24 * 3_600_000
 
-export interface CreationKey {
-  vendorId: string
-  userId: string
-  idempotencyKey: string
+/** What a person enters to create a client. */
+export interface ClientInput {
+  name: string
+  scopes: readonly Scope[]
+  /** The client that the new one replaces. */
+  replaces: string | undefined
+  /** undefined: the client gets a secret. */
+  authenticatesBy: NewKey | NewWorkload | undefined
+  /** The keys of the workload's issuer. */
+  issuerKeys: NewIssuerKeys
+  /** undefined: never. */
+  expiresAt: Date | undefined
 }
 
 /**
- * Locks the key until the transaction ends.
- * @returns false if another transaction holds it.
+ * Returns the same hash for two requests for the same client. The order of the scopes does not matter.
+ * Members that are left out add nothing, so that a new version of the service that has more of them returns
+ * the same hash.
  */
-export async function tryLockCreationKey(transaction: Knex.Transaction, key: CreationKey): Promise<boolean> {
-  const { rows } = await transaction.raw(
-    `select pg_try_advisory_xact_lock(hashtextextended('client creation ' || ?, 0)) as locked`,
-    [JSON.stringify([key.vendorId, key.userId, key.idempotencyKey])],
-  )
-  return rows[0].locked
+export function hashRequest(input: ClientInput): Buffer {
+  const { name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt } = input
+  const credentials: Partial<NewKey & NewWorkload> = authenticatesBy ?? {}
+  const workload = credentials.workload && [
+    credentials.workload.issuer,
+    Object.entries(credentials.workload.claims).sort(),
+    issuerKeys?.keysFrom === 'pasted' ? issuerKeys.keys : undefined,
+  ]
+  const members = [
+    name,
+    [...scopes].sort(),
+    ...(replaces === undefined ? [] : [replaces]),
+    ...(authenticatesBy || expiresAt ? [{ key: credentials.keyThumbprint, expiresAt, workload }] : []),
+  ]
+  return createHash('sha256').update(JSON.stringify(members)).digest()
 }
 
-export async function findCreation(
-  db: Queryable,
-  { vendorId, userId, idempotencyKey }: CreationKey,
-  since: Date,
-): Promise<{ clientId: string; requestHash: Buffer } | undefined> {
-  const { rows } = await db.raw(
+interface IdempotentRequest {
+  vendorId: string
+  userId: string
+  idempotencyKey: string
+  requestHash: Buffer
+  at: Date
+}
+
+/**
+ * Returns the id of the client that an earlier request with this key created; undefined if there is none.
+ * Locks the key until the transaction ends.
+ * @throws Problem idempotency_in_progress if another transaction has locked the key, or
+ * idempotency_key_reused if the earlier request was for another client.
+ */
+export async function findByIdempotencyKey(
+  transaction: Queryable,
+  { vendorId, userId, idempotencyKey, requestHash, at }: IdempotentRequest,
+): Promise<string | undefined> {
+  const lock = await transaction.raw(
+    `select pg_try_advisory_xact_lock(hashtextextended('client creation ' || ?, 0)) as locked`,
+    [JSON.stringify([vendorId, userId, idempotencyKey])],
+  )
+  if (!lock.rows[0].locked) {
+    const detail = 'Wait for the first request to finish, then repeat this one.'
+    throw new Problem('idempotency_in_progress', detail, { headers: { 'Retry-After': '1' } })
+  }
+  const { rows } = await transaction.raw(
     `select client_id as "clientId", request_hash as "requestHash" from client_creation_keys
      where vendor_id = ? and user_id = ? and idempotency_key = ? and created_at > ?`,
-    [vendorId, userId, idempotencyKey, since],
+    [vendorId, userId, idempotencyKey, new Date(at.getTime() - IDEMPOTENCY_KEY_LIFETIME_MS)],
   )
-  return rows[0]
+  const [earlier] = rows
+  if (!earlier) return undefined
+  if (!earlier.requestHash.equals(requestHash))
+    throw new Problem('idempotency_key_reused', 'Use a new Idempotency-Key for a new client.')
+  return earlier.clientId
 }
 
-/** Remembers the creation, replacing an expired one under the same key. */
-export async function saveCreation(
-  db: Queryable,
-  { vendorId, userId, idempotencyKey }: CreationKey,
-  creation: { clientId: string; requestHash: Buffer; createdAt: Date },
+/** Saves which client a key created, replacing an expired entry of the same key. */
+export async function saveIdempotencyKey(
+  transaction: Queryable,
+  { vendorId, userId, idempotencyKey, requestHash, at }: IdempotentRequest,
+  clientId: string,
 ): Promise<void> {
-  await db.raw(
-    `insert into client_creation_keys (vendor_id, user_id, idempotency_key, request_hash, client_id, created_at)
+  await transaction.raw(
+    `insert into client_creation_keys
+       (vendor_id, user_id, idempotency_key, request_hash, client_id, created_at)
      values (?, ?, ?, ?, ?, ?)
-     on conflict (vendor_id, user_id, idempotency_key) do update
-       set request_hash = excluded.request_hash, client_id = excluded.client_id, created_at = excluded.created_at`,
-    [vendorId, userId, idempotencyKey, creation.requestHash, creation.clientId, creation.createdAt],
+     on conflict (vendor_id, user_id, idempotency_key) do update set request_hash = excluded.request_hash,
+       client_id = excluded.client_id, created_at = excluded.created_at`,
+    [vendorId, userId, idempotencyKey, requestHash, clientId, at],
   )
 }
 
 /** Deletes at most `limit` expired keys. Returns their number. */
-export async function deleteExpiredCreations(
+export async function deleteExpiredIdempotencyKeys(
   db: Queryable,
   { before, limit }: { before: Date; limit: number },
 ): Promise<number> {

@@ -1,17 +1,13 @@
 import { z } from 'zod'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
-import { cursorTime, nextCursor as nextCursorMember, page, pageParameters } from '../http/page.ts'
+import { cursorTime, nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { clientAnswers, OAuthClient } from './client.ts'
+import type { UsageStores } from '../usage/windows.ts'
+import { OAuthClient, readClientAnswers } from './client.ts'
 import { listClients } from './records.ts'
 
-const ClientPage = z
-  .object({ clients: z.array(OAuthClient), nextCursor: nextCursorMember })
-  .meta({ id: 'OAuthClientPage' })
+const ClientPage = z.object({ clients: z.array(OAuthClient), nextCursor }).meta({ id: 'OAuthClientPage' })
 
 const position = z.tuple([cursorTime, z.string().regex(CLIENT_ID_PATTERN)])
 
@@ -37,19 +33,15 @@ export const listClientsRoute = route({
   by: canRead,
   query: ClientQuery,
   answers: { 200: { description: 'A page of clients.', schema: ClientPage } },
-  async handle(
-    { vendorId, query: { limit, cursor, status, secretFound } },
-    { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
-  ) {
-    const after = cursor && { position: cursor[0], clientId: cursor[1] }
-    const records = await listClients(db, {
+  async handle({ vendorId, query: { limit, cursor, status, secretFound } }, stores: UsageStores) {
+    const records = await listClients(stores.db, {
       vendorId,
       status,
       secretFound: secretFound !== undefined,
-      after,
+      after: cursor && { position: cursor[0], clientId: cursor[1] },
       limit: limit + 1,
     })
     const { rows, nextCursor } = page(records, limit, ({ position, clientId }) => [position, clientId])
-    return { clients: await clientAnswers({ db, redis, clock }, vendorId, rows), nextCursor }
+    return { clients: await readClientAnswers(stores, vendorId, rows), nextCursor }
   },
 })

@@ -1,10 +1,7 @@
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { knownClientId, noSuchClient, OAuthClient, oneClientAnswer } from './client.ts'
-import { findClient } from './records.ts'
+import type { UsageStores } from '../usage/windows.ts'
+import { OAuthClient, readClientAnswer, requireClient } from './client.ts'
 
 export const readClientRoute = route({
   method: 'get',
@@ -16,9 +13,8 @@ export const readClientRoute = route({
   by: canRead,
   answers: { 200: { description: 'The client.', schema: OAuthClient } },
   problems: ['not_found'],
-  async handle({ vendorId, params }, { db, redis, clock }: { db: Database; redis: Redis; clock: Clock }) {
-    const client = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
-    if (!client) throw noSuchClient()
-    return oneClientAnswer({ db, redis, clock }, vendorId, client)
+  async handle({ vendorId, params }, stores: UsageStores) {
+    const client = await requireClient(stores.db, vendorId, params.clientId)
+    return readClientAnswer(stores, vendorId, client)
   },
 })

@@ -4,8 +4,7 @@ import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
 import { readUsageHistory } from '../usage/read.ts'
 import type { UsageStores } from '../usage/windows.ts'
-import { clientScope, knownClientId, noSuchClient } from './client.ts'
-import { findClient } from './records.ts'
+import { clientScope, requireClient } from './client.ts'
 
 const count = z.int().min(0)
 
@@ -47,8 +46,7 @@ export const readUsageRoute = route({
   answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {
-    const client = await findClient(stores.db, { vendorId, clientId: knownClientId(params.clientId) })
-    if (!client) throw noSuchClient()
+    const client = await requireClient(stores.db, vendorId, params.clientId)
     const { hours, minutes, scopes, addresses } = await readUsageHistory(stores, client.clientId)
     return {
       hours: hours.map(({ at, ...counts }) => ({ hour: at.toISOString(), ...counts })),

@@ -2,9 +2,11 @@ import type { ClientStatus } from '#shared/oauth/client-credentials.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { NewKey } from '../keys/public-key.ts'
-import type { NewWorkload, Workload } from '../workload/workload.ts'
+import type { NewWorkload, WorkloadIdentity } from '../workload/workload.ts'
 
-export interface NewClient {
+/* All SQL of the API for oauth_clients. */
+
+export interface NewClientRecord {
   clientId: string
   vendorId: string
   name: string
@@ -26,8 +28,8 @@ export interface NewSecret {
   secretHint?: string
 }
 
-export async function insertClient(db: Queryable, client: NewClient): Promise<void> {
-  const by: Partial<NewSecret & NewKey & NewWorkload> = client.authenticatesBy
+export async function insertClient(db: Queryable, client: NewClientRecord): Promise<void> {
+  const credentials: Partial<NewSecret & NewKey & NewWorkload> = client.authenticatesBy
   await db.raw(
     `insert into oauth_clients
        (client_id, vendor_id, name, scopes, secret_hash, secret_hint, public_key, key_thumbprint,
@@ -38,12 +40,12 @@ export async function insertClient(db: Queryable, client: NewClient): Promise<vo
       client.vendorId,
       client.name,
       client.scopes as string[],
-      by.secretHash ?? null,
-      by.secretHint ?? null,
-      by.publicKey ? JSON.stringify(by.publicKey) : null,
-      by.keyThumbprint ?? null,
-      by.workload?.issuer ?? null,
-      by.workload ? JSON.stringify(by.workload.claims) : null,
+      credentials.secretHash ?? null,
+      credentials.secretHint ?? null,
+      credentials.publicKey ? JSON.stringify(credentials.publicKey) : null,
+      credentials.keyThumbprint ?? null,
+      credentials.workload?.issuer ?? null,
+      credentials.workload ? JSON.stringify(credentials.workload.claims) : null,
       client.expiresAt ?? null,
       client.replaces ?? null,
       client.createdAt,
@@ -53,8 +55,8 @@ export async function insertClient(db: Queryable, client: NewClient): Promise<vo
 }
 
 /**
- * Turns an Active client to Revoked. `revoked_at` is the database's own time.
- * Returns false when it was Revoked already, or the company has no such client.
+ * Sets an Active client to Revoked. The database sets `revoked_at`.
+ * Returns false when it was already Revoked, or the company has no such client.
  */
 export async function markClientRevoked(
   db: Queryable,
@@ -69,8 +71,8 @@ export async function markClientRevoked(
 }
 
 /**
- * Counts the Active clients of a company. Until the transaction ends, others that count them wait, so two
- * creations at once cannot both take the last place.
+ * Counts the Active clients of a company. Other transactions that count them wait until this one ends, so
+ * concurrent creations cannot exceed the limit.
  */
 export async function countActiveClients(transaction: Queryable, vendorId: string): Promise<number> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`, [
@@ -84,8 +86,9 @@ export async function countActiveClients(transaction: Queryable, vendorId: strin
 }
 
 /**
- * Whether a client is Active and no Active one replaces it. If so, it is not revoked until the transaction ends; call
- * it after countActiveClients, which keeps another replacement from being made meanwhile.
+ * Returns whether a client is Active and no Active one replaces it, and locks it against revocation until the
+ * transaction ends. Call it after countActiveClients, which keeps others from creating a replacement
+ * meanwhile.
  */
 export async function holdReplaceable(
   transaction: Queryable,
@@ -93,8 +96,8 @@ export async function holdReplaceable(
 ): Promise<boolean> {
   const { rows } = await transaction.raw(
     `select from oauth_clients c where client_id = ? and vendor_id = ? and status = 'Active'
-       and not exists (select from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
-         and r.status = 'Active')
+       and not exists (select from oauth_clients r
+         where r.vendor_id = c.vendor_id and r.replaces = c.client_id and r.status = 'Active')
      for share`,
     [clientId, vendorId],
   )
@@ -128,13 +131,13 @@ export interface ClientRecord {
   /** RFC 7638. null: the client has no key. */
   keyThumbprint: string | null
   /** null: the client has a secret or a key. */
-  workload: Workload | null
+  workload: WorkloadIdentity | null
   /** From then on it gets no tokens. null: never. */
   expiresAt: Date | null
   status: ClientStatus
   /** When someone first reported its secret as found. */
   secretFoundAt: Date | null
-  /** Where, as a stranger says. null: not found, or not said. */
+  /** Where it was found, as the reporter says. null: not found, or the reporter named no place. */
   secretFoundSource: string | null
   /** The client that this one replaces. */
   replaces: string | null
@@ -148,16 +151,17 @@ export interface ClientRecord {
   /** null: not revoked, or revoked by an operator. */
   revokedBy: string | null
   revokedByName: string | null
-  /** Why the service revoked it on its own; null: a person or an operator did, or it is Active. */
+  /** Why the service revoked it. null: a person or an operator did, or it is Active. */
   revokedBecause: 'secret_found' | null
-  /** `createdAt` as Postgres has it, to the microsecond: with the id, the place of the client in the list. */
+  /** `createdAt` in microseconds. With the id, it is the client's position in the list. */
   position: string
 }
 
 const CLIENT_RECORD = `
   select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint",
     c.key_thumbprint as "keyThumbprint", case when c.workload_issuer is not null then
-      jsonb_build_object('issuer', c.workload_issuer, 'claims', c.workload_claims) end as workload, c.expires_at as "expiresAt", c.status, c.replaces,
+      jsonb_build_object('issuer', c.workload_issuer, 'claims', c.workload_claims) end as workload,
+    c.expires_at as "expiresAt", c.status, c.replaces,
     c.secret_found_at as "secretFoundAt", c.secret_found_source as "secretFoundSource",
     (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
      order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
@@ -171,7 +175,7 @@ const CLIENT_RECORD = `
     left join users creator on creator.user_id = c.created_by
     left join users revoker on revoker.user_id = c.revoked_by`
 
-/** Returns undefined when the company has no such client, whoever else may have it. */
+/** Returns undefined when the company has no such client, even if another company does. */
 export async function findClient(
   db: Queryable,
   { vendorId, clientId }: { vendorId: string; clientId: string },
@@ -183,7 +187,7 @@ export async function findClient(
   return rows[0]
 }
 
-/** Those of these clients that belong to the company. */
+/** Returns the clients with these ids that belong to the company. */
 export async function findClients(
   db: Queryable,
   { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
@@ -195,20 +199,20 @@ export async function findClients(
   return rows
 }
 
-export interface ClientPage {
+interface ClientSelection {
   vendorId: string
   status: ClientStatus | undefined
-  /** Only those whose secret was found. */
+  /** Only clients whose secret was found. */
   secretFound?: boolean
-  /** The last client of the page before. */
+  /** The last client of the previous page. */
   after: { position: string; clientId: string } | undefined
   limit: number
 }
 
-/** Clients of one company, newest first. */
+/** Returns clients of one company, newest first. */
 export async function listClients(
   db: Queryable,
-  { vendorId, status, secretFound, after, limit }: ClientPage,
+  { vendorId, status, secretFound, after, limit }: ClientSelection,
 ): Promise<ClientRecord[]> {
   const { rows } = await db.raw(
     `${CLIENT_RECORD}
@@ -224,7 +228,7 @@ export async function listClients(
 export interface FoundSecret {
   /** SHA-256 of the secret. */
   secretHash: Buffer
-  /** Where it was found, in at most 200 ASCII characters. null: not said. */
+  /** Where it was found, in at most 200 ASCII characters. null: the reporter named no place. */
   source: string | null
 }
 
@@ -236,7 +240,7 @@ export interface FoundClient {
 }
 
 /**
- * Marks the Active clients that have these secrets, once: a client keeps the time and the source of its first report.
+ * Marks the Active clients that have these secrets. Each keeps the time and source of its first report.
  * Returns those that were not marked before.
  */
 export async function markFoundSecrets(
@@ -251,7 +255,7 @@ export async function markFoundSecrets(
   return rows
 }
 
-/** Active clients of any company whose secret was found, those found first before the others. */
+/** Returns Active clients of all companies whose secret was found, oldest report first. */
 export async function listFoundClients(
   db: Queryable,
   { limit }: { limit: number },

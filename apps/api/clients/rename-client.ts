@@ -5,7 +5,7 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { record } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canWrite } from '../people/access.ts'
-import { clientName, knownClientId, noSuchClient, OAuthClient, oneClientAnswer } from './client.ts'
+import { clientName, noSuchClient, OAuthClient, readClientAnswer, requireClientId } from './client.ts'
 import { type ClientRecord, findClient, setClientName } from './records.ts'
 
 const RenamedOAuthClient = z.strictObject({ name: clientName }).meta({ id: 'RenamedOAuthClient' })
@@ -25,12 +25,12 @@ export const renameClientRoute = route({
     { vendorId, session: { userId }, params, body: { name } },
     { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
   ) {
-    const clientId = knownClientId(params.clientId)
+    const clientId = requireClientId(params.clientId)
     const client = await db.transaction((transaction) =>
       renameClient(transaction, { vendorId, clientId, name, userId }),
     )
     if (!client) throw noSuchClient()
-    return oneClientAnswer({ db, redis, clock }, vendorId, client)
+    return readClientAnswer({ db, redis, clock }, vendorId, client)
   },
 })
 

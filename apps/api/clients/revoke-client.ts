@@ -5,13 +5,13 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { type Actor, actorUserId, record } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { knownClientId, noSuchClient, OAuthClient, oneClientAnswer } from './client.ts'
+import { noSuchClient, OAuthClient, readClientAnswer, requireClientId } from './client.ts'
 import { type ClientRecord, findClient, markClientRevoked } from './records.ts'
 
 export const revokeClientRoute = route({
   method: 'post',
   path: '/v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
-  // It may wait until the last lease has ended.
+  // It may wait until the last lease ends.
   deadline: 'own',
   operationId: 'revokeClient',
   tag: 'Clients',
@@ -31,21 +31,21 @@ export const revokeClientRoute = route({
     { vendorId, session, params },
     { db, redis, clock, revocation }: { db: Database; redis: Redis; clock: Clock; revocation: Revocation },
   ) {
-    const clientId = knownClientId(params.clientId)
+    const clientId = requireClientId(params.clientId)
     const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: session.userId })
     if (!client) throw noSuchClient()
-    return oneClientAnswer({ db, redis, clock }, vendorId, client)
+    return readClientAnswer({ db, redis, clock }, vendorId, client)
   },
 })
 
 class NoSuchClient extends Error {}
 
 /**
- * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
- * or a token of it. Revoking it again changes nothing and gives the same promise again.
+ * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the
+ * client or its tokens. It can be repeated, with the same guarantee. Returns undefined when the company has
+ * no such client.
  * @param client.revokedBy null: the service.
- * @param client.reason why the service does it, for the entry.
- * Returns undefined when the company has no such client.
+ * @param client.reason why the service revokes it, for the entry.
  */
 export async function revokeClient(
   revocation: Revocation,
@@ -60,19 +60,19 @@ export async function revokeClient(
   const { vendorId, clientId, revokedBy, reason, onCommit } = client
   try {
     const commit = async (transaction: Queryable) => {
-      const changed = await markClientRevoked(transaction, {
+      const isNewlyRevoked = await markClientRevoked(transaction, {
         vendorId,
         clientId,
         revokedBy: actorUserId(revokedBy),
       })
-      const found = await findClient(transaction, { vendorId, clientId })
-      // Thrown, since a normal return counts as revoked.
-      if (!found) throw new NoSuchClient()
-      if (changed) {
-        const detail = { name: found.name, ...(reason && { reason }) }
+      const clientRecord = await findClient(transaction, { vendorId, clientId })
+      // A return value would count as revoked.
+      if (!clientRecord) throw new NoSuchClient()
+      if (isNewlyRevoked) {
+        const detail = { name: clientRecord.name, ...(reason && { reason }) }
         await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
       }
-      return found
+      return clientRecord
     }
     return await revocation.revoke({ kind: 'client', id: clientId }, commit, onCommit)
   } catch (error) {

@@ -8,13 +8,13 @@ import { type Access, route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { type AddressLimits, consumeAddress } from '../stores/address-limits.ts'
 import type { FoundSecretReports } from './reports.ts'
-import { sourceOf } from './source.ts'
+import { sanitizeSource } from './source.ts'
 
 const SECRETS_MAX = 100
 const SECRET_MAX_CHARACTERS = 255
 /** Scanners send a URL with each secret. */
 const BODY_LIMIT_BYTES = 64 * 1_024
-/** A longer report counts as several: what a stranger costs is the reading. */
+/** A longer report counts as several against the limit, because reading it costs as much. */
 const COUNTED_AS_ONE_BYTES = 8 * 1_024
 
 const secret = z
@@ -29,7 +29,7 @@ const upToMax = <Item extends z.ZodType>(item: Item) =>
 
 const FoundSecrets = z.strictObject({ secrets: upToMax(secret) }).meta({ id: 'FoundSecrets' })
 
-/** What GitHub's secret scanning sends its partners. Members that it adds one day do no harm. */
+/** What GitHub's secret scanning sends its partners. Unknown members are ignored, in case it adds some. */
 const ScannerReport = upToMax(
   z.object({ token: secret, url: z.unknown().optional(), source: z.unknown().optional() }),
 )
@@ -65,23 +65,23 @@ export const reportFoundSecretsRoute = route({
   bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },
   answers: { 202: { description: 'Received.' } },
   async handle({ body }, { foundSecrets }: { foundSecrets: FoundSecretReports }, ctx) {
-    const secrets = candidates(body)
+    const secrets = selectCandidates(body)
     const { log, request } = ctx.state
     if (secrets.length > 0) foundSecrets.add({ secrets, clientAddress: request.clientAddress, log })
     ctx.body = null
-    // Without a body Koa means 204.
+    // Koa answers 204 when the body is null, unless the status is set after it.
     ctx.status = 202
     return undefined
   },
 })
 
 /**
- * Returns the secrets that can be real. The checksum keeps noise from the database. Whoever sends noise can compute as
- * much, so that it costs less is no news to them.
+ * Returns the secrets with a valid checksum, which keeps random text from the database. Anyone can compute
+ * one.
  */
-function candidates(body: z.infer<typeof FoundSecrets> | z.infer<typeof ScannerReport>): FoundSecret[] {
-  const reported = Array.isArray(body) ? body : body.secrets.map((token) => ({ token }))
-  return reported
+function selectCandidates(body: z.infer<typeof FoundSecrets> | z.infer<typeof ScannerReport>): FoundSecret[] {
+  const entries = Array.isArray(body) ? body : body.secrets.map((token) => ({ token }))
+  return entries
     .filter(({ token }) => hasSecretChecksum(token))
-    .map((found) => ({ secretHash: hashSecret(found.token), source: sourceOf(found) }))
+    .map((entry) => ({ secretHash: hashSecret(entry.token), source: sanitizeSource(entry) }))
 }

@@ -4,11 +4,11 @@ import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { reportFoundSecrets } from '../clients/changes.ts'
-import type { FoundClient, FoundSecret } from '../clients/records.ts'
+import { record } from '../accounts/activity.ts'
+import { type FoundClient, type FoundSecret, markFoundSecrets } from '../clients/records.ts'
 import { createFairQueue } from '../http/fair-queue.ts'
 
-/** A look-up takes milliseconds, and its connection comes from the pool that people use. */
+/** A look-up takes milliseconds, and uses a connection of the pool for people. */
 const AT_ONCE = 1
 /** About 4 MB if each has 100 secrets with a long URL. */
 const WAITING_MAX = 100
@@ -28,9 +28,8 @@ class QueueFull extends Error {}
 
 /**
  * Marks the clients of reported secrets after the report was answered, so that neither the answer nor its
- * time can tell whether a secret is in use. Addresses take turns. When too many reports wait, those of the
- * address that sent most are dropped: keeping them would let strangers fill the memory, and the sender
- * already has its answer.
+ * time reveals whether a secret is in use. Addresses take turns. When too many reports wait, those of the
+ * address that sent most are dropped, so that strangers cannot fill the memory.
  */
 export function createFoundSecretReports({ db, metrics }: { db: Database; metrics: Metrics }) {
   const marked = metrics.counter(
@@ -52,27 +51,27 @@ export function createFoundSecretReports({ db, metrics }: { db: Database; metric
 
   async function lookUp(report: FoundSecretReport): Promise<void> {
     try {
-      const found = await runQueued(addressSubject(report.clientAddress, 48), async () => {
+      const clients = await runQueued(addressSubject(report.clientAddress, 48), async () => {
         // The answer is written in this turn of the event loop.
         await nextTurn()
-        return reportFoundSecrets(db, report.secrets)
+        return markClients(db, report.secrets)
       })
-      for (const client of found) noteFound(report, client)
+      for (const client of clients) logFound(report, client)
     } catch (error) {
-      noteLost(report, error)
+      logLost(report, error)
     }
   }
 
-  function noteFound({ clientAddress, log }: FoundSecretReport, client: FoundClient): void {
+  function logFound({ clientAddress, log }: FoundSecretReport, client: FoundClient): void {
     marked.inc()
     const { clientId, vendorId, source } = client
-    // The rest of the place is a stranger's text, which may name someone.
+    // The path is a stranger's text, which may name a person.
     const host = source?.includes('/') ? source.split('/')[0] : undefined
-    const found = { clientId, vendorId, host, clientAddress }
-    log.warn({ event: 'secret.found', ...found }, 'a client secret was reported as found')
+    const event = { event: 'secret.found', clientId, vendorId, host, clientAddress } as const
+    log.warn(event, 'a client secret was reported as found')
   }
 
-  function noteLost({ clientAddress, log, secrets }: FoundSecretReport, error: unknown): void {
+  function logLost({ clientAddress, log, secrets }: FoundSecretReport, error: unknown): void {
     const reason = error instanceof QueueFull ? 'busy' : 'failed'
     lost.inc({ reason })
     const event = { event: 'secret_report.lost', reason, secrets: secrets.length, clientAddress } as const
@@ -81,14 +80,26 @@ export function createFoundSecretReports({ db, metrics }: { db: Database; metric
   }
 
   return {
-    /** Returns at once and never throws. A report that is lost is logged and counted. */
+    /** Returns immediately and never throws. A lost report is logged and counted. */
     add(report: FoundSecretReport): void {
-      const looking = lookUp(report).finally(() => pending.delete(looking))
-      pending.add(looking)
+      const lookup = lookUp(report).finally(() => pending.delete(lookup))
+      pending.add(lookup)
     },
     /** Resolves when no report is left, after 5 s at most. Call it before the database is closed. */
     async stop(): Promise<void> {
       await within(STOP_MAX_MS, Promise.all(pending))
     },
   }
+}
+
+/**
+ * Marks the clients that have these secrets, with an activity entry each. Returns those not marked before.
+ */
+function markClients(db: Database, secrets: readonly FoundSecret[]): Promise<FoundClient[]> {
+  return db.transaction(async (transaction) => {
+    const clients = await markFoundSecrets(transaction, secrets)
+    for (const { vendorId, clientId, name, source } of clients)
+      await record(transaction, { vendorId, by: null }, 'client.secret_found', clientId, { name, source })
+    return clients
+  })
 }

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose'
 import { z } from 'zod'
-import { EcPublicKey, EdPublicKey, isImported, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
+import { canImport, EcPublicKey, EdPublicKey, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
 
 const KEYS_MAX = 20
 const KEY_ID_MAX_CHARACTERS = 255
@@ -8,17 +8,20 @@ const KEY_ID_MAX_CHARACTERS = 255
 const P384_COORDINATE = z.string().regex(/^[A-Za-z0-9_-]{64}$/)
 const Ec384PublicKey = z
   .object({ kty: z.literal('EC'), crv: z.literal('P-384'), x: P384_COORDINATE, y: P384_COORDINATE })
-  .refine(isImported)
+  .refine(canImport)
 const keyMaterial = z.union([EcPublicKey, Ec384PublicKey, EdPublicKey, RsaPublicKey])
-/** What else decides about a key. SPIFFE calls a key for signatures `jwt-svid`. */
-const attributes = z.object({
+/** SPIFFE calls a key for signatures `jwt-svid`. */
+const keyAttributes = z.object({
   kid: z.string().min(1).max(KEY_ID_MAX_CHARACTERS).optional(),
   alg: z.string().optional(),
   use: z.enum(['sig', 'jwt-svid']).optional(),
 })
 
-/** Returns the keys of a set that may sign workloads' tokens, reduced to what verifying takes, or what is wrong with it. */
-export function keysOfSet(set: unknown): JWK[] | string {
+/**
+ * Returns the keys that may sign workloads' tokens, with only the members that verifying needs, or what is
+ * wrong.
+ */
+export function parseKeySet(set: unknown): JWK[] | string {
   const keys = (set as { keys?: unknown } | null)?.keys
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null))
     return 'must be a JSON Web Key Set: an object with a list of keys'
@@ -27,9 +30,9 @@ export function keysOfSet(set: unknown): JWK[] | string {
     return 'must not have a private or shared key: only public keys belong there'
   const usable = keys.flatMap((key): JWK[] => {
     const material = keyMaterial.safeParse(key)
-    const named = attributes.safeParse(key)
-    if (!material.success || !named.success) return []
-    const { kid, alg } = named.data
+    const attributes = keyAttributes.safeParse(key)
+    if (!material.success || !attributes.success) return []
+    const { kid, alg } = attributes.data
     return [{ ...material.data, ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }) }]
   })
   return usable.length > 0
@@ -41,7 +44,7 @@ export function keysOfSet(set: unknown): JWK[] | string {
 export const pastedKeys = z
   .strictObject({ keys: z.array(z.record(z.string(), z.unknown())) })
   .transform((set, context) => {
-    const keys = keysOfSet(set)
+    const keys = parseKeySet(set)
     if (typeof keys !== 'string') return keys
     context.addIssue({ code: 'custom', message: keys })
     return z.NEVER

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { JWK } from 'jose'
 import { z } from 'zod'
-import { isSafeOnEd25519 } from './ed25519-point.ts'
+import { isSafeEd25519Point } from './ed25519-point.ts'
 
 /** The key of a new client. */
 export interface NewKey {
@@ -26,12 +26,13 @@ const MODULUS_RULE = `must be a number of 2,048 to 4,096 bits without a factor b
 const EXPONENT_RULE = 'must have the exponent 65,537 (AQAB)'
 
 const coordinate = base64url(/^[A-Za-z0-9_-]{43}$/, COORDINATE_RULE)
-// Longer texts start with a zero byte, which some libraries add.
+// Some libraries add leading zero bytes, so a longer text may still be in range.
 const modulus = base64url(/^[A-Za-z0-9_-]{342,684}$/, MODULUS_RULE).refine((text) => {
   const n = numberIn(text)
   return n >= 2n ** 2_047n && n < 2n ** 4_096n && !hasSmallFactor(n)
 }, MODULUS_RULE)
-// A large one would make each verification as slow as a signature, and no generator's default is another.
+// A large exponent makes each verification as slow as a signature, and every generator uses this one by
+// default.
 const exponent = base64url(/^[A-Za-z0-9_-]{4,8}$/, EXPONENT_RULE).refine(
   (text) => numberIn(text) === 65_537n,
   EXPONENT_RULE,
@@ -49,14 +50,17 @@ export const EcPublicKey = z
     x: coordinate,
     y: coordinate,
   })
-  .refine(isImported, 'must be a point on P-256')
+  .refine(canImport, 'must be a point on P-256')
   .meta({ id: 'EcPublicKey', description: 'For ES256.' })
 
 export const EdPublicKey = z
   .object({
     kty: z.literal('OKP'),
     crv: z.literal('Ed25519', 'must be Ed25519'),
-    x: coordinate.refine((x) => isSafeOnEd25519(Buffer.from(x, 'base64url')), 'must be a point on Ed25519'),
+    x: coordinate.refine(
+      (x) => isSafeEd25519Point(Buffer.from(x, 'base64url')),
+      'must be a point on Ed25519',
+    ),
   })
   .meta({ id: 'EdPublicKey', description: 'For Ed25519, also called EdDSA.' })
 
@@ -70,22 +74,25 @@ const PEM_MAX_CHARACTERS = 2_000
 const PEM = /^-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----$/
 
 /**
- * A public key, as a JWK or as SubjectPublicKeyInfo in PEM. It is parsed to the required members of its JWK in canonical
- * form, and its thumbprint. A key with a secret member is refused for that alone.
+ * A public key, as a JWK or as SubjectPublicKeyInfo in PEM. It is parsed to its canonical JWK, which has only
+ * the required members, and its thumbprint. Any key with a secret member is refused.
  */
 export const publicKey = z.preprocess(
-  (sent, context) => (typeof sent === 'string' ? jwkOfPem(sent, context) : refuseSecrets(sent, context)),
+  (input, context) => (typeof input === 'string' ? parsePem(input, context) : refuseSecrets(input, context)),
   z
     .discriminatedUnion('kty', [EcPublicKey, EdPublicKey, RsaPublicKey], {
       error: ({ code }) => (code === 'invalid_union' ? 'must be EC, OKP or RSA' : undefined),
     })
-    .transform(named),
+    .transform(withThumbprint),
 )
 
 const SECRET = 'is secret and must not leave your system: create a new key pair, and send only its public key'
 
-/** Any other PEM, such as a certificate or a private key, would be imported too. */
-function jwkOfPem(text: string, context: z.RefinementCtx): unknown {
+/**
+ * Returns the key's JWK. Other PEM, such as a certificate or a private key, is refused: Node.js would import
+ * it.
+ */
+function parsePem(text: string, context: z.RefinementCtx): unknown {
   const refuse = (message: string) => context.addIssue({ code: 'custom', message })
   if (text.includes('PRIVATE KEY')) return refuse(SECRET)
   const pem = text.trim()
@@ -98,15 +105,15 @@ function jwkOfPem(text: string, context: z.RefinementCtx): unknown {
   }
 }
 
-function refuseSecrets(sent: unknown, context: z.RefinementCtx): unknown {
-  for (const name of typeof sent === 'object' && sent !== null ? Object.keys(sent) : []) {
+function refuseSecrets(input: unknown, context: z.RefinementCtx): unknown {
+  for (const name of typeof input === 'object' && input !== null ? Object.keys(input) : []) {
     if (!SECRET_MEMBERS.has(name)) continue
     context.addIssue({ code: 'custom', path: [name], message: SECRET })
   }
-  return sent
+  return input
 }
 
-export function isImported(key: JsonWebKey): boolean {
+export function canImport(key: JsonWebKey): boolean {
   try {
     createPublicKey({ key, format: 'jwk' })
     return true
@@ -115,9 +122,9 @@ export function isImported(key: JsonWebKey): boolean {
   }
 }
 
-function named(key: PublicKey): NewKey {
+function withThumbprint(key: PublicKey): NewKey {
   const jwk = createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }) as JWK
-  // RFC 7638 §3.3: an exported public key has only the required members, which are hashed in order of their names.
-  const hashed = JSON.stringify(jwk, Object.keys(jwk).sort())
-  return { publicKey: jwk, keyThumbprint: createHash('sha256').update(hashed).digest('base64url') }
+  // RFC 7638 §3.3 hashes the required members, which are all that Node.js exports, in order of their names.
+  const members = JSON.stringify(jwk, Object.keys(jwk).sort())
+  return { publicKey: jwk, keyThumbprint: createHash('sha256').update(members).digest('base64url') }
 }

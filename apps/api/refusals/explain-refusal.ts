@@ -1,11 +1,9 @@
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import { readRefusals } from '../usage/refusals.ts'
-import { fromRedis, Refusal, refusalAnswers } from './refusal.ts'
+import type { UsageStores } from '../usage/windows.ts'
+import { Refusal, readFromRedis, refusalAnswers } from './refusal.ts'
 
 /** The X-Request-Id of any answer. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -20,13 +18,12 @@ export const explainRefusalRoute = route({
   by: canRead,
   answers: { 200: { description: 'The refusal.', schema: Refusal } },
   problems: ['not_found'],
-  async handle(
-    { vendorId, params: { requestId } },
-    { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
-  ) {
+  async handle({ vendorId, params: { requestId } }, { db, redis, clock }: UsageStores) {
     const requestIds = REQUEST_ID.test(requestId) ? [requestId] : []
-    const found = await fromRedis(() => readRefusals(redis, { vendorId, requestIds, now_ms: clock.now() }))
-    const [refusal] = await refusalAnswers(db, vendorId, found)
+    const records = await readFromRedis(() =>
+      readRefusals(redis, { vendorId, requestIds, now_ms: clock.now() }),
+    )
+    const [refusal] = await refusalAnswers(db, vendorId, records)
     if (!refusal) throw new Problem('not_found', 'No refused request with this id is on record.')
     return refusal
   },

@@ -1,15 +1,12 @@
 import { z } from 'zod'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
-import { findClient } from '../clients/records.ts'
+import { requireClient } from '../clients/client.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { Problem } from '../problems/problems.ts'
-import { listPositions, readRefusals } from '../usage/refusals.ts'
-import { fromRedis, Refusal, refusalAnswers } from './refusal.ts'
+import { listRefusalPositions, readRefusals } from '../usage/refusals.ts'
+import type { UsageStores } from '../usage/windows.ts'
+import { Refusal, readFromRedis, refusalAnswers } from './refusal.ts'
 
 const RefusalQuery = z.strictObject({
   ...pageParameters(z.tuple([z.int().nonnegative(), z.string().max(64)])),
@@ -33,21 +30,16 @@ export const listRefusalsRoute = route({
   query: RefusalQuery,
   answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
   problems: ['not_found'],
-  async handle(
-    { vendorId, query: { limit, cursor, clientId } },
-    { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
-  ) {
+  async handle({ vendorId, query: { limit, cursor, clientId } }, { db, redis, clock }: UsageStores) {
     const now_ms = clock.now()
-    if (clientId !== undefined && !(await findClient(db, { vendorId, clientId }))) {
-      throw new Problem('not_found', 'The company has no such client.')
-    }
-    const found = await fromRedis(async () => {
-      const some = { of: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
-      const positions = await listPositions(redis, some)
+    if (clientId !== undefined) await requireClient(db, vendorId, clientId)
+    const { refusals, nextCursor } = await readFromRedis(async () => {
+      const range = { ownerId: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
+      const positions = await listRefusalPositions(redis, range)
       const { rows, nextCursor } = page(positions, limit, (position) => position)
       const requestIds = rows.map(([, requestId]) => requestId)
       return { refusals: await readRefusals(redis, { vendorId, requestIds, now_ms }), nextCursor }
     })
-    return { ...found, refusals: await refusalAnswers(db, vendorId, found.refusals) }
+    return { refusals: await refusalAnswers(db, vendorId, refusals), nextCursor }
   },
 })

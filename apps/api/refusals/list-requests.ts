@@ -1,16 +1,13 @@
 import { z } from 'zod'
-import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
-import { findClient } from '../clients/records.ts'
+import { requireClient } from '../clients/client.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { Problem, unavailable } from '../problems/problems.ts'
+import { unavailable } from '../problems/problems.ts'
 import { refusalCause } from '../usage/failing.ts'
 import { readRequestLog } from '../usage/request-log.ts'
-import { explain } from './reasons.ts'
+import type { UsageStores } from '../usage/windows.ts'
+import { explainRefusal } from './reasons.ts'
 
 const OAuthClientRequests = z
   .object({
@@ -34,7 +31,7 @@ const OAuthClientRequests = z
   })
   .meta({ id: 'OAuthClientRequests' })
 
-/** What the paths of the authorization server begin with, and none of this API's does. */
+/** The authorization server's routes. None of this API's begins so. */
 const AUTH_ROUTE = /^[A-Z]+ \/v1\/oauth\//
 
 export const listRequestsRoute = route({
@@ -48,10 +45,8 @@ export const listRequestsRoute = route({
   by: canRead,
   answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
   problems: ['not_found'],
-  async handle({ vendorId, params }, { db, redis, clock }: { db: Database; redis: Redis; clock: Clock }) {
-    const { clientId } = params
-    const client = CLIENT_ID_PATTERN.test(clientId) && (await findClient(db, { vendorId, clientId }))
-    if (!client) throw new Problem('not_found', 'The company has no such client.')
+  async handle({ vendorId, params: { clientId } }, { db, redis, clock }: UsageStores) {
+    const client = await requireClient(db, vendorId, clientId)
     const log = await readRequestLog(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
       (error: unknown) => {
         throw unavailable('We cannot read the record of requests right now.', error)
@@ -59,7 +54,7 @@ export const listRequestsRoute = route({
     )
     const requests = log.requests.map(({ at_ms, refusal, ...request }) => {
       const service: 'auth' | 'api' = AUTH_ROUTE.test(request.route) ? 'auth' : 'api'
-      const { reason, advice } = refusal ? explain(refusal, client) : { reason: null, advice: null }
+      const { reason, advice } = refusal ? explainRefusal(refusal, client) : { reason: null, advice: null }
       return {
         ...request,
         at: new Date(at_ms).toISOString(),

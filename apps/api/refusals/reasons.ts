@@ -1,4 +1,4 @@
-import { revokerOf } from '../clients/client.ts'
+import { revokerAnswer } from '../clients/client.ts'
 import type { ClientRecord } from '../clients/records.ts'
 import type { RefusalRecord } from '../usage/refusals.ts'
 
@@ -8,14 +8,24 @@ export interface Explanation {
   advice: string
 }
 
+/** Returns the explanation of a refusal. @param client undefined if it is not known. */
+export function explainRefusal(refusal: RefusalRecord, client: ClientRecord | undefined): Explanation {
+  const explanation = REASONS.get(refusal.reason) ?? {
+    reason: `The request was refused with ${refusal.code}.`,
+    advice: 'The documentation explains this code.',
+  }
+  return typeof explanation === 'function' ? explanation(refusal, client) : explanation
+}
+
 type Explain = (refusal: RefusalRecord, client: ClientRecord | undefined) => Explanation
+type Reasons = Record<string, Explanation | Explain>
 
 const REPLACE = 'Create a replacement client and deploy it.'
 const NEW_TOKEN = 'Request a new token from the token endpoint. A token is valid for 15 minutes.'
 const SETTINGS = 'Check the base URL in the configuration of your system.'
 const CLOCK = 'Report to the operator of this service that a clock is wrong.'
 
-/** By the services' internal reasons. */
+/** By the internal reason that the services record. */
 const REASONS = new Map<string, Explanation | Explain>(
   Object.entries({
     no_secret: (_, client) =>
@@ -71,13 +81,13 @@ const REASONS = new Map<string, Explanation | Explain>(
       reason: "The path names a different company from the client's.",
       advice: 'Put the id of your own company in the path.',
     },
-    ...ofAssertions(),
-    ...ofWorkloads(),
-  } satisfies Record<string, Explanation | Explain>),
+    ...assertionReasons(),
+    ...workloadReasons(),
+  } satisfies Reasons),
 )
 
-/** Refused assertions (RFC 7523 §3). */
-function ofAssertions(): Record<string, Explanation | Explain> {
+/** For refused assertions (RFC 7523 §3). */
+function assertionReasons(): Reasons {
   const setClock = 'Synchronize the clock of your system.'
   return {
     assertion_malformed: {
@@ -102,13 +112,13 @@ function ofAssertions(): Record<string, Explanation | Explain> {
       advice: `Set iss and sub to ${clientId}.`,
     }),
     assertion_wrong_audience: ({ about }, client) => ({
-      reason: `The assertion was for a different server, or for several${sentValue(about)}.`,
+      reason: `The assertion was for a different server, or for several${claimValue(about)}.`,
       advice: client?.workload
         ? 'Request the token from your platform for the base URL of this service alone.'
         : 'Set aud to the URL of the token endpoint.',
     }),
     assertion_from_the_future: ({ about }) => ({
-      reason: `iat or nbf was ${inWords(about)} ahead of our clock.`,
+      reason: `iat or nbf was ${duration(about)} ahead of our clock.`,
       advice: `Write both in seconds since 1970. If you do: ${setClock}`,
     }),
     assertion_no_exp: {
@@ -116,11 +126,11 @@ function ofAssertions(): Record<string, Explanation | Explain> {
       advice: 'Set exp to a minute from now, in seconds since 1970.',
     },
     assertion_expired: ({ about }) => ({
-      reason: `The assertion had expired ${inWords(about)} before.`,
+      reason: `The assertion had expired ${duration(about)} before.`,
       advice: `Sign a new assertion for each request. If you do: ${setClock}`,
     }),
     assertion_too_far_ahead: ({ about }) => ({
-      reason: `exp was ${inWords(about)} ahead of our clock.`,
+      reason: `exp was ${duration(about)} ahead of our clock.`,
       advice: 'Set exp to a minute from now, in seconds since 1970. It may be an hour ahead at most.',
     }),
     assertion_no_jti: {
@@ -142,8 +152,11 @@ function ofAssertions(): Record<string, Explanation | Explain> {
   }
 }
 
-/** Refused tokens of platforms. Values are shown only where the signature held: whoever sent one can name any claim. */
-function ofWorkloads(): Record<string, Explanation | Explain> {
+/**
+ * For refused tokens of platforms. The value of a claim is shown only if the token's signature was valid,
+ * since a forged one can have any text.
+ */
+function workloadReasons(): Reasons {
   const issuerOf = (client: ClientRecord | undefined) => client?.workload?.issuer ?? 'its issuer'
   return {
     workload_wrong_claim: ({ about = '' }, client) => {
@@ -151,7 +164,7 @@ function ofWorkloads(): Record<string, Explanation | Explain> {
       const { issuer, claims } = client?.workload ?? { issuer: '', claims: {} as Record<string, string> }
       const expected = name === 'iss' ? issuer : claims[name]
       return {
-        reason: `The claim ${name} of the token differs${sentValue(about)}. The client has ${expected}.`,
+        reason: `The claim ${name} of the token differs${claimValue(about)}. The client has ${expected}.`,
         advice: 'Compare them character by character. If the client is wrong, create a replacement client.',
       }
     },
@@ -167,19 +180,10 @@ function ofWorkloads(): Record<string, Explanation | Explain> {
   }
 }
 
-/** `about`: the name of a claim, and what was sent if it was there. */
-function sentValue(about = ''): string {
+/** @param about the name of a claim, and its value if there was one. */
+function claimValue(about = ''): string {
   const space = about.indexOf(' ')
   return space < 0 ? '' : `: it was ${about.slice(space + 1)}`
-}
-
-/** @param client undefined if it could not be read. */
-export function explain(refusal: RefusalRecord, client: ClientRecord | undefined): Explanation {
-  const known = REASONS.get(refusal.reason) ?? {
-    reason: `The request was refused with ${refusal.code}.`,
-    advice: 'The documentation explains this code.',
-  }
-  return typeof known === 'function' ? known(refusal, client) : known
 }
 
 const DECADE_S = 10 * 365 * 86_400
@@ -189,8 +193,8 @@ const UNITS: [name: string, size_s: number][] = [
   ['minutes', 60],
 ]
 
-/** Returns a duration in the largest unit of which it has at least two. */
-function inWords(text: string | undefined): string {
+/** Returns seconds in words, in the largest unit of which there are at least two. */
+function duration(text: string | undefined): string {
   const seconds = Number(text)
   if (seconds > DECADE_S) return 'more than 10 years'
   for (const [name, size_s] of UNITS)
@@ -202,7 +206,7 @@ function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanatio
   if (!client?.revokedAt) {
     return { reason: 'The access token or its signing key was revoked.', advice: NEW_TOKEN }
   }
-  const { name } = revokerOf(client)
+  const { name } = revokerAnswer(client)
   return {
     reason: `The client was revoked at ${client.revokedAt.toISOString()} by ${name}.`,
     advice: client.replacedBy
@@ -211,7 +215,7 @@ function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanatio
   }
 }
 
-/** Explains a token request. `about`: the scopes that the client does not have, separated by commas. */
+/** For a token request. `about`: the scopes that the client does not have, separated by commas. */
 function scopeNotAssigned({ about }: RefusalRecord, client: ClientRecord | undefined): Explanation {
   if (about !== undefined) {
     return {
@@ -226,10 +230,10 @@ function scopeNotAssigned({ about }: RefusalRecord, client: ClientRecord | undef
   }
 }
 
-/** `about`: the scope. */
+/** For a token without the scope `about`. */
 function scopeLacking({ about }: RefusalRecord, client: ClientRecord | undefined): Explanation {
   const reason = `The access token lacks the scope ${about ?? 'of this route'}.`
-  const has = client?.scopes.some((one) => one === about)
+  const has = client?.scopes.some((scope) => scope === about)
   const advice = has
     ? 'The client has this scope. Name it in the token request.'
     : 'The client does not have this scope. Create a replacement client with it.'

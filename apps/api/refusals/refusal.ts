@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { findClients } from '../clients/records.ts'
 import { instant } from '../http/instant.ts'
 import { unavailable } from '../problems/problems.ts'
 import { refusalCause } from '../usage/failing.ts'
 import type { RefusalRecord } from '../usage/refusals.ts'
-import { explain } from './reasons.ts'
+import { explainRefusal } from './reasons.ts'
 
 export const Refusal = z
   .object({
@@ -23,15 +23,15 @@ export const Refusal = z
   .meta({ id: 'Refusal' })
 
 /** @throws Problem unavailable if Redis does not answer. */
-export function fromRedis<T>(read: () => Promise<T>): Promise<T> {
+export function readFromRedis<T>(read: () => Promise<T>): Promise<T> {
   return read().catch((error: unknown) => {
     throw unavailable('We cannot read the record of refused requests right now.', error)
   })
 }
 
-/** Returns refused requests of a company with why, as the API answers them. */
+/** Returns refused requests of a company as the API answers them, explained. */
 export async function refusalAnswers(
-  db: Database,
+  db: Queryable,
   vendorId: string,
   refusals: readonly RefusalRecord[],
 ): Promise<z.infer<typeof Refusal>[]> {
@@ -41,7 +41,7 @@ export async function refusalAnswers(
   return refusals.map((refusal) => {
     const { requestId, at_ms, clientId, route, status, code, address = null, reason: cause } = refusal
     const at = new Date(at_ms).toISOString()
-    const explanation = explain(refusal, clients.get(clientId))
+    const explanation = explainRefusal(refusal, clients.get(clientId))
     return { requestId, at, clientId, route, status, address, cause, code, ...explanation }
   })
 }

@@ -1,17 +1,15 @@
 import { z } from 'zod'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { clientStatus, knownClientId, noSuchClient } from '../clients/client.ts'
+import { clientStatus, requireClient } from '../clients/client.ts'
 import { type ClientRecord, findClient } from '../clients/records.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
 import { unavailable } from '../problems/problems.ts'
-import { usesMissingBefore } from '../usage/missing-uses.ts'
+import { readUsesMissingBefore } from '../usage/missing-uses.ts'
 import { type ClientUses, readUses } from '../usage/read.ts'
-import type { RefusalRecord } from '../usage/refusals.ts'
-import { listPositions, readRefusals } from '../usage/refusals.ts'
+import { listRefusalPositions, type RefusalRecord, readRefusals } from '../usage/refusals.ts'
 import type { UsageStores } from '../usage/windows.ts'
 
 const addressesUsed = z
@@ -64,53 +62,48 @@ export const readRotationRoute = route({
   by: canRead,
   answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },
   problems: ['not_found'],
-  async handle({ vendorId, params }, { db, redis, clock }: { db: Database; redis: Redis; clock: Clock }) {
-    const old = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
-    if (!old) throw noSuchClient()
-    return rotationAnswer({ db, redis, clock }, { vendorId, old })
+  async handle({ vendorId, params }, stores: UsageStores) {
+    const old = await requireClient(stores.db, vendorId, params.clientId)
+    return readRotation(stores, { vendorId, old })
   },
 })
 
 type Answer = z.infer<typeof ClientRotation>
 
-/** What Redis keeps of a client's refusals. */
+/** As many as Redis keeps of a client. */
 const REFUSALS_READ = 250
 const HOUR_S = 3_600
 
-/**
- * What was seen of a client and the one that replaces it, as the API returns it.
- * @throws if Postgres or Redis does not answer.
- */
-async function rotationAnswer(
+/** @throws if Postgres or Redis does not answer. */
+async function readRotation(
   stores: UsageStores,
   { vendorId, old }: { vendorId: string; old: ClientRecord },
 ): Promise<Answer> {
   const { db } = stores
   const uses = await readUses(db, old.clientId)
-  const replacement =
-    old.replacedBy === null ? null : await replacementAnswer(stores, vendorId, old.replacedBy)
+  const replacement = old.replacedBy === null ? null : await readReplacement(stores, vendorId, old.replacedBy)
   const quiet_h = uses.longestQuiet_s === null ? null : uses.longestQuiet_s / HOUR_S
   return {
     old: {
       clientId: old.clientId,
       status: old.status,
-      lastUsedAt: textOf(uses.lastUsedAt),
+      lastUsedAt: timeAnswer(uses.lastUsedAt),
       longestQuietHours: quiet_h && Math.round(quiet_h * 100) / 100,
-      addresses: addressesIn(uses),
+      addresses: addressAnswers(uses),
     },
     replacement,
-    refusedSinceRevoke: await refusedSinceRevoke(stores, vendorId, old),
+    refusedSinceRevoke: await readRefusedSinceRevoke(stores, vendorId, old),
     seenSince: old.createdAt.toISOString(),
-    usesMissingSince: textOf(await usesMissingSince(db, old, uses)),
+    usesMissingSince: timeAnswer(await readUsesMissingSince(db, old, uses)),
   }
 }
 
-const textOf = (at: Date | null): string | null => at?.toISOString() ?? null
+const timeAnswer = (at: Date | null): string | null => at?.toISOString() ?? null
 
-const addressesIn = ({ addresses }: ClientUses) =>
+const addressAnswers = ({ addresses }: ClientUses) =>
   addresses.map(({ address, lastUsedAt }) => ({ address, lastUsedAt: lastUsedAt.toISOString() }))
 
-async function replacementAnswer(
+async function readReplacement(
   { db }: UsageStores,
   vendorId: string,
   clientId: string,
@@ -121,55 +114,57 @@ async function replacementAnswer(
   return {
     clientId,
     status: client.status,
-    firstUsedAt: textOf(uses.firstUsedAt),
-    lastUsedAt: textOf(uses.lastUsedAt),
-    addresses: addressesIn(uses),
+    firstUsedAt: timeAnswer(uses.firstUsedAt),
+    lastUsedAt: timeAnswer(uses.lastUsedAt),
+    addresses: addressAnswers(uses),
   }
 }
 
-/** Nothing says when a loss began, but every use up to the last known one was counted. */
-async function usesMissingSince(
+/** When a loss began is unknown, but every use up to the last recorded one was counted. */
+async function readUsesMissingSince(
   db: Queryable,
   { createdAt }: ClientRecord,
   { lastUsedAt }: ClientUses,
 ): Promise<Date | null> {
-  const known = lastUsedAt ?? createdAt
-  const before = await usesMissingBefore(db)
-  return before && before > known ? known : null
+  const lastRecordedAt = lastUsedAt ?? createdAt
+  const missingBefore = await readUsesMissingBefore(db)
+  return missingBefore && missingBefore > lastRecordedAt ? lastRecordedAt : null
 }
 
 /**
- * The requests of a client, with its secret or its tokens, that were refused because it is revoked.
+ * Returns the requests with a client's secret or its tokens that were refused because it is revoked.
  * @throws Problem unavailable if Redis does not answer.
  */
-async function refusedSinceRevoke(
+async function readRefusedSinceRevoke(
   { redis, clock }: UsageStores,
   vendorId: string,
   { clientId, revokedAt }: ClientRecord,
 ): Promise<Answer['refusedSinceRevoke']> {
   if (revokedAt === null) return { count: 0, lastAt: null, addresses: [] }
-  const refusals = await latestRefusals(redis, { vendorId, clientId, now_ms: clock.now() }).catch((error) => {
-    throw unavailable('Refused requests cannot be read right now.', error)
-  })
-  // Tokens can also have been revoked one by one before.
-  const refused = refusals.filter(
+  const refusals = await readClientRefusals(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
+    (error) => {
+      throw unavailable('Refused requests cannot be read right now.', error)
+    },
+  )
+  // Single tokens may have been revoked before the client was.
+  const sinceRevoke = refusals.filter(
     ({ reason, at_ms }) =>
       reason === 'revoked_client' || (reason === 'revoked' && at_ms >= revokedAt.getTime()),
   )
-  const [latest] = refused
+  const [latest] = sinceRevoke
   return {
-    count: refused.length,
+    count: sinceRevoke.length,
     lastAt: latest ? new Date(latest.at_ms).toISOString() : null,
-    addresses: [...new Set(refused.flatMap(({ address }) => address ?? []))],
+    addresses: [...new Set(sinceRevoke.flatMap(({ address }) => address ?? []))],
   }
 }
 
-async function latestRefusals(
+async function readClientRefusals(
   redis: Redis,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
 ): Promise<RefusalRecord[]> {
-  const limit = REFUSALS_READ
-  const positions = await listPositions(redis, { of: clientId, after: undefined, limit, now_ms })
+  const range = { ownerId: clientId, after: undefined, limit: REFUSALS_READ, now_ms }
+  const positions = await listRefusalPositions(redis, range)
   const requestIds = positions.map(([, requestId]) => requestId)
   return readRefusals(redis, { vendorId, requestIds, now_ms })
 }

@@ -21,68 +21,76 @@ export const ClientFailing = z
 
 export type Failing = z.infer<typeof ClientFailing>
 
-/** A token's life (900 s), and clocks 120 s off on either side: later than this after a token, no request succeeds. */
+/**
+ * A token is valid for 900 s, and both clocks may be 120 s off. No request succeeds later than this after a
+ * token.
+ */
 const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
 /**
- * Anyone who knows a client id can have a request refused in its name. A client in good health that runs once a day
- * has had a token within this time, so such a request does not make it appear to fail.
+ * Anyone who knows a client id can have a request refused in its name. This must not make a healthy client
+ * appear to fail, and one that runs once a day gets a token within this time.
  */
 const OVERDUE_MS = 24 * HOUR_MS
 
 /**
- * Finds the Active clients whose requests were only refused since their last token expired, and the Revoked ones whose
- * requests were refused since. A client that holds a live token may be reading with it, which leaves no record, so it is
- * never one of them. Returns undefined if Redis does not answer.
- * @param used the usage of all of `records`.
+ * Returns the Active clients whose requests were all refused since their last token expired, and the Revoked
+ * ones with requests refused since they were revoked. A client with a live token is never one of them: its
+ * reads are not recorded. Returns undefined if Redis does not answer.
+ * @param summaries of all `records`.
  */
 export async function readFailing(
   stores: UsageStores,
   vendorId: string,
   records: readonly { clientId: string; createdAt: Date; revokedAt: Date | null }[],
-  used: ReadonlyMap<string, UsageSummary>,
+  summaries: ReadonlyMap<string, UsageSummary>,
 ): Promise<ReadonlyMap<string, Failing> | undefined> {
   const now_ms = stores.clock.now()
   const suspects = records
     .map(({ clientId, createdAt, revokedAt }) => {
-      if (revokedAt) return { clientId, after_ms: revokedAt.getTime(), overdue: false }
-      const lastUsedAt_ms = used.get(clientId)?.lastUsedAt?.getTime()
+      if (revokedAt) return { clientId, after_ms: revokedAt.getTime(), isOverdue: false }
+      const lastUsedAt_ms = summaries.get(clientId)?.lastUsedAt?.getTime()
       const after_ms =
         lastUsedAt_ms === undefined ? createdAt.getTime() - 1 : lastUsedAt_ms + SUCCESS_POSSIBLE_MS
-      return { clientId, after_ms, overdue: (lastUsedAt_ms ?? 0) <= now_ms - OVERDUE_MS }
+      return { clientId, after_ms, isOverdue: (lastUsedAt_ms ?? 0) <= now_ms - OVERDUE_MS }
     })
     .filter(({ after_ms }) => after_ms < now_ms)
   if (suspects.length === 0) return new Map()
-  const refused = await latestRefusals(stores.redis, vendorId, suspects, now_ms).catch(() => undefined)
-  if (!refused) return undefined
-  if (refused.size === 0) return new Map()
-  const found = suspects.filter(({ clientId }) => refused.has(clientId))
-  const past = await readPast(stores, found)
+  const refusals = await latestRefusals(stores.redis, vendorId, suspects, now_ms).catch(() => undefined)
+  if (!refusals) return undefined
+  if (refusals.size === 0) return new Map()
+  const refusedClients = suspects.filter(({ clientId }) => refusals.has(clientId))
+  const histories = await readHistories(stores, refusedClients)
   return new Map(
-    found.flatMap((suspect): [string, Failing][] => {
-      const { addresses, firstHour_ms } = past.get(suspect.clientId) ?? { addresses: new Set<string>() }
-      const latest = refused.get(suspect.clientId) as LatestRefusals
-      const failing = judge(latest, { ...suspect, addresses, firstHour_ms })
-      return failing ? [[suspect.clientId, failing]] : []
+    refusedClients.flatMap(({ clientId, isOverdue }): [string, Failing][] => {
+      const history = histories.get(clientId) ?? { addresses: new Set<string>() }
+      const failing = findFailing(refusals.get(clientId) as LatestRefusals, { ...history, isOverdue })
+      return failing ? [[clientId, failing]] : []
     }),
   )
 }
 
-interface Past {
-  /** From which it has got tokens. */
+interface History {
+  /** The addresses from which it got tokens. */
   addresses: ReadonlySet<string>
-  /** The start of the first hour of refusals since its tokens expired, as refusals themselves are kept for a day. */
+  /**
+   * The start of the first hour of refusals since its tokens expired. Single refusals are kept only for a
+   * day.
+   */
   firstHour_ms?: number | undefined
 }
 
-function judge(
+/** Returns undefined if the refusals do not show that the client fails. */
+function findFailing(
   { proven, unproven }: LatestRefusals,
-  { overdue, addresses, firstHour_ms }: Past & { overdue: boolean },
+  { isOverdue, addresses, firstHour_ms }: History & { isOverdue: boolean },
 ): Failing | undefined {
-  const fromKnown = unproven?.newest.find(({ address }) => address !== undefined && addresses.has(address))
-  const certain = [...(proven?.newest ?? []), ...(fromKnown ? [fromKnown] : [])].sort(
+  const fromOwnAddress = unproven?.newest.find(
+    ({ address }) => address !== undefined && addresses.has(address),
+  )
+  const certain = [...(proven?.newest ?? []), ...(fromOwnAddress ? [fromOwnAddress] : [])].sort(
     (a, b) => b.at_ms - a.at_ms,
   )[0]
-  const newest = certain ?? (overdue ? unproven?.newest[0] : undefined)
+  const newest = certain ?? (isOverdue ? unproven?.newest[0] : undefined)
   if (!newest) return undefined
   const first_ms = Math.min(...[proven, unproven].map((kind) => kind?.first_ms ?? Number.POSITIVE_INFINITY))
   const hourOfFirst_ms = first_ms - (first_ms % HOUR_MS)
@@ -95,13 +103,14 @@ function judge(
   }
 }
 
-async function readPast(
+async function readHistories(
   { db }: UsageStores,
   clients: readonly { clientId: string; after_ms: number }[],
-): Promise<Map<string, Past>> {
+): Promise<Map<string, History>> {
   const { rows } = await db.raw(
     `select u."clientId",
-       array(select distinct address from client_address_usage a where a.client_id = u."clientId") as addresses,
+       array(select distinct address from client_address_usage a where a.client_id = u."clientId")
+         as addresses,
        (select extract(epoch from min(hour)) from client_usage_hourly h
         where h.client_id = u."clientId" and h.refused > 0 and h.hour > to_timestamp(u.after_ms / 1000))
          as "firstHour_s"
@@ -109,7 +118,7 @@ async function readPast(
     [JSON.stringify(clients)],
   )
   return new Map(
-    rows.map(({ clientId, addresses, firstHour_s }: PastRow) => [
+    rows.map(({ clientId, addresses, firstHour_s }: HistoryRow) => [
       clientId,
       {
         addresses: new Set(addresses),
@@ -119,7 +128,7 @@ async function readPast(
   )
 }
 
-interface PastRow {
+interface HistoryRow {
   clientId: string
   addresses: string[]
   firstHour_s: string | null

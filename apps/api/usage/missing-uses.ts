@@ -1,17 +1,20 @@
 import { FENCED_UNTIL } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
-/** A process that is silent for this long may be gone, with its counts: even when idle it writes sooner. */
+/**
+ * A process that has not written for this long may have vanished with its counts. Idle ones write more often.
+ */
 const SILENT_S = 60
-/** Without Postgres a process issues no token for longer than this: no client record is cached as long. */
+/** How long a process may issue tokens without Postgres. No client record is cached for longer. */
 const LAST_TOKEN_S = 600
 
 /**
- * Usage is complete only after the returned time. Before it, the database was restored, or a process dropped
- * counts or vanished; it is now while that goes on. By the database's clock. Undefined if nothing is missing.
+ * Usage is complete only after the returned time, by the database's clock: before it, the database was
+ * restored, or a process dropped counts or vanished. While that lasts, it is the present. Returns undefined
+ * if nothing is missing.
  * @throws if Postgres does not answer.
  */
-export async function usesMissingBefore(db: Queryable): Promise<Date | undefined> {
+export async function readUsesMissingBefore(db: Queryable): Promise<Date | undefined> {
   const { rows } = await db.raw(
     `select greatest(
        ${FENCED_UNTIL},

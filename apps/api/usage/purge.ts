@@ -1,11 +1,11 @@
 import type { Database } from '#shared/stores/postgres.ts'
 import { DAY_MS, HOUR_MS, HOURS_SHOWN, MINUTE_MS, MINUTES_SHOWN } from './windows.ts'
 
-/** Longer than usage is shown, since late counts are stored too. */
-const KEPT_MS = {
+/** Longer than usage is shown, because counts can be stored late. */
+const RETENTION_MS = {
   client_usage_hourly: HOURS_SHOWN * HOUR_MS + DAY_MS,
   client_usage_by_minute: 2 * MINUTES_SHOWN * MINUTE_MS,
-  // A person who revokes a client asks which machines ever used it.
+  // Whoever revokes a client wants to know which machines used it.
   client_address_usage: 100 * DAY_MS,
 }
 const TIME_COLUMN = {
@@ -13,13 +13,16 @@ const TIME_COLUMN = {
   client_usage_by_minute: 'minute',
   client_address_usage: 'day',
 }
-/** The addresses kept of a client and a day: the latest. */
-const ADDRESSES_KEPT = 200
+/** Per client and day. The latest are kept. */
+const ADDRESSES_MAX = 200
 
-/** Deletes usage that is no longer shown, at most `limit` rows of each kind. Returns their number. */
+/**
+ * Deletes usage that is no longer shown, at most `limit` rows of each table. Returns how many rows were
+ * deleted.
+ */
 export async function deleteOldUsage(
   db: Database,
-  { now, limit }: { now: number; limit: number },
+  { now_ms, limit }: { now_ms: number; limit: number },
 ): Promise<number> {
   let deleted = 0
   for (const table of ['client_usage_hourly', 'client_usage_by_minute', 'client_address_usage'] as const) {
@@ -27,26 +30,28 @@ export async function deleteOldUsage(
     const { rowCount } = await db.raw(
       `delete from ${table} where ctid = any(array(
          select ctid from ${table} where ${column} < ? order by ${column} limit ?))`,
-      [new Date(now - KEPT_MS[table]), limit],
+      [new Date(now_ms - RETENTION_MS[table]), limit],
     )
     deleted += rowCount
   }
-  await db.raw(DELETE_SURPLUS_ADDRESSES, [new Date(now - DAY_MS)])
+  await db.raw(DELETE_SURPLUS_ADDRESSES, [new Date(now_ms - DAY_MS)])
   await db.raw(DELETE_OLD_WRITERS)
   return deleted
 }
 
-/** A client that calls from ever new addresses would fill the table. */
+/** A client that keeps calling from new addresses would fill the table. */
 const DELETE_SURPLUS_ADDRESSES = `
   with crowded as (
-    select client_id, day from client_address_usage where day >= ? group by 1, 2 having count(*) > ${ADDRESSES_KEPT}
+    select client_id, day from client_address_usage
+    where day >= ? group by 1, 2 having count(*) > ${ADDRESSES_MAX}
   ), ranked as (
-    select a.ctid, row_number() over (partition by client_id, day order by last_seen_at desc, address) as place
+    select a.ctid,
+      row_number() over (partition by client_id, day order by last_seen_at desc, address) as place
     from client_address_usage a join crowded using (client_id, day)
   )
-  delete from client_address_usage where ctid in (select ctid from ranked where place > ${ADDRESSES_KEPT})`
+  delete from client_address_usage where ctid in (select ctid from ranked where place > ${ADDRESSES_MAX})`
 
-/** Keeps the row of the process that vanished last: it says until when uses may be missing. */
+/** Keeps the row of the process that vanished last, because readUsesMissingBefore needs its time. */
 const DELETE_OLD_WRITERS = `
   delete from usage_writers where flushed_at < (
     select max(flushed_at) from usage_writers where flushed_at < clock_timestamp() - interval '1 day')`

@@ -16,41 +16,42 @@ export const USED_IN_LAST_DAY = `exists (select from client_usage u
 
 export interface UsageSummary {
   lastUsedAt: Date | null
-  /** In each 24 hours of the last DAYS_SHOWN days, oldest first; the last one is this hour and the 23 before it. */
+  /**
+   * For each 24 hours of the last DAYS_SHOWN days, oldest first. The last entry is this hour and the 23
+   * before it.
+   */
   tokensByDay: number[]
 }
 
-/** Returns the usage of several clients, by client id. */
+/** Returns the usage of each client, by client id. */
 export async function readUsageSummaries(
   { db, clock }: UsageStores,
   clientIds: readonly string[],
 ): Promise<ReadonlyMap<string, UsageSummary>> {
   if (clientIds.length === 0) return new Map()
   const hour = Math.floor(clock.now() / HOUR_MS)
-  const [last, days] = await Promise.all([
+  const [lastUses, days] = await Promise.all([
     db.raw('select client_id as "clientId", last_used_at as at from client_usage where client_id = any(?)', [
       clientIds as string[],
     ]),
     db.raw(
-      `select client_id as "clientId", (?::bigint - (extract(epoch from hour) / 3600)::bigint) / 24 as "daysAgo",
+      `select client_id as "clientId",
+         (?::bigint - (extract(epoch from hour) / 3600)::bigint) / 24 as "daysAgo",
          sum(tokens)::bigint as tokens
-       from client_usage_hourly where client_id = any(?) and hour > to_timestamp(?::bigint * 3600) group by 1, 2`,
+       from client_usage_hourly
+       where client_id = any(?) and hour > to_timestamp(?::bigint * 3600) group by 1, 2`,
       [hour, clientIds as string[], hour - HOURS_SHOWN],
     ),
   ])
-  const usage = new Map<string, UsageSummary>(
+  const summaries = new Map<string, UsageSummary>(
     clientIds.map((clientId) => [clientId, { lastUsedAt: null, tokensByDay: Array(DAYS_SHOWN).fill(0) }]),
   )
-  const summary = (clientId: string) => usage.get(clientId) as UsageSummary
-  for (const { clientId, at } of last.rows) summary(clientId).lastUsedAt = at
+  const summary = (clientId: string) => summaries.get(clientId) as UsageSummary
+  for (const { clientId, at } of lastUses.rows) summary(clientId).lastUsedAt = at
   for (const { clientId, daysAgo, tokens } of days.rows)
     summary(clientId).tokensByDay[DAYS_SHOWN - 1 - Number(daysAgo)] = Number(tokens)
-  return usage
+  return summaries
 }
-
-/** Tokens of this hour and the 23 before it. */
-export const lastDayOf = ({ tokensByDay }: Pick<UsageSummary, 'tokensByDay'>): number =>
-  tokensByDay.at(-1) ?? 0
 
 interface Counts {
   /** The start of the hour or minute. */
@@ -60,12 +61,12 @@ interface Counts {
 }
 
 export interface UsageHistory {
-  /** Every one, oldest first. */
+  /** Without gaps, oldest first. */
   hours: Counts[]
   minutes: Counts[]
-  /** When each scope was last used. */
+  /** When a token with each scope was last issued. */
   scopes: ReadonlyMap<string, Date>
-  /** The addresses of the last 14 days (UTC) with this one, the latest first. */
+  /** The addresses of today and the 13 days before (UTC), the latest first. */
   addresses: { address: string; tokens: number; lastSeenAt: Date; firstDay: string }[]
 }
 
@@ -90,12 +91,13 @@ export async function readUsageHistory({ db, clock }: UsageStores, clientId: str
     `select address, sum(tokens) filter (where day > from_day)::bigint as tokens,
        max(last_seen_at) as "lastSeenAt", min(day)::text as "firstDay"
      from client_address_usage, (select (?::timestamptz at time zone 'UTC')::date as from_day) as shown
-     where client_id = ? group by address having max(day) > min(from_day) order by "lastSeenAt" desc, address limit ${ADDRESSES_SHOWN}`,
+     where client_id = ? group by address having max(day) > min(from_day)
+     order by "lastSeenAt" desc, address limit ${ADDRESSES_SHOWN}`,
     since(DAYS_SHOWN * DAY_MS).toReversed(),
   )
   return {
-    hours: every(hours.rows, HOUR_MS, HOURS_SHOWN, now_ms),
-    minutes: every(minutes.rows, MINUTE_MS, MINUTES_SHOWN, now_ms),
+    hours: fillGaps(hours.rows, { width_ms: HOUR_MS, length: HOURS_SHOWN, now_ms }),
+    minutes: fillGaps(minutes.rows, { width_ms: MINUTE_MS, length: MINUTES_SHOWN, now_ms }),
     scopes: new Map(scopes.rows.map(({ scope, lastUsedAt }: ScopeRow) => [scope, lastUsedAt])),
     addresses: addresses.rows,
   }
@@ -106,12 +108,16 @@ interface ScopeRow {
   lastUsedAt: Date
 }
 
-function every(rows: readonly Counts[], width_ms: number, howMany: number, now_ms: number): Counts[] {
-  const known = new Map(rows.map((counts) => [counts.at.getTime(), counts]))
+/** Returns the counts of the last `length` hours or minutes, zero for those without a row. */
+function fillGaps(
+  rows: readonly Counts[],
+  { width_ms, length, now_ms }: { width_ms: number; length: number; now_ms: number },
+): Counts[] {
+  const countsByTime = new Map(rows.map((counts) => [counts.at.getTime(), counts]))
   const last_ms = now_ms - (now_ms % width_ms)
-  return Array.from({ length: howMany }, (_, index) => {
-    const at_ms = last_ms - (howMany - 1 - index) * width_ms
-    return known.get(at_ms) ?? { at: new Date(at_ms), tokens: 0, refused: 0 }
+  return Array.from({ length }, (_, index) => {
+    const at_ms = last_ms - (length - 1 - index) * width_ms
+    return countsByTime.get(at_ms) ?? { at: new Date(at_ms), tokens: 0, refused: 0 }
   })
 }
 

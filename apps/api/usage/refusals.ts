@@ -4,10 +4,10 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import { REFUSAL_KINDS, refusalPosition } from '#shared/usage/client-usage.ts'
 
 /** When a request was refused, in milliseconds since the Unix epoch, and its id. */
-export type Position = [at_ms: number, requestId: string]
+export type RefusalPosition = [at_ms: number, requestId: string]
 
-/** What client-usage.ts stores. `at_ms` is in milliseconds since the Unix epoch. */
-const Stored = z.object({
+/** As client-usage.ts stores it. `at_ms` is in milliseconds since the Unix epoch. */
+const StoredRefusal = z.object({
   at_ms: z.number(),
   clientId: z.string(),
   requestId: z.string(),
@@ -18,30 +18,38 @@ const Stored = z.object({
   about: z.string().optional(),
   address: z.string().optional(),
 })
-export type RefusalRecord = z.infer<typeof Stored>
+export type RefusalRecord = z.infer<typeof StoredRefusal>
+
+export interface RefusalRange {
+  /** The client's id or the company's. */
+  ownerId: string
+  /** The last position of the page before. */
+  after: RefusalPosition | undefined
+  limit: number
+  now_ms: number
+}
 
 /**
  * Returns the positions of the refused requests of a client, or of a company's clients, in the last 24 hours,
- * newest first: at most `limit`, starting behind `after`.
- * @param of the client's id or the company's.
+ * newest first.
  * @throws if Redis does not answer.
  */
-export async function listPositions(
+export async function listRefusalPositions(
   redis: Redis,
-  { of, after, limit, now_ms }: { of: string; after: Position | undefined; limit: number; now_ms: number },
-): Promise<Position[]> {
+  { ownerId, after, limit, now_ms }: RefusalRange,
+): Promise<RefusalPosition[]> {
   const newest = after ? `(${refusalPosition(...after)}` : '+'
   const oldest = `[${refusalPosition(now_ms - redisLifetimes.refusals_ms + 1)}`
   const orders = await Promise.all(
     REFUSAL_KINDS.map((kind) =>
-      redis.zrange(redisKeys.refusals(kind, of), newest, oldest, 'BYLEX', 'REV', 'LIMIT', 0, limit),
+      redis.zrange(redisKeys.refusals(kind, ownerId), newest, oldest, 'BYLEX', 'REV', 'LIMIT', 0, limit),
     ),
   )
   return orders
     .flat()
     .sort((a, b) => (a < b ? 1 : -1))
     .slice(0, limit)
-    .map((text): Position => {
+    .map((text): RefusalPosition => {
       const space = text.indexOf(' ')
       return [Number(text.slice(0, space)), text.slice(space + 1)]
     })
@@ -63,20 +71,20 @@ export async function readRefusals(
     .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
 }
 
-const FORGOTTEN_A_STEP = 500
+const DELETED_AT_ONCE = 500
 
 /**
- * Deletes the requests of a company and of its clients, the refused ones a few at a time.
+ * Deletes the requests of a company and of its clients. Refused ones are deleted in batches.
  * @throws if Redis does not answer.
  */
-export async function forgetRefusals(
+export async function deleteRequests(
   redis: Redis,
   { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
 ): Promise<void> {
   for (const kind of REFUSAL_KINDS) {
     const order = redisKeys.refusals(kind, vendorId)
     for (;;) {
-      const positions = await redis.zrange(order, '-', '+', 'BYLEX', 'LIMIT', 0, FORGOTTEN_A_STEP)
+      const positions = await redis.zrange(order, '-', '+', 'BYLEX', 'LIMIT', 0, DELETED_AT_ONCE)
       if (positions.length === 0) break
       await redis.del(positions.map((text) => redisKeys.refusal(vendorId, text.slice(text.indexOf(' ') + 1))))
       await redis.zrem(order, ...positions)
@@ -87,20 +95,20 @@ export async function forgetRefusals(
   for (const clientId of clientIds) await redis.del(redisKeys.requests(vendorId, clientId))
 }
 
-/** The newest refused requests of a client after some moment, and when the first of each kind was refused. */
+/** The newest refused requests of a client after a time, and when the first of each kind was refused. */
 export type LatestRefusals = Record<
   (typeof REFUSAL_KINDS)[number],
   { first_ms: number; newest: RefusalRecord[] } | undefined
 >
 
-/** How many of each kind are read of a client. Anyone can send unproven ones, so the newest may be forged. */
+/** How many of each kind are read per client. Anyone can send unproven ones, so the newest may be forged. */
 const NEWEST = { proven: 1, unproven: 5 } as const
-/** Keeps a script shorter than a millisecond. */
-const CLIENTS_A_SCRIPT = 50
+/** Keeps each script under a millisecond. */
+const CLIENTS_PER_SCRIPT = 50
 
 /**
- * ARGV: JSON, a list of orders, each with its key, the prefix of its records' keys, the position after which
- * to look, and how many records to read → for each order its first position and the newest records.
+ * ARGV: a JSON list of orders, each with its key, the prefix of its records' keys, the position after which
+ * to look, and how many records to read. Returns the first position and the newest records of each order.
  */
 const LATEST = `
 local answers = {}
@@ -137,30 +145,30 @@ export async function latestRefusals(
       count: NEWEST[kind],
     })),
   )
-  const width = CLIENTS_A_SCRIPT * REFUSAL_KINDS.length
-  const steps = Array.from({ length: Math.ceil(orders.length / width) }, (_, step) =>
-    redis.eval(LATEST, 0, JSON.stringify(orders.slice(step * width, (step + 1) * width))),
+  const width = CLIENTS_PER_SCRIPT * REFUSAL_KINDS.length
+  const scripts = Array.from({ length: Math.ceil(orders.length / width) }, (_, index) =>
+    redis.eval(LATEST, 0, JSON.stringify(orders.slice(index * width, (index + 1) * width))),
   )
-  const answers = ((await Promise.all(steps)) as (string | null)[][][]).flat()
+  const answers = ((await Promise.all(scripts)) as (string | null)[][][]).flat()
   return new Map(
     clients.flatMap(({ clientId }, index): [string, LatestRefusals][] => {
       const [proven, unproven] = REFUSAL_KINDS.map((_, kind) =>
-        latest(answers[index * REFUSAL_KINDS.length + kind]),
+        parseLatest(answers[index * REFUSAL_KINDS.length + kind]),
       )
       return proven || unproven ? [[clientId, { proven, unproven }]] : []
     }),
   )
 }
 
-function latest([first, ...texts]: (string | null)[] = []) {
+function parseLatest([first, ...texts]: (string | null)[] = []) {
   const newest = texts.map(parseRecord).filter((record) => record !== undefined)
   return first && newest.length > 0 ? { first_ms: Number.parseInt(first, 10), newest } : undefined
 }
 
-/** Other services may share this Redis. Nothing that they may have written there must break a page. */
+/** Returns undefined for an invalid entry: other services may share this Redis, and must not break a page. */
 function parseRecord(text: string | null): RefusalRecord | undefined {
   try {
-    return Stored.safeParse(JSON.parse(text ?? 'null')).data
+    return StoredRefusal.safeParse(JSON.parse(text ?? 'null')).data
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 
-/* How finely the use of a client is counted, and how much of it is shown. */
+/* The periods by which usage is counted, and how many of them are shown. */
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS

@@ -6,33 +6,36 @@ import type { Resolve } from '../guarded-fetch/resolver.ts'
 import { findAddresses } from '../guarded-fetch/route.ts'
 import { judgeCallbackUrl } from '../guarded-fetch/url-verdict.ts'
 import { createFairQueue } from '../http/fair-queue.ts'
-import { keysOfSet } from '../keys/key-set.ts'
+import { parseKeySet } from '../keys/key-set.ts'
 import { unavailable } from '../problems/problems.ts'
 
 /** For both documents, from the first DNS query on. */
 const TOTAL_TIMEOUT_MS = 5_000
 const DOCUMENT_LIMIT_BYTES = 64 * 1_024
-/** Fetches for people who create clients. A slow issuer delays only its own company. */
-const FETCHES = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
+/** For people who create clients. A slow issuer delays only its own company. */
+const QUEUE = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
 
-export interface Outside {
+export interface Internet {
   resolve: Resolve
   judgeAddress: AddressRule
   certificateAuthority?: string | undefined
 }
 
+/**
+ * Fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517).
+ * Returns why it failed as a text for a person of the company.
+ */
 export type FetchKeys = (issuer: string) => Promise<JWK[] | string>
 
-/**
- * Returns a function that fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517), or says why it
- * cannot, in words for a person of the company. Only public addresses are ever connected to, also for the URL that the
- * issuer names.
- */
-export function createFetchKeys(outside: Outside): FetchKeys {
+/** The same in the company's turn. */
+export type FetchKeysInTurn = (vendorId: string, issuer: string) => ReturnType<FetchKeys>
+
+/** It connects only to public addresses, also for the URL that the issuer names. */
+export function createFetchKeys(internet: Internet): FetchKeys {
   return async (issuer) => {
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort('total_timeout' satisfies Failure), TOTAL_TIMEOUT_MS)
-    const read = (url: unknown) => readDocument(url, outside, stop.signal)
+    const read = (url: unknown) => readDocument(url, internet, stop.signal)
     try {
       const discovery = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
       if (typeof discovery === 'string') return discovery
@@ -40,29 +43,28 @@ export function createFetchKeys(outside: Outside): FetchKeys {
         return 'the issuer in its discovery document must be the same, character by character'
       if (typeof discovery.jwks_uri !== 'string') return 'its discovery document must have a jwks_uri'
       const set = await read(discovery.jwks_uri)
-      return typeof set === 'string' ? set : keysOfSet(set)
+      return typeof set === 'string' ? set : parseKeySet(set)
     } finally {
       clearTimeout(timer)
     }
   }
 }
 
-/** Returns a function that does the same for a person of a company, in the company's turn. */
-export function fetchInTurn(fetchKeys: FetchKeys) {
+export function queueFetches(fetchKeys: FetchKeys): FetchKeysInTurn {
   const refusal = () => unavailable('Too many issuers are being asked for keys. Try again shortly.')
-  const queue = createFairQueue({ ...FETCHES, refusal })
-  return (vendorId: string, issuer: string) => queue(vendorId, () => fetchKeys(issuer))
+  const queue = createFairQueue({ ...QUEUE, refusal })
+  return (vendorId, issuer) => queue(vendorId, () => fetchKeys(issuer))
 }
 
 async function readDocument(
-  typed: unknown,
-  { resolve, judgeAddress, certificateAuthority }: Outside,
+  url: unknown,
+  { resolve, judgeAddress, certificateAuthority }: Internet,
   signal: AbortSignal,
 ): Promise<Record<string, unknown> | string> {
-  const verdict = judgeCallbackUrl(typed, judgeAddress)
+  const verdict = judgeCallbackUrl(url, judgeAddress)
   if (!verdict.ok) return 'it must be a public https URL, and so must its jwks_uri'
   const route = await findAddresses(verdict.url, { resolve, judgeAddress, signal })
-  if (route.failure) return inWords(route.failure)
+  if (route.failure) return describeFailure(route.failure)
   const { answer, failure } = await exchange({
     href: verdict.url.href,
     addresses: route.addresses,
@@ -71,7 +73,7 @@ async function readDocument(
     bodyLimit_bytes: DOCUMENT_LIMIT_BYTES,
     signal,
   })
-  if (!answer) return inWords(failure ?? 'no_answer')
+  if (!answer) return describeFailure(failure ?? 'no_answer')
   if (answer.status !== 200) return 'it must answer with status 200, without a redirect'
   if (answer.bodyEnd !== 'whole')
     return `its documents must arrive whole, with at most ${DOCUMENT_LIMIT_BYTES / 1_024} KiB each`
@@ -79,12 +81,12 @@ async function readDocument(
     const document: unknown = JSON.parse(answer.body.toString())
     if (typeof document === 'object' && document) return document as Record<string, unknown>
   } catch {
-    // As for any other text.
+    // Not JSON, which the last line reports.
   }
   return 'its documents must be JSON, and not compressed'
 }
 
-const inWords = (failure: Failure): string =>
+const describeFailure = (failure: Failure): string =>
   failure === 'total_timeout'
     ? `it must publish its keys within ${TOTAL_TIMEOUT_MS / 1_000} seconds`
     : failure.replaceAll('_', ' ')

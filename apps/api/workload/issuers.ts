@@ -2,12 +2,12 @@ import type { JWK } from 'jose'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { USED_IN_LAST_DAY } from '../usage/read.ts'
 
-/** All SQL for workload_issuers, but for the join of client-credentials.ts. */
+/* All SQL for workload_issuers, but for the join of client-credentials.ts. */
 
 /** An issuer of a company's workloads, with its public keys. */
 export interface IssuerRecord {
   issuer: string
-  /** `pasted`: by a person, since the API cannot reach the issuer. */
+  /** `pasted`: by a person, because the API cannot reach the issuer. */
   keysFrom: 'issuer' | 'pasted'
   keys: JWK[]
   keysAsOf: Date
@@ -15,7 +15,10 @@ export interface IssuerRecord {
   failure: string | null
 }
 
-/** An issuer that no Active client of the company trusts is left alone. */
+/**
+ * SQL for whether an Active client of the company trusts issuer `i`. Other issuers are neither listed nor
+ * fetched.
+ */
 const TRUSTED = `exists (select from oauth_clients c
   where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active')`
 
@@ -31,7 +34,7 @@ export async function listIssuers(db: Queryable, vendorId: string): Promise<Issu
 
 export type IssuerKeys = Pick<IssuerRecord, 'keysFrom' | 'keys' | 'keysAsOf'>
 
-/** Saves the keys of an issuer, in place of any that the company has for it. */
+/** Saves the keys of an issuer, replacing those that the company has for it. */
 export async function saveIssuerKeys(
   db: Queryable,
   { vendorId, issuer }: { vendorId: string; issuer: string },
@@ -47,8 +50,8 @@ export async function saveIssuerKeys(
 }
 
 /**
- * Claims issuers whose keys are to be fetched, and returns their names: after about ten minutes if a client got a token
- * by the issuer in the last day, else within an hour.
+ * Claims issuers whose keys are due: after about ten minutes if one of their clients got a token in the last
+ * day, else within an hour. Returns their names.
  */
 export async function claimDueIssuers(
   db: Queryable,
@@ -57,7 +60,8 @@ export async function claimDueIssuers(
   const { rows } = await db.raw(
     `with due as (
        select i.issuer from workload_issuers i
-         join oauth_clients c on c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active'
+         join oauth_clients c
+           on c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active'
        where i.keys_from = 'issuer'
        group by i.issuer
        having min(i.attempted_at) < :now::timestamptz - (0.9 + 0.2 * random())
@@ -65,7 +69,8 @@ export async function claimDueIssuers(
        order by min(i.attempted_at) limit :limit),
      claimed as (
        update workload_issuers i set attempted_at = :now from due
-       where i.issuer = due.issuer and i.keys_from = 'issuer' and i.attempted_at < :now::timestamptz - interval '5 minutes'
+       where i.issuer = due.issuer and i.keys_from = 'issuer'
+         and i.attempted_at < :now::timestamptz - interval '5 minutes'
        returning i.issuer)
      select distinct issuer from claimed`,
     { now, limit },
@@ -73,35 +78,35 @@ export async function claimDueIssuers(
   return rows.map(({ issuer }: { issuer: string }) => issuer)
 }
 
-/** Saves an issuer's keys, or why they could not be fetched, for all companies that trust it. */
-export async function saveFetched(
+/** Saves an issuer's keys, or why they could not be fetched, for every company that has it. */
+export async function saveFetchResult(
   db: Queryable,
   issuer: string,
-  fetched: readonly JWK[] | string,
+  result: readonly JWK[] | string,
   at: Date,
 ): Promise<void> {
   const [values, bindings] =
-    typeof fetched === 'string'
-      ? ['failure = ?', [fetched]]
-      : ['keys = ?, keys_as_of = ?, failure = null', [JSON.stringify(fetched), at]]
+    typeof result === 'string'
+      ? ['failure = ?', [result]]
+      : ['keys = ?, keys_as_of = ?, failure = null', [JSON.stringify(result), at]]
   await db.raw(`update workload_issuers set ${values} where issuer = ? and keys_from = 'issuer'`, [
     ...bindings,
     issuer,
   ])
 }
 
-/** Keys that were not fetched for so long are late: someone should look. */
-const LATE_AFTER_MS = 3_600_000
+/** Alert when an issuer's keys are older than this. */
+const STALE_AFTER_MS = 3_600_000
 
-export const isLate = ({ keysFrom, keysAsOf }: IssuerRecord, now_ms: number): boolean =>
-  keysFrom === 'issuer' && now_ms - keysAsOf.getTime() >= LATE_AFTER_MS
+export const isStale = ({ keysFrom, keysAsOf }: IssuerRecord, now_ms: number): boolean =>
+  keysFrom === 'issuer' && now_ms - keysAsOf.getTime() >= STALE_AFTER_MS
 
-/** Counts the issuers that Active clients trust and whose keys are late. */
-export async function countLateIssuers(db: Queryable, now_ms: number): Promise<number> {
+/** Counts the issuers that Active clients trust and whose keys are stale. */
+export async function countStaleIssuers(db: Queryable, now_ms: number): Promise<number> {
   const { rows } = await db.raw(
     `select count(distinct issuer) as issuers from workload_issuers i
      where keys_from = 'issuer' and keys_as_of <= ? and ${TRUSTED}`,
-    [new Date(now_ms - LATE_AFTER_MS)],
+    [new Date(now_ms - STALE_AFTER_MS)],
   )
   return Number(rows[0].issuers)
 }

@@ -4,7 +4,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
-import { type IssuerRecord, isLate, listIssuers } from './issuers.ts'
+import { type IssuerRecord, isStale, listIssuers } from './issuers.ts'
 
 export const WorkloadIssuer = z
   .object({
@@ -45,7 +45,7 @@ export function issuerAnswer(record: IssuerRecord, now_ms: number): z.infer<type
     keysFrom,
     keysAsOf: keysAsOf.toISOString(),
     keyIds: keys.flatMap(({ kid }) => kid ?? []),
-    failing: isLate(record, now_ms)
+    failing: isStale(record, now_ms)
       ? `The keys could not be fetched: ${failure ?? 'the service did not try'}.`
       : null,
   }

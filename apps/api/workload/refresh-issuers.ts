@@ -2,13 +2,12 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { FetchKeys } from './fetch-keys.ts'
-import { claimDueIssuers, saveFetched } from './issuers.ts'
+import { claimDueIssuers, saveFetchResult } from './issuers.ts'
 
 const ISSUERS_AT_ONCE = 20
 
 /**
- * Fetches the keys of the issuers that are due. Any process may call it at any time: one of them fetches an issuer, for
- * all companies that trust it.
+ * Fetches the keys of issuers that are due. Each is fetched by one process, for every company that trusts it.
  */
 export async function refreshIssuers({
   db,
@@ -24,10 +23,10 @@ export async function refreshIssuers({
   ending: () => boolean
 }): Promise<void> {
   async function refresh(issuer: string): Promise<void> {
-    const fetched = await fetchKeys(issuer)
-    await saveFetched(db, issuer, fetched, new Date(clock.now()))
-    if (typeof fetched === 'string')
-      log.warn({ event: 'workload_issuer.failed', issuer, failure: fetched }, 'keys of an issuer not fetched')
+    const result = await fetchKeys(issuer)
+    await saveFetchResult(db, issuer, result, new Date(clock.now()))
+    if (typeof result === 'string')
+      log.warn({ event: 'workload_issuer.failed', issuer, failure: result }, 'keys of an issuer not fetched')
   }
   let due: string[]
   do {

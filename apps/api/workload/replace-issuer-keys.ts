@@ -9,10 +9,10 @@ import { canWrite } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import { listIssuers, saveIssuerKeys } from './issuers.ts'
 import { issuerAnswer, WorkloadIssuer } from './list-issuers.ts'
-import { workloadIssuer } from './workload.ts'
+import { workloadIssuerUrl } from './workload.ts'
 
 const WorkloadIssuerKeys = z
-  .strictObject({ issuer: workloadIssuer, keys: pastedKeys })
+  .strictObject({ issuer: workloadIssuerUrl, keys: pastedKeys })
   .meta({ id: 'WorkloadIssuerKeys' })
 
 export const replaceIssuerKeysRoute = route({
@@ -32,7 +32,7 @@ export const replaceIssuerKeysRoute = route({
     { db, clock }: { db: Database; clock: Clock },
   ) =>
     db.transaction(async (transaction) => {
-      const before = (await listIssuers(transaction, vendorId)).find((one) => one.issuer === issuer)
+      const before = (await listIssuers(transaction, vendorId)).find((record) => record.issuer === issuer)
       if (!before) throw new Problem('not_found', 'No Active client of this company trusts this issuer.')
       const rule = 'must be an issuer whose keys were pasted: those of this one are fetched from it'
       if (before.keysFrom !== 'pasted') throw invalidMember('/issuer', rule)

@@ -1,21 +1,24 @@
 import { z } from 'zod'
-import type { Workload as WorkloadWithKeys } from '#shared/oauth/client-credentials.ts'
+import type { Workload } from '#shared/oauth/client-credentials.ts'
 import { pastedKeys } from '../keys/key-set.ts'
 
-/** Whose tokens a client sends in place of a secret, and the claims that name it in them, each with exactly this text. */
-export type Workload = Pick<WorkloadWithKeys, 'issuer' | 'claims'>
-export type NewWorkload = { workload: Workload }
+/**
+ * The issuer of the tokens that a client sends in place of a secret, and claims that they have with exactly
+ * this text.
+ */
+export type WorkloadIdentity = Pick<Workload, 'issuer' | 'claims'>
+export type NewWorkload = { workload: WorkloadIdentity }
 
 const ISSUER_MAX_CHARACTERS = 512
 const CLAIMS_MAX = 8
 const CLAIM_NAME = /^[A-Za-z0-9_.:/-]{1,64}$/
 const CLAIM_VALUE = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u
-/** The authorization server judges these itself. */
+/** The authorization server checks these itself. */
 const RESERVED = ['iss', 'aud', 'exp', 'iat', 'nbf', 'jti']
 
 const ISSUER_RULE = `must be an https URL of at most ${ISSUER_MAX_CHARACTERS} ASCII characters, without a query or a fragment`
 
-export const workloadIssuer = z
+export const workloadIssuerUrl = z
   .string(ISSUER_RULE)
   .max(ISSUER_MAX_CHARACTERS, ISSUER_RULE)
   .regex(/^https:\/\/[!-"$->@-~]+$/, ISSUER_RULE)
@@ -30,8 +33,8 @@ const claimValue = z.string(VALUE_RULE).regex(CLAIM_VALUE, VALUE_RULE)
 
 const claims = z
   .preprocess(
-    // A record drops this name without a word, and less would be compared than was asked for.
-    (sent) => (sent && Object.hasOwn(sent, '__proto__') ? null : sent),
+    // z.record drops this name silently, so fewer claims would be compared than the company sent.
+    (input) => (input && Object.hasOwn(input, '__proto__') ? null : input),
     z.record(claimName, claimValue, {
       error: ({ code }) => (code === 'invalid_key' ? NAME_RULE : 'must be an object of claims'),
     }),
@@ -44,8 +47,10 @@ const claims = z
       'The claims that name the workload. Each must be in its tokens with exactly this text: case counts, and there are no wildcards.',
   })
 
-/** Claims that name a workload where `sub` is not compared: one of each list, by the issuers whose claims are known. */
-const NAMING = new Map<string, string[][]>([
+/**
+ * Without `sub`, one claim of each list must be compared, so that no other workload of the issuer matches.
+ */
+const IDENTIFYING_CLAIMS = new Map<string, string[][]>([
   [
     'https://token.actions.githubusercontent.com',
     [['repository_id'], ['environment', 'ref', 'job_workflow_ref']],
@@ -53,8 +58,8 @@ const NAMING = new Map<string, string[][]>([
   ['https://gitlab.com', [['project_id'], ['ref_protected', 'environment']]],
 ])
 
-export const workload = z
-  .strictObject({ issuer: workloadIssuer, claims, keys: pastedKeys.optional() })
+export const WorkloadInput = z
+  .strictObject({ issuer: workloadIssuerUrl, claims, keys: pastedKeys.optional() })
   .check(({ value, issues }) => {
     const missing = missingClaims(value)
     if (missing) issues.push({ code: 'custom', input: value.claims, path: ['claims'], message: missing })
@@ -71,13 +76,13 @@ export const workload = z
       'Whose tokens the client sends in place of a secret. Without `keys`, the public keys are fetched from the issuer, now and regularly; with them, they are replaced only by PUT /v1/vendor/{vendorId}/workload-issuers.',
   })
 
-/** Returns what a map of claims lacks to name one workload, if it does. */
-function missingClaims({ issuer, claims }: Workload): string | undefined {
+/** Returns what the claims lack to name one workload; undefined if nothing. */
+function missingClaims({ issuer, claims }: WorkloadIdentity): string | undefined {
   if ('sub' in claims) return undefined
-  const lists = NAMING.get(issuer)
+  const lists = IDENTIFYING_CLAIMS.get(issuer)
   if (!lists) return 'must name sub: without it, other workloads of this issuer would match'
-  const lacking = lists.filter((names) => !names.some((name) => name in claims))
-  if (lacking.length === 0) return undefined
-  const needed = lacking.map((names) => names.join(' or ')).join(', and ')
+  const missing = lists.filter((names) => !names.some((name) => name in claims))
+  if (missing.length === 0) return undefined
+  const needed = missing.map((names) => names.join(' or ')).join(', and ')
   return `must name sub, or ${needed}: without it, other workloads of this issuer would match`
 }
