@@ -22,7 +22,7 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
       issuedTotal.inc()
-      usage.recordToken(token.clientId, token.scope, context.clientAddress)
+      usage.countToken(token.clientId, token.scope, context.clientAddress)
       log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context: RequestContext, token: Pick<TokenIssued, 'clientId' | 'jti'>): void {

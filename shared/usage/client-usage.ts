@@ -115,8 +115,8 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
   }
 
   return {
-    /** Notes an issued token. @param scope as granted, separated by spaces. */
-    recordToken(clientId: string, scope: string, address: string): void {
+    /** Counts an issued token. @param scope as granted, separated by spaces. */
+    countToken(clientId: string, scope: string, address: string): void {
       counts.count({ clientId, scope, address })
     },
     /** Records an answered request of a known client. Takes no time and cannot fail. */

@@ -265,7 +265,7 @@ describe('admin company erase', () => {
     const other = await api.createClient({ vendorId: neighbour })
     const usage = anotherUsage(writer, api.db, api.clock)
     for (const { clientId } of [...clients.slice(0, 1), other])
-      usage.recordToken(clientId, 'analytics:read', '192.0.2.7')
+      usage.countToken(clientId, 'analytics:read', '192.0.2.7')
     await usage.flush()
     const counted = await api.db('client_address_usage').where({ address: '192.0.2.7' }).pluck('client_id')
     assert.deepEqual(counted, [other.clientId])

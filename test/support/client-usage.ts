@@ -22,7 +22,7 @@ export function notedUsage(api: TestApi) {
   return {
     issued: (clientId: string, { scope = 'analytics:read', address = '192.0.2.1', times = 1 } = {}) =>
       note((usage) => {
-        for (let time = 0; time < times; time += 1) usage.recordToken(clientId, scope, address)
+        for (let time = 0; time < times; time += 1) usage.countToken(clientId, scope, address)
       }),
     answered: (...requests: AnsweredRequest[]) =>
       note((usage) => {

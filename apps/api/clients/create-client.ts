@@ -143,8 +143,7 @@ export const createClientRoute = route({
     { db, redis, clock, companyTurns, fetchKeysInTurn, clientCreationsPerCompany }: CreationNeeds,
     ctx,
   ) {
-    // A revoked client stays on the public revocations page for a day, so limit how many a company can
-    // create.
+    // A revoked client stays on the public revocations page for a day, so limit how many a company creates.
     const rate = await clientCreationsPerCompany.consume(vendorId)
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw new Problem('rate_limited', 'Too many new clients for this company.')
@@ -188,8 +187,7 @@ type CreationResult = { client: ClientRecord; isNew: boolean; clientSecret: stri
 
 /**
  * Creates a client, or finds the one that an earlier request with the same Idempotency-Key created.
- * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused.
- * Nothing is stored then.
+ * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused
  */
 function createClient(db: Database, creation: Creation): Promise<CreationResult> {
   const { vendorId, userId, idempotencyKey, at } = creation

@@ -26,9 +26,8 @@ export interface ClientInput {
 }
 
 /**
- * Returns the same hash for two requests for the same client. The order of the scopes does not matter.
- * Members that are left out add nothing, so that a new version of the service that has more of them returns
- * the same hash.
+ * Returns a hash that is the same for two requests for the same client. The order of the scopes does not
+ * matter. A member that is left out adds nothing, so that new members leave the hashes of others as they are.
  */
 export function hashRequest(input: ClientInput): Buffer {
   const { name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt } = input

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
 import { record } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canWrite } from '../people/access.ts'
+import type { UsageStores } from '../usage/windows.ts'
 import { clientName, noSuchClient, OAuthClient, readClientAnswer, requireClientId } from './client.ts'
 import { type ClientRecord, findClient, setClientName } from './records.ts'
 
@@ -23,7 +22,7 @@ export const renameClientRoute = route({
   problems: ['not_found'],
   async handle(
     { vendorId, session: { userId }, params, body: { name } },
-    { db, redis, clock }: { db: Database; redis: Redis; clock: Clock },
+    { db, redis, clock }: UsageStores & { db: Database },
   ) {
     const clientId = requireClientId(params.clientId)
     const client = await db.transaction((transaction) =>
@@ -38,7 +37,7 @@ export const renameClientRoute = route({
  * Renames a client and adds the activity entry. Call it in a transaction.
  * Returns undefined when the company has no such client.
  */
-export async function renameClient(
+async function renameClient(
   transaction: Queryable,
   { vendorId, clientId, name, userId }: { vendorId: string; clientId: string; name: string; userId: string },
 ): Promise<ClientRecord | undefined> {

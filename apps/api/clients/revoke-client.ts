@@ -1,10 +1,9 @@
-import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { type Actor, actorUserId, record } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
+import type { UsageStores } from '../usage/windows.ts'
 import { noSuchClient, OAuthClient, readClientAnswer, requireClientId } from './client.ts'
 import { type ClientRecord, findClient, markClientRevoked } from './records.ts'
 
@@ -29,7 +28,7 @@ export const revokeClientRoute = route({
   problems: ['not_found'],
   async handle(
     { vendorId, session, params },
-    { db, redis, clock, revocation }: { db: Database; redis: Redis; clock: Clock; revocation: Revocation },
+    { db, redis, clock, revocation }: UsageStores & { revocation: Revocation },
   ) {
     const clientId = requireClientId(params.clientId)
     const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: session.userId })

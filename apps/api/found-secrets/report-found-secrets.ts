@@ -75,10 +75,7 @@ export const reportFoundSecretsRoute = route({
   },
 })
 
-/**
- * Returns the secrets with a valid checksum, which keeps random text from the database. Anyone can compute
- * one.
- */
+/** Returns the secrets with a valid checksum, which keeps random text from the database. */
 function selectCandidates(body: z.infer<typeof FoundSecrets> | z.infer<typeof ScannerReport>): FoundSecret[] {
   const entries = Array.isArray(body) ? body : body.secrets.map((token) => ({ token }))
   return entries

@@ -92,9 +92,7 @@ export function createFoundSecretReports({ db, metrics }: { db: Database; metric
   }
 }
 
-/**
- * Marks the clients that have these secrets, with an activity entry each. Returns those not marked before.
- */
+/** Marks the clients that have these secrets and adds activity entries. Returns those not marked before. */
 function markClients(db: Database, secrets: readonly FoundSecret[]): Promise<FoundClient[]> {
   return db.transaction(async (transaction) => {
     const clients = await markFoundSecrets(transaction, secrets)

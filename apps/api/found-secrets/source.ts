@@ -11,8 +11,7 @@ const ELLIPSIS = '...'
 /**
  * Returns where a secret was found, as the reporter says: the host and path of the URL, or else the kind of
  * place. Both are a stranger's text, so the result is visible ASCII of bounded length, without the user,
- * query and fragment of the URL, where secrets are. Returns null if there is no usable place, or if it may
- * repeat a secret.
+ * query and fragment of the URL, where secrets are. Returns null if it is unusable or may repeat a secret.
  */
 export function sanitizeSource({
   token,

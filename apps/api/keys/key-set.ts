@@ -17,10 +17,7 @@ const keyAttributes = z.object({
   use: z.enum(['sig', 'jwt-svid']).optional(),
 })
 
-/**
- * Returns the keys that may sign workloads' tokens, with only the members that verifying needs, or what is
- * wrong.
- */
+/** Returns the keys that may sign tokens, with only the members that verifying needs, or what is wrong. */
 export function parseKeySet(set: unknown): JWK[] | string {
   const keys = (set as { keys?: unknown } | null)?.keys
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null))

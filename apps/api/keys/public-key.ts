@@ -31,8 +31,7 @@ const modulus = base64url(/^[A-Za-z0-9_-]{342,684}$/, MODULUS_RULE).refine((text
   const n = numberIn(text)
   return n >= 2n ** 2_047n && n < 2n ** 4_096n && !hasSmallFactor(n)
 }, MODULUS_RULE)
-// A large exponent makes each verification as slow as a signature, and every generator uses this one by
-// default.
+// Every generator's default. A large exponent would make each verification as slow as a signature.
 const exponent = base64url(/^[A-Za-z0-9_-]{4,8}$/, EXPONENT_RULE).refine(
   (text) => numberIn(text) === 65_537n,
   EXPONENT_RULE,
@@ -88,10 +87,7 @@ export const publicKey = z.preprocess(
 
 const SECRET = 'is secret and must not leave your system: create a new key pair, and send only its public key'
 
-/**
- * Returns the key's JWK. Other PEM, such as a certificate or a private key, is refused: Node.js would import
- * it.
- */
+/** Returns the key's JWK. Refuses other PEM that Node.js imports, such as a certificate or private key. */
 function parsePem(text: string, context: z.RefinementCtx): unknown {
   const refuse = (message: string) => context.addIssue({ code: 'custom', message })
   if (text.includes('PRIVATE KEY')) return refuse(SECRET)

@@ -34,7 +34,7 @@ export const listRefusalsRoute = route({
     const now_ms = clock.now()
     if (clientId !== undefined) await requireClient(db, vendorId, clientId)
     const { refusals, nextCursor } = await readFromRedis(async () => {
-      const range = { ownerId: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
+      const range = { clientOrVendorId: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
       const positions = await listRefusalPositions(redis, range)
       const { rows, nextCursor } = page(positions, limit, (position) => position)
       const requestIds = rows.map(([, requestId]) => requestId)

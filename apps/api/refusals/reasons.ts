@@ -8,7 +8,7 @@ export interface Explanation {
   advice: string
 }
 
-/** Returns the explanation of a refusal. @param client undefined if it is not known. */
+/** Explains a refusal. @param client undefined if it is not known. */
 export function explainRefusal(refusal: RefusalRecord, client: ClientRecord | undefined): Explanation {
   const explanation = REASONS.get(refusal.reason) ?? {
     reason: `The request was refused with ${refusal.code}.`,

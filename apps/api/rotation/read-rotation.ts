@@ -163,7 +163,7 @@ async function readClientRefusals(
   redis: Redis,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
 ): Promise<RefusalRecord[]> {
-  const range = { ownerId: clientId, after: undefined, limit: REFUSALS_READ, now_ms }
+  const range = { clientOrVendorId: clientId, after: undefined, limit: REFUSALS_READ, now_ms }
   const positions = await listRefusalPositions(redis, range)
   const requestIds = positions.map(([, requestId]) => requestId)
   return readRefusals(redis, { vendorId, requestIds, now_ms })

@@ -21,10 +21,7 @@ export const ClientFailing = z
 
 export type Failing = z.infer<typeof ClientFailing>
 
-/**
- * A token is valid for 900 s, and both clocks may be 120 s off. No request succeeds later than this after a
- * token.
- */
+/** A token is valid for 900 s, and both clocks may be 120 s off. Later after a token, no request succeeds. */
 const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
 /**
  * Anyone who knows a client id can have a request refused in its name. This must not make a healthy client
@@ -72,10 +69,7 @@ export async function readFailing(
 interface History {
   /** The addresses from which it got tokens. */
   addresses: ReadonlySet<string>
-  /**
-   * The start of the first hour of refusals since its tokens expired. Single refusals are kept only for a
-   * day.
-   */
+  /** The start of the first hour with refusals since its tokens expired. Refusals are kept only for a day. */
   firstHour_ms?: number | undefined
 }
 

@@ -16,10 +16,7 @@ const TIME_COLUMN = {
 /** Per client and day. The latest are kept. */
 const ADDRESSES_MAX = 200
 
-/**
- * Deletes usage that is no longer shown, at most `limit` rows of each table. Returns how many rows were
- * deleted.
- */
+/** Deletes usage that is no longer shown, at most `limit` rows of each table. Returns how many it deleted. */
 export async function deleteOldUsage(
   db: Database,
   { now_ms, limit }: { now_ms: number; limit: number },

@@ -16,10 +16,7 @@ export const USED_IN_LAST_DAY = `exists (select from client_usage u
 
 export interface UsageSummary {
   lastUsedAt: Date | null
-  /**
-   * For each 24 hours of the last DAYS_SHOWN days, oldest first. The last entry is this hour and the 23
-   * before it.
-   */
+  /** For each 24 hours of the last DAYS_SHOWN days, oldest first, up to and including this hour. */
   tokensByDay: number[]
 }
 

@@ -21,28 +21,35 @@ const StoredRefusal = z.object({
 export type RefusalRecord = z.infer<typeof StoredRefusal>
 
 export interface RefusalRange {
-  /** The client's id or the company's. */
-  ownerId: string
-  /** The last position of the page before. */
+  clientOrVendorId: string
+  /** The last position of the previous page. */
   after: RefusalPosition | undefined
   limit: number
   now_ms: number
 }
 
 /**
- * Returns the positions of the refused requests of a client, or of a company's clients, in the last 24 hours,
- * newest first.
+ * Returns the positions of a client's or company's refused requests in the last 24 hours, newest first.
  * @throws if Redis does not answer.
  */
 export async function listRefusalPositions(
   redis: Redis,
-  { ownerId, after, limit, now_ms }: RefusalRange,
+  { clientOrVendorId, after, limit, now_ms }: RefusalRange,
 ): Promise<RefusalPosition[]> {
   const newest = after ? `(${refusalPosition(...after)}` : '+'
   const oldest = `[${refusalPosition(now_ms - redisLifetimes.refusals_ms + 1)}`
   const orders = await Promise.all(
     REFUSAL_KINDS.map((kind) =>
-      redis.zrange(redisKeys.refusals(kind, ownerId), newest, oldest, 'BYLEX', 'REV', 'LIMIT', 0, limit),
+      redis.zrange(
+        redisKeys.refusals(kind, clientOrVendorId),
+        newest,
+        oldest,
+        'BYLEX',
+        'REV',
+        'LIMIT',
+        0,
+        limit,
+      ),
     ),
   )
   return orders

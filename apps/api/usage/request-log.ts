@@ -32,7 +32,7 @@ export async function readRequestLog(
   const limit = KEPT_MAX.proven + KEPT_MAX.unproven
   const [texts, positions] = await Promise.all([
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, KEPT_MAX.answered - 1),
-    listRefusalPositions(redis, { ownerId: clientId, after: undefined, limit, now_ms }),
+    listRefusalPositions(redis, { clientOrVendorId: clientId, after: undefined, limit, now_ms }),
   ])
   const requestIds = positions.map(([, requestId]) => requestId)
   const records = await readRefusals(redis, { vendorId, requestIds, now_ms })

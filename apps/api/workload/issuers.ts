@@ -15,10 +15,7 @@ export interface IssuerRecord {
   failure: string | null
 }
 
-/**
- * SQL for whether an Active client of the company trusts issuer `i`. Other issuers are neither listed nor
- * fetched.
- */
+/** SQL for whether an Active client of the company trusts issuer `i`. Only these issuers are listed. */
 const TRUSTED = `exists (select from oauth_clients c
   where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active')`
 

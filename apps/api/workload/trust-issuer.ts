@@ -27,9 +27,8 @@ export async function findIssuerKeys(
 }
 
 /**
- * Stores the keys of a new client's issuer. Keys that a person pasted are never replaced here, since other
- * clients rely on them. Call it after countActiveClients, which keeps the number of issuers from changing
- * meanwhile.
+ * Stores the keys of a new client's issuer. Keys that a person pasted are not replaced, since other clients
+ * rely on them. Call it after countActiveClients, whose lock keeps the number of issuers from changing.
  * @throws Problem invalid_input
  */
 export async function trustIssuer(
@@ -47,8 +46,7 @@ export async function trustIssuer(
     const rule = `must be one of the ${ISSUERS_MAX} issuers that this company trusts already`
     throw invalidMember('/workload/issuer', rule)
   }
-  // undefined: the company had pasted keys when the request began. If it has none any more, the person has to
-  // retry.
+  // undefined: the company had pasted keys when the request began. If they are gone, the person has to retry.
   const { keysFrom, keys } = issuerKeys ?? { keysFrom: 'issuer', keys: 'try again' }
   const isPasted = current?.keysFrom === 'pasted'
   if (isPasted && (keysFrom === 'issuer' || isDeepStrictEqual(current.keys, keys))) return

@@ -2,10 +2,7 @@ import { z } from 'zod'
 import type { Workload } from '#shared/oauth/client-credentials.ts'
 import { pastedKeys } from '../keys/key-set.ts'
 
-/**
- * The issuer of the tokens that a client sends in place of a secret, and claims that they have with exactly
- * this text.
- */
+/** The issuer of the tokens that a client sends in place of a secret, and the exact text of their claims. */
 export type WorkloadIdentity = Pick<Workload, 'issuer' | 'claims'>
 export type NewWorkload = { workload: WorkloadIdentity }
 
