@@ -18,7 +18,7 @@ const STOP_MAX_MS = 5_000
 export interface FoundSecretReport {
   secrets: readonly FoundSecret[]
   clientAddress: string
-  /** Of the request. */
+  /** The request's own log. */
   log: Log
 }
 

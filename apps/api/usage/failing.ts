@@ -69,7 +69,7 @@ export async function readFailing(
 interface History {
   /** The addresses from which it got tokens. */
   addresses: ReadonlySet<string>
-  /** The start of the first hour with refusals since its tokens expired. Refusals are kept only for a day. */
+  /** The first hour of refusals since its tokens expired. Hourly counts are kept longer than refusals. */
   firstHour_ms?: number | undefined
 }
 

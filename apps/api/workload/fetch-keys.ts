@@ -22,8 +22,8 @@ export interface Internet {
 }
 
 /**
- * Fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517). If that fails, returns the reason as
- * text for a person of the company.
+ * Fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517). If that fails, returns the reason
+ * as text for a person of the company.
  */
 export type FetchKeys = (issuer: string) => Promise<JWK[] | string>
 
