@@ -39,12 +39,11 @@ import { createMeasuringMiddleware, measureIssuers } from './metrics.ts'
 import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from './people/invitations.ts'
 import { unavailable } from './problems/problems.ts'
 import { type Reconciling, startReconciling } from './revocation/round.ts'
-import { ROUTES } from './routes.ts'
-import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
-import { createPasswordWork } from './sessions/password-check.ts'
+import { createPasswordQueue } from './sessions/password-queue.ts'
+import { createAccountNames } from './sessions/prove-account.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
-import { deleteOldPlaces } from './sessions/sign-in-addresses.ts'
+import { deleteOldSignInAddresses } from './sessions/sign-in-addresses.ts'
 import { configureOpenid } from './sign-in-openid/provider.ts'
 import { OPENID_TRANSACTION_LIFETIME_S } from './sign-in-openid/transaction.ts'
 import { addressLimits } from './stores/address-limits.ts'
@@ -237,7 +236,7 @@ function createServices(foundation: Foundation) {
     cookie: createSessionCookie({ baseUrl: resource }),
     sessionIdle_ms: config.SESSION_IDLE_MINUTES * MINUTE_MS,
     builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
-    passwords: createPasswordWork(),
+    passwords: createPasswordQueue(),
     accountName: createAccountNames(db),
     openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
     companyTurns: createFairQueue({
@@ -352,7 +351,7 @@ function jobsOf(services: Services, config: ApiConfig): Job[] {
         'ending expired sessions': () => endExpiredSessions({ db, log }, { now: ago(0), limit }),
         'deleting expired invitations': () =>
           deleteExpiredInvitations(db, { now: ago(EXPIRED_LISTED_MS), limit }),
-        'deleting old sign-in addresses': () => deleteOldPlaces(db, { now_ms: clock.now(), limit }),
+        'deleting old sign-in addresses': () => deleteOldSignInAddresses(db, { now_ms: clock.now(), limit }),
         'deleting idempotency keys': () =>
           deleteExpiredIdempotencyKeys(db, { before: ago(IDEMPOTENCY_KEY_LIFETIME_MS), limit }),
         'deleting old usage': () => deleteOldUsage(db, { now_ms: clock.now(), limit: PURGE_USAGE_ROWS }),

@@ -8,15 +8,15 @@ import { hashPassword } from '../../apps/api/accounts/passwords.ts'
 import {
   type Account,
   findMemberByEmail,
-  holdPassword,
   insertUser,
   listAccounts,
   listMemberships,
+  lockPassword,
   normalizedEmail,
-  resetPassword,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { knowEverywhere } from '../../apps/api/sessions/sign-in-addresses.ts'
+import { resetPassword } from '../../apps/api/sessions/change-password.ts'
+import { liftSignInLockout } from '../../apps/api/sessions/sign-in-addresses.ts'
 import type { OperatorContext, Subject } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { askNewPassword } from './terminal.ts'
@@ -85,7 +85,7 @@ export async function replacePassword(
   await db.transaction(async (transaction) => {
     await resetPassword(transaction, { userId: user.userId, passwordHash })
     // Also lifts a lockout caused by failed sign-ins from elsewhere.
-    await knowEverywhere(transaction, { userId: user.userId, now: new Date() })
+    await liftSignInLockout(transaction, { userId: user.userId, now: new Date() })
     await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
   })
   return shownUser(user)
@@ -148,7 +148,7 @@ export async function preparePerson(
   if (known.length > 0 && account === 'existing') {
     const existing = await onlyOneOf(db, known)
     const store = async (transaction: Queryable) => {
-      if (!(await holdPassword(transaction, existing)))
+      if (!(await lockPassword(transaction, existing)))
         throw new OperatorError(`The account of ${email} has just changed. Try again.`)
     }
     return { user: shownUser(existing), store }

@@ -8,7 +8,6 @@ import { type Operator as Actor, record } from '../../apps/api/accounts/activity
 import { newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import {
   type Company,
-  endAccountWithoutCompany,
   findCompany,
   insertCompany,
   listCompanies,
@@ -16,7 +15,8 @@ import {
   type Member,
 } from '../../apps/api/accounts/people.ts'
 import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
-import { addPerson } from '../../apps/api/people/changes.ts'
+import { addPerson } from '../../apps/api/people/invite-person.ts'
+import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts'
 import { sqlState, UNIQUE_VIOLATION } from '../../apps/api/stores/postgres-errors.ts'
 import { deleteRequests } from '../../apps/api/usage/refusals.ts'
 import { announce, heartbeat, linesTo, type Show } from '../progress.ts'

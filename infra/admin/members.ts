@@ -3,8 +3,6 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Operator as Actor } from '../../apps/api/accounts/activity.ts'
 import { removeIdentities } from '../../apps/api/accounts/openid-identities.ts'
 import {
-  endAccountWithoutCompany,
-  endSessions,
   findMemberByEmail,
   listMembers,
   listMemberships,
@@ -15,7 +13,10 @@ import {
   type Role,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { addPerson, changePerson } from '../../apps/api/people/changes.ts'
+import { changePerson } from '../../apps/api/people/change-person.ts'
+import { addPerson } from '../../apps/api/people/invite-person.ts'
+import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts'
+import { deleteSessions } from '../../apps/api/sessions/sessions.ts'
 import {
   ACCOUNT_OPTIONS,
   type AccountChoice,
@@ -172,7 +173,7 @@ export async function unlinkMember(db: Database, { email, by }: { email: string;
     for (const vendorId of vendorIds) await lockMembers(transaction, vendorId)
     if (!(await removeIdentities(transaction, userId)))
       throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)
-    await endSessions(transaction, userId)
+    await deleteSessions(transaction, userId)
     await endAccountWithoutCompany(transaction, userId)
     await recordForCompanies(transaction, { user, action: 'person.unlinked', by })
     return shownUser(user)

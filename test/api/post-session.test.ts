@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
 import { hashPassword, unusableHash } from '../../apps/api/accounts/passwords.ts'
-import { resetPassword } from '../../apps/api/accounts/people.ts'
+import { resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 

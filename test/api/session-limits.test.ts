@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPasswordWork } from '../../apps/api/sessions/password-check.ts'
+import { createPasswordQueue } from '../../apps/api/sessions/password-queue.ts'
 import { replacePassword } from '../../infra/admin/accounts.ts'
 import { afterwards } from '../support/afterwards.ts'
 import {
@@ -192,12 +192,12 @@ describe('the places to have a password checked', () => {
   })
 
   it('never gives a stranger a place for known addresses, while each of the strangers’ is taken', async () => {
-    const { inLine } = createPasswordWork()
+    const { runQueued } = createPasswordQueue()
     let end = () => {}
     const held = new Promise<void>((resolve) => {
       end = resolve
     })
-    const stranger = (host: number) => inLine({ address: `198.51.100.${host}`, known: false }, () => held)
+    const stranger = (host: number) => runQueued({ address: `198.51.100.${host}`, known: false }, () => held)
     const inside = [1, 2].map(stranger)
     const waiting = Array.from({ length: 64 }, (_, index) => stranger(index + 3))
     await using _ = afterwards(async () => {
@@ -205,7 +205,7 @@ describe('the places to have a password checked', () => {
       await Promise.all([...inside, ...waiting])
     })
     await assert.rejects(stranger(100), { code: 'unavailable' })
-    assert.equal(await inLine({ address: '192.0.2.1', known: true }, async () => 'checked'), 'checked')
+    assert.equal(await runQueued({ address: '192.0.2.1', known: true }, async () => 'checked'), 'checked')
   })
 })
 

@@ -17,7 +17,7 @@ import { createService, type ServiceOptions } from '../../apps/api/compose.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
-import { startSession } from '../../apps/api/sessions/sessions.ts'
+import { insertSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
@@ -209,7 +209,7 @@ async function send(
 export function people(url: string, db: Knex, clock: Clock) {
   async function createSession(userId: string): Promise<string> {
     const token = newSessionToken()
-    await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
+    await insertSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
     return token
   }
   const createClient = (given?: Partial<NewClientRecord>) =>

@@ -51,9 +51,10 @@ type Author =
   { vendorId: string; by: Actor | null } | { vendorId: string | null; by: Operator }
 
 /**
- * Appends an entry to the activity. Call it in the transaction of the change that it records. Once that is committed, the
- * entry goes to the `activityLog` of the database too.
- * @param subject The id of the client, person, company, key or service, the host of the callback, or `database`.
+ * Appends an entry to the activity. Call it in the transaction of the change that it records. Once that is
+ * committed, the entry goes to the `activityLog` of the database too.
+ * @param subject The id of the client, person, company, key or service, the host of the callback, or
+ * `database`.
  */
 export async function record(
   db: Queryable,
@@ -75,8 +76,8 @@ export async function record(
 }
 
 /**
- * Records `address.claimed` unless the company has such an entry about this user. Nobody of the company did it, so it
- * has no author. Returns whether it was recorded.
+ * Records `address.claimed` unless the company has such an entry about this user. Nobody of the company did
+ * it, so it has no author. Returns whether it was recorded.
  */
 export async function recordAddressClaim(
   transaction: Queryable,
@@ -140,7 +141,9 @@ export type ActivityPosition = [at: string, entryId: number]
 
 const LOOKED_AT_MAX = 5_000
 
-/** With the company before it and the time behind it, each has an index. The first leaves the fewest entries. */
+/**
+ * With the company before it and the time behind it, each has an index. The first leaves the fewest entries.
+ */
 function conditionsOf({ subject, userId, action }: ActivityFilter): [column: string, value: string][] {
   const conditions: [string, string][] = []
   if (subject !== undefined) conditions.push(['a.subject', subject])
@@ -150,8 +153,8 @@ function conditionsOf({ subject, userId, action }: ActivityFilter): [column: str
 }
 
 /**
- * Lists entries of one company, newest first, after the position `after`. A statement looks at 5,000 entries at most, so
- * there may be more although fewer than `limit` are returned. `next` is null if there are none.
+ * Lists entries of one company, newest first, after the position `after`. A statement looks at 5,000 entries
+ * at most, so there may be more although fewer than `limit` are returned. `next` is null if there are none.
  */
 export async function listActivity(
   db: Queryable,
@@ -160,12 +163,13 @@ export async function listActivity(
   const { vendorId, after, limit, from, to, ...filter } = query
   const [[column, value] = ['a.vendor_id', vendorId], ...others] = conditionsOf(filter)
   const end = to && !(after && new Date(after[0]) < to) ? [to, 0] : (after ?? ['infinity', 0])
-  // Rows are compared, and ordered, from the column on, so that only its index has the order: by another, Postgres might
-  // walk through any number of entries that do not match.
+  // Rows are compared, and ordered, from the column on, so that only its index has the order: by another,
+  // Postgres might walk through any number of entries that do not match.
   const order = `order by ${column} desc, a.at desc, a.entry_id desc`
   const candidates = `
     select a.vendor_id, a.entry_id, a.at, a.action, a.subject, a.detail, a.user_id from activity a
-    where a.vendor_id = ? and (${column}, a.at, a.entry_id) < (?, ?::timestamptz, ?::bigint) and (${column}, a.at) >= (?, ?::timestamptz)
+    where a.vendor_id = ? and (${column}, a.at, a.entry_id) < (?, ?::timestamptz, ?::bigint)
+      and (${column}, a.at) >= (?, ?::timestamptz)
     ${order} limit ${others.length > 0 ? LOOKED_AT_MAX : limit + 1}`
   const values = [vendorId, value, ...end, value, from ?? '-infinity'] as string[]
   const { rows } = await db.raw(
@@ -200,7 +204,10 @@ export type LoggedEntry = Pick<ExportedEntry, 'entryId' | 'at' | 'action' | 'sub
 
 const FREE_TEXT = new Set(['name', 'email', 'source', 'file'])
 
-/** Leaves out of an entry, or a line, what may name a person or come from a stranger, and what is no part of an entry. */
+/**
+ * Leaves out of an entry, or a line, what may name a person or come from a stranger, and what is no part of
+ * an entry.
+ */
 export function loggedEntry(from: ExportedEntry | LoggedEntry): LoggedEntry {
   const { entryId, at, vendorId, userId, operator, action, subject, detail } = from
   const entry = { entryId, at, vendorId, userId, operator, action, subject, detail }
@@ -209,7 +216,10 @@ export function loggedEntry(from: ExportedEntry | LoggedEntry): LoggedEntry {
   )
 }
 
-/** Logs an entry once `db` and every transaction around it is committed, and never if one of them is rolled back. */
+/**
+ * Logs an entry once `db` and every transaction around it is committed, and never if one of them is rolled
+ * back.
+ */
 function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
   // A savepoint inherits no parameters of its database.
   const { executionPromise, parentTransaction, userParams } = db as Knex.Transaction
@@ -219,7 +229,10 @@ function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
   else proceed()
 }
 
-/** Returns entries with these ids, or all after one of them, oldest first. Needs the rights of `integration_operator`. */
+/**
+ * Returns entries with these ids, or all after one of them, oldest first. Needs the rights of
+ * `integration_operator`.
+ */
 export async function listEntries(
   db: Queryable,
   range: { after?: number | null; since?: Date | null; ids?: number[] | null; limit: number },

@@ -39,8 +39,8 @@ export function newClientSecret(): string {
 const checksum = (random: string): string => base62(BigInt(crc32(random)), CHECKSUM_CHARACTERS)
 
 /**
- * Whether a text can be a client secret. This says nothing about whether it is one: a checksum has no key, so that
- * scanners can check it.
+ * Whether a text can be a client secret. This says nothing about whether it is one: a checksum has no key, so
+ * that scanners can check it.
  */
 export const hasSecretChecksum = (text: string): boolean =>
   CLIENT_SECRET_PATTERN.exec(text)?.[0] === text &&

@@ -13,7 +13,8 @@ export const PASSWORD_MAX_BYTES = 1_024
 
 /**
  * Returns the argon2id hash of a password in PHC string format.
- * @param like another hash, of the same email address: its salt is used again, so that one derivation checks both.
+ * @param like another hash, of the same email address: its salt is used again, so that one derivation checks
+ * both.
  */
 export async function hashPassword(password: string, { like }: { like?: string | undefined } = {}) {
   const salt = like === undefined ? randomBytes(SALT_BYTES) : parsed(like).salt
@@ -24,8 +25,8 @@ export async function hashPassword(password: string, { like }: { like?: string |
 export const unusableHash = (): string => phc(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES))
 
 /**
- * Returns the index of the first hash that the password has, or -1. Hashes of one address share their salt: however
- * many there are, the work is that of one.
+ * Returns the index of the first hash that the password has, or -1. Hashes of one address share their salt:
+ * however many there are, the work is that of one.
  * @throws Error when a hash is not a PHC string of argon2id.
  */
 export async function indexOfPassword(password: string, hashes: readonly string[]): Promise<number> {

@@ -1,6 +1,8 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { unusableHash } from './passwords.ts'
 
+/* The tables of companies, users and memberships. */
+
 export type Role = 'owner' | 'admin' | 'member'
 export type MembershipStatus = 'active' | 'suspended'
 
@@ -44,16 +46,18 @@ export async function insertCompany(db: Queryable, company: Company): Promise<vo
 /** Returns undefined if there is no such company, or it is erased. */
 export async function findCompany(db: Queryable, vendorId: string): Promise<Company | undefined> {
   const { rows } = await db.raw(
-    'select vendor_id as "vendorId", name, timezone, currency from companies where vendor_id = ? and erased_at is null',
+    `select vendor_id as "vendorId", name, timezone, currency from companies
+     where vendor_id = ? and erased_at is null`,
     [vendorId],
   )
   return rows[0]
 }
 
-/** All companies that are not erased, by name. */
+/** Returns all companies that are not erased, by name. */
 export async function listCompanies(db: Queryable): Promise<Company[]> {
   const { rows } = await db.raw(
-    'select vendor_id as "vendorId", name, timezone, currency from companies where erased_at is null order by name, vendor_id',
+    `select vendor_id as "vendorId", name, timezone, currency from companies
+     where erased_at is null order by name, vendor_id`,
   )
   return rows
 }
@@ -71,10 +75,10 @@ export async function insertUser(db: Queryable, user: User & { passwordHash: str
 export type Account = User & { passwordHash: string }
 
 /**
- * The accounts of an address, oldest first. There may be several: whoever accepts an invitation without proving an
- * account of the address, by its password, gets one of their own. So no one reaches a company through an invitation
- * of another, and no one can keep an address from the person it belongs to by being invited first. Only accounts in
- * different companies share an address.
+ * Returns the accounts of an address, oldest first. There may be several: whoever accepts an invitation
+ * without the password of an existing account gets a new account. So no one reaches a company through an
+ * invitation to another, and no one can keep an address from its owner by being invited first. Accounts that
+ * share an address belong to different companies.
  */
 export async function listAccounts(db: Queryable, email: string): Promise<Account[]> {
   const { rows } = await db.raw(
@@ -88,7 +92,7 @@ export async function listAccounts(db: Queryable, email: string): Promise<Accoun
 const MEMBERS = `select u.user_id as "userId", u.email, u.name, m.role, m.status
      from memberships m join users u using (user_id) where m.vendor_id = ?`
 
-/** The account of an address that belongs to the company, if one does. */
+/** Returns the company's member with this address, if there is one. */
 export async function findMemberByEmail(
   db: Queryable,
   { vendorId, email }: { vendorId: string; email: string },
@@ -98,13 +102,13 @@ export async function findMemberByEmail(
 }
 
 /**
- * Starting a session holds this lock in shared mode while it checks that the password is still the one that was
- * verified; a reset holds it exclusively. So a sign-in with the old password cannot slip past a reset.
+ * Starting a session holds this lock in shared mode while it checks that the password is still the one that
+ * was verified. A change holds it exclusively. So a sign-in with the old password cannot slip past a change.
  */
 const PASSWORD_LOCK = `hashtextextended('password of ' || ?, 0)`
 
-/** Whether the user still has this password hash; until the transaction ends it cannot change. */
-export async function holdPassword(
+/** Returns whether the user still has this password hash. It cannot change until the transaction ends. */
+export async function lockPassword(
   transaction: Queryable,
   { userId, passwordHash }: { userId: string; passwordHash: string },
 ): Promise<boolean> {
@@ -117,73 +121,39 @@ export async function holdPassword(
 }
 
 /**
- * Sets a new password and ends every session of the user. Whoever signed in with the old one is a stranger again.
- * Call it in a transaction. Returns the sessions' ids.
+ * Sets a new password, if the user still has the hash `before`. Call it in a transaction that then ends the
+ * sessions of the old one. Returns whether it was set.
+ * @param before default: any.
  */
-export async function resetPassword(
-  db: Queryable,
-  { userId, passwordHash }: { userId: string; passwordHash: string },
-): Promise<string[]> {
-  await db.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
-  await db.raw('update users set password_hash = ? where user_id = ?', [passwordHash, userId])
-  await forgetPlaces(db, userId)
-  return endSessions(db, userId)
-}
-
-/**
- * Sets the password that the person chose in place of the one that was verified, and ends all their sessions but one.
- * Call it in a transaction. Returns the ids of the ended sessions, or undefined when the password is no longer the one that was verified.
- * @param keep the hash of the token of the session that goes on.
- */
-export async function changePassword(
+export async function savePassword(
   transaction: Queryable,
-  change: { userId: string; before: string; passwordHash: string; keep: Buffer },
-): Promise<string[] | undefined> {
-  const { userId, before, passwordHash, keep } = change
-  await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
+  { userId, before, passwordHash }: { userId: string; before?: string; passwordHash: string },
+): Promise<boolean> {
+  await lockAccount(transaction, userId)
+  const unchanged = before === undefined ? '' : 'and password_hash = ?'
   const { rowCount } = await transaction.raw(
-    'update users set password_hash = ? where user_id = ? and password_hash = ?',
-    [passwordHash, userId, before],
+    `update users set password_hash = ? where user_id = ? ${unchanged}`,
+    before === undefined ? [passwordHash, userId] : [passwordHash, userId, before],
   )
-  if (rowCount !== 1) return undefined
-  return endSessions(transaction, userId, keep)
-}
-
-/** Ends the user's sessions, but that of token hash `keep`; effective from the next request. Returns their ids. */
-export async function endSessions(db: Queryable, userId: string, keep?: Buffer): Promise<string[]> {
-  // An operator may not look at the hashes.
-  const others = keep ? 'and token_hash <> ?' : ''
-  const { rows } = await db.raw(
-    `delete from sessions where user_id = ? ${others} returning session_id as "sessionId"`,
-    keep ? [userId, keep] : [userId],
-  )
-  return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
+  return rowCount === 1
 }
 
 /**
- * Ends an account that belongs to no company any more: its sessions and its password end, and its address is free.
- * The row stays, since the activity names it. An account that is linked to an OpenID provider only loses its
- * sessions: the provider proves whose it is, and the link keeps a removed person from joining again.
- * Call it in a transaction. Returns the ids of the ended sessions.
+ * Keeps others from changing the password, and from starting a session with it, until the transaction ends.
  */
-export async function endAccountWithoutCompany(transaction: Queryable, userId: string): Promise<string[]> {
-  // Whoever joins another company with this account at the same time holds the lock, and is seen, or is refused.
+export async function lockAccount(transaction: Queryable, userId: string): Promise<void> {
   await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
-  if ((await listMemberships(transaction, userId)).length > 0) return []
-  const ended = await endSessions(transaction, userId)
-  const linked = await transaction.raw('select from openid_identities where user_id = ? limit 1', [userId])
-  if (linked.rows.length > 0) return ended
+}
+
+/**
+ * Frees the address of an account, and leaves it without a password. The row stays, since the activity names
+ * it.
+ */
+export async function closeAccount(transaction: Queryable, userId: string): Promise<void> {
   await transaction.raw('update users set email = null, password_hash = ? where user_id = ?', [
     unusableHash(),
     userId,
   ])
-  await forgetPlaces(transaction, userId)
-  return ended
-}
-
-/** Forgets where the user has signed in from. */
-async function forgetPlaces(transaction: Queryable, userId: string): Promise<void> {
-  await transaction.raw('delete from sign_in_addresses where user_id = ?', [userId])
 }
 
 /** Adds the membership, or changes the role and status of an existing one. */
@@ -198,7 +168,7 @@ export async function saveMembership(
   )
 }
 
-/** The companies that a user belongs to, by name. */
+/** Returns the companies that a user belongs to, by name. */
 export async function listMemberships(
   db: Queryable,
   userId: string,
@@ -218,7 +188,7 @@ export async function listMemberships(
 
 export type Member = User & Pick<Membership, 'role' | 'status'>
 
-/** The people of a company: its owner, then admins, then members, each by name. */
+/** Returns the people of a company: its owner, then admins, then members, each by name. */
 export async function listMembers(db: Queryable, vendorId: string): Promise<Member[]> {
   const { rows } = await db.raw(
     `${MEMBERS}
@@ -228,7 +198,6 @@ export async function listMembers(db: Queryable, vendorId: string): Promise<Memb
   return rows
 }
 
-/** A person of a company. Returns undefined when the company has no such person. */
 export async function findMember(
   db: Queryable,
   { vendorId, userId }: { vendorId: string; userId: string },
@@ -244,7 +213,7 @@ export async function deleteMembership(
   await db.raw('delete from memberships where vendor_id = ? and user_id = ?', [vendorId, userId])
 }
 
-/** Until the transaction ends, no other that calls this changes the people of the company. */
+/** Keeps other callers from changing the people of the company until the transaction ends. */
 export async function lockMembers(transaction: Queryable, vendorId: string): Promise<void> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('people of ' || ?, 0))`, [vendorId])
 }

@@ -1,18 +1,18 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { record, recordAddressClaim } from '../accounts/activity.ts'
+import { personName } from '../accounts/names.ts'
 import { isLinked } from '../accounts/openid-identities.ts'
 import { hashPassword } from '../accounts/passwords.ts'
 import {
   type Account,
-  endSessions,
   findMemberByEmail,
-  holdPassword,
   insertUser,
   listAccounts,
   listMemberships,
   lockMembers,
+  lockPassword,
   saveMembership,
   type User,
 } from '../accounts/people.ts'
@@ -20,17 +20,33 @@ import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { Problem } from '../problems/problems.ts'
-import { beginSession } from '../sessions/begin-session.ts'
-import { builtIn } from '../sessions/built-in.ts'
+import { requireBuiltInAccounts } from '../sessions/access.ts'
+import { beginSession, CreatedSession, cookieInput } from '../sessions/begin-session.ts'
 import { passwordFault } from '../sessions/guessable-passwords.ts'
-import { proveAccount, type SignInNeeds } from '../sessions/prove-account.ts'
-import { AcceptedInvitation, CreatedSession } from '../sessions/schemas.ts'
-import type { EndedSession } from '../sessions/session-end.ts'
-import { wrongCredentials } from '../sessions/sign-in.ts'
-import { type Invitation, useInvitation } from './invitations.ts'
-import { type InvitationNeeds, notValid, presentedInvitation } from './presented-invitation.ts'
+import { passwordInput, proveAccount, type SignInNeeds, wrongCredentials } from '../sessions/prove-account.ts'
+import type { EndedSession } from '../sessions/session-events.ts'
+import { deleteSessions } from '../sessions/sessions.ts'
+import {
+  type InvitationNeeds,
+  invitationNotValid,
+  invitationToken,
+  requireInvitation,
+} from './invitation-token.ts'
+import { deleteInvitation, type Invitation } from './invitations.ts'
 
-type Accepted = z.infer<typeof AcceptedInvitation>
+const AcceptedInvitation = z
+  .strictObject({
+    token: invitationToken,
+    password: passwordInput,
+    name: personName.optional().meta({
+      description: "A new account's name, if not the invitation's. An existing account keeps its name.",
+    }),
+    existingAccount: z.boolean('must be true or false').default(false).meta({
+      description: 'true: join only with an existing account that has this password.',
+    }),
+    cookie: cookieInput,
+  })
+  .meta({ id: 'AcceptedInvitation' })
 
 export const acceptInvitationRoute = route({
   method: 'post',
@@ -39,11 +55,11 @@ export const acceptInvitationRoute = route({
   tag: 'Session',
   summary: 'Accept an invitation and sign in',
   description:
-    'Send the token from the link, and a password. If it is the password of an account with this address, that account joins. ' +
-    'Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
+    'Send the token from the link, and a password. If it is the password of an account with this address, that ' +
+    'account joins. Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
     'whose activity records this, and must sign in again unless linked to an OpenID provider. ' +
     'If the person already belongs to the company, the role stays as it is.',
-  by: builtIn,
+  by: requireBuiltInAccounts,
   body: AcceptedInvitation,
   answers: {
     201: {
@@ -57,16 +73,15 @@ export const acceptInvitationRoute = route({
     const { cookie } = needs
     const { token, name, cookie: inCookie } = body
     if (inCookie) cookie.requireOwnPage(ctx)
-    const invitation = await presentedInvitation(ctx, needs, token)
-    const { userId, email, companyName } = invitation
-    const invited = { userId, email, name: name ?? invitation.name, companyName }
-    const { account, unproven } = await accountOf(ctx, needs, invited, body)
+    const invitation = await requireInvitation(ctx, needs, token)
+    const invitee = { ...invitation, name: name ?? invitation.name }
+    const { account, unproven } = await proveOrPrepareAccount(ctx, needs, invitee, body)
     const join = async (transaction: Queryable) => {
       await lockMembers(transaction, invitation.vendorId)
-      if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
+      if (!(await deleteInvitation(transaction, invitation.tokenHash))) throw invitationNotValid()
       if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
-      const ended = await endUnproven(transaction, unproven)
-      if (!(await holdPassword(transaction, account))) throw wrongCredentials()
+      const ended = await endUnprovenSessions(transaction, unproven)
+      if (!(await lockPassword(transaction, account))) throw wrongCredentials()
       return { user: account, ended }
     }
     return beginSession(ctx, needs, { inCookie, how: 'invitation' }, join)
@@ -74,50 +89,52 @@ export const acceptInvitationRoute = route({
 })
 
 /**
- * Returns the account that the password proves, or else a new one for the address, and the older accounts that it does
- * not prove. Neither its time nor its answer reveals whether the address has an account.
+ * Returns the account that the password proves, or else a new one for the address, and the older accounts
+ * that it does not prove. Neither its time nor its answer reveals whether the address has an account.
  */
-async function accountOf(
+async function proveOrPrepareAccount(
   ctx: ApiContext,
   needs: SignInNeeds,
-  { companyName, ...invited }: User & { companyName: string },
-  { password, existingAccount }: Accepted,
+  { userId, email, name, companyName }: User & { companyName: string },
+  { password, existingAccount }: z.infer<typeof AcceptedInvitation>,
 ) {
-  const { userId, email, name } = invited
   // No account can have such a password, so this reveals nothing.
-  if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
+  if ([...password].length < PASSWORD_MIN_CHARACTERS) throw invalidPassword(passwordFault(password, []))
   const existing = await listAccounts(needs.db, email)
-  const proof = await proveAccount(ctx, needs, { email, password, accounts: async () => existing })
+  const proof = await proveAccount(ctx, needs, { email, password, readAccounts: async () => existing })
   if (proof.account) return { account: proof.account, unproven: [] }
   if (existingAccount) throw wrongCredentials()
   const fault = passwordFault(password, [email, name, companyName])
-  if (fault) throw refused(fault)
+  if (fault) throw invalidPassword(fault)
   const like = existing[0]?.passwordHash
-  const passwordHash = await needs.passwords.inLine(proof.from, () => hashPassword(password, { like }))
+  const passwordHash = await needs.passwords.runQueued(proof.client, () => hashPassword(password, { like }))
   return { account: { userId, email, name, passwordHash }, unproven: existing }
 }
 
-/** Returns false when the address belongs to another account of the company, which an operator may have added. */
+/** Returns false if the address is that of another account of the company. An operator may have added it. */
 async function addMember(
   transaction: Queryable,
-  { vendorId, userId: invitedId, role: invited }: Invitation,
+  { vendorId, userId: invitedId, role: invitedRole }: Invitation,
   { userId, name, email, passwordHash }: Account,
 ): Promise<boolean> {
   const member = await findMemberByEmail(transaction, { vendorId, email })
   if (member && member.userId !== userId) return false
   if (userId === invitedId) await insertUser(transaction, { userId, name, email, passwordHash })
-  if (!member) await saveMembership(transaction, { vendorId, userId, role: invited, status: 'active' })
-  const detail = { name, email, role: member?.role ?? invited }
+  if (!member) await saveMembership(transaction, { vendorId, userId, role: invitedRole, status: 'active' })
+  const detail = { name, email, role: member?.role ?? invitedRole }
   await record(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
   return true
 }
 
 /**
- * Someone else may have created the older accounts of an address, so their sessions end and their companies see why.
- * They keep their companies and passwords: otherwise any company could lock out another's people by inviting them. It
- * happens once per account, so no company can repeat it. Returns the ended sessions.
+ * Someone else may have created the older accounts of an address, so their sessions end and their companies
+ * see why. They keep their companies and passwords: otherwise any company could lock out another's people by
+ * inviting them. It happens once per account, so no company can repeat it. Returns the ended sessions.
  */
-async function endUnproven(transaction: Queryable, accounts: readonly Account[]): Promise<EndedSession[]> {
+async function endUnprovenSessions(
+  transaction: Queryable,
+  accounts: readonly Account[],
+): Promise<EndedSession[]> {
   const ended: EndedSession[] = []
   for (const { userId, name, email } of accounts) {
     if (await isLinked(transaction, userId)) continue
@@ -126,10 +143,10 @@ async function endUnproven(transaction: Queryable, accounts: readonly Account[])
     for (const { vendorId } of await listMemberships(transaction, userId))
       if (await recordAddressClaim(transaction, { vendorId, userId, detail })) isFirst = true
     if (!isFirst) continue
-    for (const sessionId of await endSessions(transaction, userId))
+    for (const sessionId of await deleteSessions(transaction, userId))
       ended.push({ userId, sessionId, why: 'address_claimed' })
   }
   return ended
 }
 
-const refused = (detail = 'is not valid'): Problem => invalidMember('/password', detail)
+const invalidPassword = (detail = 'is not valid'): Problem => invalidMember('/password', detail)

@@ -8,28 +8,28 @@ import { type SessionNeeds, signedIn } from '../sessions/access.ts'
 import type { SessionState } from '../sessions/sessions.ts'
 
 /** A person who may act for the company of the path. */
-export interface Manager {
+export interface CompanyCaller {
   session: SessionState
   vendorId: string
 }
 
-interface ManagerNeeds extends SessionNeeds {
+interface CompanyNeeds extends SessionNeeds {
   /** People of a company take turns. */
   companyTurns: FairQueue
 }
 
 /**
- * Admits only active people of the path's company with one of these roles. Role and status are read on every request.
- * Everyone else gets the same 403, whether or not the company exists.
- * @param who they are, for the 403.
+ * Admits only active people of the path's company with one of these roles. Role and status are read on every
+ * request. Everyone else gets the same 403, whether or not the company exists.
+ * @param who who they are, for the 403.
  */
-const managers = (roles: readonly Role[], who: string): Access<Manager, ManagerNeeds> => ({
+const membersWith = (roles: readonly Role[], who: string): Access<CompanyCaller, CompanyNeeds> => ({
   ...signedIn,
   async admit(ctx, needs) {
     const { session } = await signedIn.admit(ctx, needs)
     const vendorId = ctx.params.vendorId ?? ''
-    const known = VENDOR_ID_PATTERN.test(vendorId)
-    const member = known ? await findMember(needs.db, { vendorId, userId: session.userId }) : undefined
+    const isId = VENDOR_ID_PATTERN.test(vendorId)
+    const member = isId ? await findMember(needs.db, { vendorId, userId: session.userId }) : undefined
     if (member?.status !== 'active' || !roles.includes(member.role))
       throw new Problem('forbidden', `Only ${who} of this company may do this.`)
     ctx.state.vendorId = vendorId
@@ -42,22 +42,22 @@ const managers = (roles: readonly Role[], who: string): Access<Manager, ManagerN
   problems: [...signedIn.problems, 'forbidden'],
 })
 
-/** Counts each request for the company. */
-const counted = (
-  access: Access<Manager, ManagerNeeds>,
-): Access<Manager, ManagerNeeds & { changesPerCompany: RateLimit }> => ({
+/** Counts each request against the company's limit of changes. */
+const countChange = (
+  access: Access<CompanyCaller, CompanyNeeds>,
+): Access<CompanyCaller, CompanyNeeds & { changesPerCompany: RateLimit }> => ({
   ...access,
   async admit(ctx, needs) {
-    const manager = await access.admit(ctx, needs)
-    const rate = await needs.changesPerCompany.consume(manager.vendorId)
+    const caller = await access.admit(ctx, needs)
+    const rate = await needs.changesPerCompany.consume(caller.vendorId)
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw new Problem('rate_limited', 'Too many changes in this company.')
-    return manager
+    return caller
   },
 })
 
-export const canRead = managers(['owner', 'admin'], 'the owner and active admins')
-/** As canRead, for what changes something. */
-export const canWrite = counted(canRead)
-/** The owner alone, for what changes something. */
-export const ownerOnly = counted(managers(['owner'], 'the owner'))
+export const canRead = membersWith(['owner', 'admin'], 'the owner and active admins')
+/** The people of canRead, for routes that change something. */
+export const canWrite = countChange(canRead)
+/** The owner alone, for routes that change something. */
+export const ownerOnly = countChange(membersWith(['owner'], 'the owner'))

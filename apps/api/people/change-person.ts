@@ -1,14 +1,38 @@
+import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type Actor, record } from '../accounts/activity.ts'
+import {
+  findMember,
+  findOwner,
+  type Member,
+  type MembershipStatus,
+  type Role,
+  saveMembership,
+  type User,
+} from '../accounts/people.ts'
 import { route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { ownerOnly } from './access.ts'
-import { changePerson } from './changes.ts'
-import { holdAsOwner, knownUserId, memberAnswer, orRefuse } from './person-answer.ts'
-import { Person, PersonChange } from './schemas.ts'
+import {
+  lockMembersAsOwner,
+  memberAnswer,
+  PersonAnswer,
+  type PersonRefusal,
+  parseUserId,
+  unwrapOrThrow,
+} from './person.ts'
 
 /** Handing a company over cannot be undone, and a stolen session must not be enough for it. */
 const SIGN_IN_MAX_AGE_MS = 15 * 60_000
+
+const PersonChange = z
+  .strictObject({
+    role: z.enum(['owner', 'admin', 'member'], 'must be owner, admin or member').optional(),
+    status: z.enum(['active', 'suspended'], 'must be active or suspended').optional(),
+  })
+  .refine(({ role, status }) => role !== undefined || status !== undefined, 'must hold role or status')
+  .meta({ id: 'PersonChange', minProperties: 1 })
 
 export const changePersonRoute = route({
   method: 'patch',
@@ -17,20 +41,66 @@ export const changePersonRoute = route({
   tag: 'People',
   summary: 'Change the role or status of a person',
   description:
-    'Owner only. Takes effect with the next request. Giving someone the role owner transfers the company to them, ' +
-    'and the current owner becomes an admin. That needs a sign-in within the last 15 minutes.',
+    'Owner only. Takes effect with the next request. Giving someone the role owner transfers the company to ' +
+    'them, and the current owner becomes an admin. That needs a sign-in within the last 15 minutes.',
   by: ownerOnly,
   body: PersonChange,
-  answers: { 200: { description: 'The updated person.', schema: Person } },
+  answers: { 200: { description: 'The updated person.', schema: PersonAnswer } },
   problems: ['not_found', 'owner_required', 'recent_sign_in_required'],
   async handle({ vendorId, session, params, body }, { db, clock }: { db: Database; clock: Clock }) {
-    const userId = knownUserId(params.userId)
+    const userId = parseUserId(params.userId)
     if (body.role === 'owner' && clock.now() - session.authenticatedAt.getTime() > SIGN_IN_MAX_AGE_MS)
       throw new Problem('recent_sign_in_required', 'Sign in again to hand the company over.')
     const { member } = await db.transaction(async (transaction) => {
-      await holdAsOwner(transaction, { vendorId, session })
-      return orRefuse(await changePerson(transaction, { vendorId, userId, ...body, by: session.userId }))
+      await lockMembersAsOwner(transaction, { vendorId, session })
+      return unwrapOrThrow(await changePerson(transaction, { vendorId, userId, ...body, by: session.userId }))
     })
     return memberAnswer(member)
   },
 })
+
+/**
+ * Sets the role and status of a person, and adds the activity entry. A new owner replaces the current one,
+ * who becomes an admin. Call it in a transaction that holds lockMembers.
+ */
+export async function changePerson(
+  transaction: Queryable,
+  {
+    vendorId,
+    userId,
+    role,
+    status,
+    by,
+    through,
+  }: {
+    vendorId: string
+    userId: string
+    /** Default: unchanged. */
+    role?: Role | undefined
+    status?: MembershipStatus | undefined
+    by: Actor
+    /** `openid`: the person signed in with the provider, and the provider's claims changed the role. */
+    through?: 'openid'
+  },
+): Promise<{ member: Member; formerOwner: User | undefined } | PersonRefusal> {
+  const member = await findMember(transaction, { vendorId, userId })
+  if (!member) return 'no_such_person'
+  const before = { role: member.role, status: member.status }
+  const after = { role: role ?? member.role, status: status ?? member.status }
+  const staysOwner = after.role === 'owner' && after.status === 'active'
+  if ((before.role === 'owner' || after.role === 'owner') && !staysOwner) return 'owner_required'
+  if (before.role === after.role && before.status === after.status) return { member, formerOwner: undefined }
+  const formerOwner = after.role === 'owner' ? await findOwner(transaction, vendorId) : undefined
+  const recordChange = ({ userId, name }: User, change: object) => {
+    const detail = { name, ...change, ...(through && { through }) }
+    return record(transaction, { vendorId, by }, 'person.changed', userId, detail)
+  }
+  if (formerOwner) {
+    const admin = { role: 'admin', status: 'active' } as const
+    await saveMembership(transaction, { vendorId, userId: formerOwner.userId, ...admin })
+    await recordChange(formerOwner, { before: { role: 'owner', status: 'active' }, after: admin })
+  }
+  await saveMembership(transaction, { vendorId, userId, ...after })
+  await recordChange(member, { before, after })
+  return { member: { ...member, ...after }, formerOwner }
+}

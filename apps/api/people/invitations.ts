@@ -1,7 +1,9 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 
+/* The table of invitations. */
+
 export const INVITATION_LIFETIME_MS = 72 * 3_600_000
-/** How long an expired one stays listed, so that the owner can invite again. */
+/** How long an expired invitation stays listed, so that the owner can invite again. */
 export const EXPIRED_LISTED_MS = 30 * 24 * 3_600_000
 
 export interface Invitation {
@@ -23,7 +25,8 @@ export async function replaceInvitation(
 ): Promise<void> {
   await withdrawInvitationTo(transaction, invitation)
   await transaction.raw(
-    `insert into invitations (token_hash, vendor_id, user_id, email, name, role, invited_by, created_at, expires_at)
+    `insert into invitations (token_hash, vendor_id, user_id, email, name, role, invited_by, created_at,
+       expires_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       invitation.tokenHash,
@@ -39,7 +42,7 @@ export async function replaceInvitation(
   )
 }
 
-/** Returns undefined if it never existed, was used or withdrawn, or is too old, or the company is erased. */
+/** Returns undefined if it never existed, was used or withdrawn, has expired, or the company is erased. */
 export async function findInvitation(
   db: Queryable,
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
@@ -54,7 +57,7 @@ export async function findInvitation(
   return rows[0]
 }
 
-/** Returns those that expire after `now`, by name. */
+/** Returns the invitations that expire after `now`, by name. */
 export async function listInvitations(
   db: Queryable,
   { vendorId, now }: { vendorId: string; now: Date },
@@ -66,13 +69,13 @@ export async function listInvitations(
   return rows
 }
 
-/** Returns whether it existed: of several uses at once, only one gets true. */
-export async function useInvitation(transaction: Queryable, tokenHash: Buffer): Promise<boolean> {
+/** Returns whether it existed. Of several concurrent calls, only one gets true. */
+export async function deleteInvitation(transaction: Queryable, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await transaction.raw('delete from invitations where token_hash = ?', [tokenHash])
   return rowCount === 1
 }
 
-/** Returns the invitation that ended; undefined when there was none. */
+/** Returns the withdrawn invitation; undefined if there was none. */
 export async function withdrawInvitation(
   transaction: Queryable,
   { vendorId, userId }: { vendorId: string; userId: string },
@@ -84,7 +87,7 @@ export async function withdrawInvitation(
   return rows[0]
 }
 
-/** Ends the invitation of a company to an address, if there is one. */
+/** Withdraws the company's invitation to an address, if there is one. */
 export async function withdrawInvitationTo(
   transaction: Queryable,
   { vendorId, email }: { vendorId: string; email: string },
@@ -92,7 +95,7 @@ export async function withdrawInvitationTo(
   await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
 }
 
-/** Removes at most `limit` expired ones. Returns how many. */
+/** Removes at most `limit` expired invitations. Returns how many. */
 export async function deleteExpiredInvitations(
   db: Queryable,
   { now, limit }: { now: Date; limit: number },

@@ -1,15 +1,50 @@
+import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import { record } from '../accounts/activity.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type Actor, record } from '../accounts/activity.ts'
+import { emailAddress, personName } from '../accounts/names.ts'
 import { newInvitationToken, newUserId } from '../accounts/new-ids.ts'
-import { listMembers, normalizedEmail, PEOPLE_MAX } from '../accounts/people.ts'
+import {
+  listMembers,
+  normalizedEmail,
+  PEOPLE_MAX,
+  type Role,
+  saveMembership,
+  type User,
+} from '../accounts/people.ts'
 import { route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { ownerOnly } from './access.ts'
-import { INVITATION_LIFETIME_MS, listInvitations, replaceInvitation } from './invitations.ts'
-import { holdAsOwner, invitationAnswer } from './person-answer.ts'
-import { InvitedPerson, PersonInput } from './schemas.ts'
+import { INVITATION_LIFETIME_MS, type Invitation, listInvitations, replaceInvitation } from './invitations.ts'
+import { invitationAnswer, lockMembersAsOwner, PersonAnswer } from './person.ts'
+
+const PersonInput = z
+  .strictObject({
+    name: personName,
+    email: emailAddress,
+    role: z.enum(['admin', 'member'], 'must be admin or member'),
+  })
+  .meta({ id: 'PersonInput' })
+
+const InvitedPerson = z
+  .object({
+    ...PersonAnswer.shape,
+    invitationUrl: z.string().meta({
+      description:
+        'Give it only to the invited person: anyone with the link can accept it, once, within 72 hours. ' +
+        'Returned only in this response.',
+    }),
+  })
+  .meta({ id: 'InvitedPerson' })
+
+interface InviteNeeds {
+  db: Database
+  clock: Clock
+  /** The workspace's URL. */
+  baseUrl: string
+  builtInAccounts: boolean
+}
 
 export const invitePersonRoute = route({
   method: 'post',
@@ -25,49 +60,63 @@ export const invitePersonRoute = route({
   answers: { 201: { description: 'The invitation with its link.', schema: InvitedPerson } },
   problems: ['already_member', 'people_limit_reached'],
   async handle(
-    { vendorId, session, body: { name, email: typed, role } },
-    {
-      db,
-      clock,
-      baseUrl,
-      builtInAccounts,
-    }: { db: Database; clock: Clock; baseUrl: string; builtInAccounts: boolean },
+    { vendorId, session, body: { name, email, role } },
+    { db, clock, baseUrl, builtInAccounts }: InviteNeeds,
   ) {
     if (!builtInAccounts)
       throw new Problem('forbidden', 'People join by signing in with the OpenID provider, not by invitation.')
     const token = newInvitationToken()
-    const now = new Date(clock.now())
-    const expiresAt = new Date(now.getTime() + INVITATION_LIFETIME_MS)
+    const createdAt = new Date(clock.now())
     const invitation = {
       vendorId,
       userId: newUserId(),
-      email: normalizedEmail(typed),
+      email: normalizedEmail(email),
       name,
       role,
-      expiresAt,
+      expiresAt: new Date(createdAt.getTime() + INVITATION_LIFETIME_MS),
+      tokenHash: hashSecret(token),
+      invitedBy: session.userId,
+      createdAt,
     }
-    const { userId, email } = invitation
     await db.transaction(async (transaction) => {
-      await holdAsOwner(transaction, { vendorId, session })
-      const members = await listMembers(transaction, vendorId)
-      if (members.some((one) => one.email === email)) {
-        throw new Problem('already_member', 'This person already belongs to the company.')
-      }
-      const others = (await listInvitations(transaction, { vendorId, now })).filter(
-        (one) => one.email !== email,
-      )
-      if (members.length + others.length >= PEOPLE_MAX) {
-        throw new Problem(
-          'people_limit_reached',
-          `A company can have at most ${PEOPLE_MAX} people and invitations.`,
-        )
-      }
-      const made = { tokenHash: hashSecret(token), invitedBy: session.userId, createdAt: now }
-      await replaceInvitation(transaction, { ...invitation, ...made })
-      const author = { vendorId, by: session.userId }
-      await record(transaction, author, 'person.invited', userId, { name, email, role })
+      await lockMembersAsOwner(transaction, { vendorId, session })
+      await invitePerson(transaction, invitation)
     })
     // A fragment is never sent to a server, so no log contains it.
     return { ...invitationAnswer(invitation), invitationUrl: `${baseUrl}/invitation#${token}` }
   },
 })
+
+/** Adds the invitation, with the activity entry. @throws Problem already_member or people_limit_reached */
+async function invitePerson(
+  transaction: Queryable,
+  invitation: Invitation & { tokenHash: Buffer; invitedBy: string; createdAt: Date },
+): Promise<void> {
+  const { vendorId, userId, email, name, role, invitedBy, createdAt: now } = invitation
+  const members = await listMembers(transaction, vendorId)
+  if (members.some((member) => member.email === email))
+    throw new Problem('already_member', 'This person already belongs to the company.')
+  const invitations = await listInvitations(transaction, { vendorId, now })
+  // The new invitation replaces an earlier one to this address.
+  const others = invitations.filter((other) => other.email !== email)
+  if (members.length + others.length >= PEOPLE_MAX)
+    throw new Problem(
+      'people_limit_reached',
+      `A company can have at most ${PEOPLE_MAX} people and invitations.`,
+    )
+  await replaceInvitation(transaction, invitation)
+  await record(transaction, { vendorId, by: invitedBy }, 'person.invited', userId, { name, email, role })
+}
+
+/**
+ * Adds a user to a company without an invitation, with the activity entry. Call it in a transaction that
+ * holds lockMembers.
+ */
+export async function addPerson(
+  transaction: Queryable,
+  { vendorId, user, role, by }: { vendorId: string; user: User; role: Role; by: Actor },
+): Promise<void> {
+  const { userId, name, email } = user
+  await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
+  await record(transaction, { vendorId, by }, 'person.added', userId, { name, email, role })
+}

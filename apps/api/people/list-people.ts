@@ -1,16 +1,20 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { listMembers } from '../accounts/people.ts'
-import { page } from '../http/page.ts'
+import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from './access.ts'
 import { EXPIRED_LISTED_MS, listInvitations } from './invitations.ts'
-import { invitationAnswer, memberAnswer } from './person-answer.ts'
-import { PeopleQuery, type Person, PersonPage } from './schemas.ts'
+import { invitationAnswer, memberAnswer, PersonAnswer } from './person.ts'
+
+const PersonPage = z.object({ people: z.array(PersonAnswer), nextCursor }).meta({ id: 'PersonPage' })
+
+const PeopleQuery = z.strictObject(
+  pageParameters(z.tuple([z.int().min(0).max(3), z.string().max(200), z.string().max(64)])),
+)
 
 type Position = [rank: number, name: string, userId: string]
-type Shown = z.infer<typeof Person>
 
 export const listPeopleRoute = route({
   method: 'get',
@@ -19,7 +23,8 @@ export const listPeopleRoute = route({
   tag: 'People',
   summary: 'List the people of a company',
   description:
-    'The owner, admins and members, then those invited, for 30 days after their invitation expired. Each group is sorted by name.',
+    'The owner, admins and members, then those invited, for 30 days after their invitation expired. Each group ' +
+    'is sorted by name.',
   by: canRead,
   query: PeopleQuery,
   answers: { 200: { description: 'A page of people.', schema: PersonPage } },
@@ -28,15 +33,15 @@ export const listPeopleRoute = route({
       listMembers(db, vendorId),
       listInvitations(db, { vendorId, now: new Date(clock.now() - EXPIRED_LISTED_MS) }),
     ])
-    const all = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
-    const people = all.sort((a, b) => compare(positionOf(a), positionOf(b)))
-    const rest = cursor ? people.filter((one) => compare(positionOf(one), cursor) > 0) : people
-    const { rows, nextCursor } = page(rest.slice(0, limit + 1), limit, positionOf)
+    const people = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
+      .filter((person) => !cursor || compare(position(person), cursor) > 0)
+      .sort((a, b) => compare(position(a), position(b)))
+    const { rows, nextCursor } = page(people.slice(0, limit + 1), limit, position)
     return { people: [...rows], nextCursor }
   },
 })
 
-const positionOf = ({ role, status, name, userId }: Shown): Position => [
+const position = ({ role, status, name, userId }: PersonAnswer): Position => [
   status === 'invited' ? 3 : ['owner', 'admin', 'member'].indexOf(role),
   name,
   userId,

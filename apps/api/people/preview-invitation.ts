@@ -1,7 +1,23 @@
+import { z } from 'zod'
+import { vendorId } from '../accounts/actor.ts'
+import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
-import { builtIn } from '../sessions/built-in.ts'
-import { InvitationPreview, PresentedToken } from '../sessions/schemas.ts'
-import { type InvitationNeeds, presentedInvitation } from './presented-invitation.ts'
+import { requireBuiltInAccounts } from '../sessions/access.ts'
+import { type InvitationNeeds, invitationToken, requireInvitation } from './invitation-token.ts'
+
+const PresentedToken = z.strictObject({ token: invitationToken }).meta({ id: 'PresentedToken' })
+
+const InvitationPreview = z
+  .object({
+    vendorId,
+    companyName: z.string(),
+    invitedBy: z.string().meta({ description: "The inviter's name." }),
+    name: z.string().meta({ description: "The invited person's name, as the inviter wrote it." }),
+    email: z.string(),
+    role: z.enum(['admin', 'member']),
+    expiresAt: instant,
+  })
+  .meta({ id: 'InvitationPreview' })
 
 /** A POST, to keep the token out of URLs. It does not reveal whether the person has an account. */
 export const previewInvitationRoute = route({
@@ -11,12 +27,12 @@ export const previewInvitationRoute = route({
   tag: 'Session',
   summary: 'Read an invitation before accepting it',
   description: 'Send the token from the link. Nothing changes.',
-  by: builtIn,
+  by: requireBuiltInAccounts,
   body: PresentedToken,
   answers: { 200: { description: 'Who invites whom, and to what.', schema: InvitationPreview } },
   problems: ['invitation_not_valid', 'rate_limited', 'unavailable'],
   async handle({ body: { token } }, needs: InvitationNeeds, ctx) {
-    const invitation = await presentedInvitation(ctx, needs, token)
+    const invitation = await requireInvitation(ctx, needs, token)
     const { vendorId, companyName, invitedBy, name, email, role, expiresAt } = invitation
     return { vendorId, companyName, invitedBy, name, email, role, expiresAt: expiresAt.toISOString() }
   },

@@ -8,7 +8,7 @@ import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { Problem } from '../problems/problems.ts'
 import type { SessionCookie } from './cookie.ts'
-import { restored } from './fence.ts'
+import { databaseUnconfirmed } from './fence.ts'
 import { findSession, SEEN_EVERY_MS, type SessionState, touchSession } from './sessions.ts'
 
 const TOKEN = new RegExp(`^${SESSION_TOKEN_PATTERN.source}$`)
@@ -26,28 +26,31 @@ export interface SessionNeeds {
   requestsPerSession: RateLimit
 }
 
-/** Admits requests with a live session, as Bearer or else as a cookie; others get 401, also with an access token. */
+/**
+ * Admits requests with a live session, as Bearer or else as a cookie. Others get 401, also with an access
+ * token.
+ */
 export const signedIn: Access<{ session: SessionState }, SessionNeeds> = {
   async admit(ctx, { db, clock, cookie, sessionIdle_ms: idle_ms, ...limits }) {
     const token = presentedToken(ctx, cookie)
     const tokenHash = token === undefined ? undefined : hashSecret(token)
     const now_ms = clock.now()
-    const found = tokenHash && (await findSession(db, { tokenHash, now: new Date(now_ms), idle_ms }))
-    if (!found) {
+    const session = tokenHash && (await findSession(db, { tokenHash, now: new Date(now_ms), idle_ms }))
+    if (!session) {
       const subject = addressSubject(ctx.state.request.clientAddress)
       const guesses = await limits.sessionGuessesPerAddress.consume(subject)
       if (!guesses.allowed) throw tooMany('Too many invalid session tokens.', rateLimitHeaders(guesses))
       throw unauthenticated('The session is invalid or has ended. Sign in again.', 'invalid_token')
     }
-    if (found.fenced) throw restored()
-    ctx.state.userId = found.userId
-    const rate = await limits.requestsPerSession.consume(found.sessionId, pagesAsked(ctx.query))
+    if (session.fenced) throw databaseUnconfirmed()
+    ctx.state.userId = session.userId
+    const rate = await limits.requestsPerSession.consume(session.sessionId, pagesAsked(ctx.query))
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw tooMany('Too many requests in this session.')
-    if (now_ms - found.lastSeenAt.getTime() >= SEEN_EVERY_MS) {
+    if (now_ms - session.lastSeenAt.getTime() >= SEEN_EVERY_MS) {
       await touchSession(db, { tokenHash, now: new Date(now_ms) })
     }
-    return { session: { ...found, tokenHash } }
+    return { session: { ...session, tokenHash } }
   },
   security: { scheme: 'session' },
   problems: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],
@@ -70,4 +73,24 @@ const tooMany = (detail: string, headers?: Record<string, string>): Problem =>
 function unauthenticated(detail: string, error?: string): Problem {
   const challenge = bearerChallenge({ realm: SESSION_REALM, error })
   return new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': challenge } })
+}
+
+export interface BuiltInSetting {
+  /** Whether people may have a password here. */
+  builtInAccounts: boolean
+}
+
+/** @throws Problem forbidden while there are no passwords. */
+export function checkBuiltInAccounts({ builtInAccounts }: BuiltInSetting): void {
+  if (!builtInAccounts)
+    throw new Problem('forbidden', 'Sign in with the OpenID provider: there are no passwords here.')
+}
+
+/** Admits anyone where people may have passwords, to what checks or sets one. */
+export const requireBuiltInAccounts: Access<object, BuiltInSetting> = {
+  async admit(_, needs) {
+    checkBuiltInAccounts(needs)
+    return {}
+  },
+  problems: ['forbidden'],
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
@@ -8,12 +8,22 @@ import type { User } from '../accounts/people.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
 import { requireConfirmed } from './fence.ts'
-import type { CreatedSession } from './schemas.ts'
-import { sessionAnswer } from './session-answer.ts'
-import { type EndedSession, logSessionEnd } from './session-end.ts'
-import { logSignIn, type SignInMethod } from './session-events.ts'
-import { deleteSession, SESSION_LIFETIME_S, startSession } from './sessions.ts'
-import { rememberPlace } from './sign-in-addresses.ts'
+import { SessionAnswer, sessionAnswer } from './read-session.ts'
+import { type EndedSession, logSessionEnd, logSignIn, type SignInMethod } from './session-events.ts'
+import { deleteSession, insertSession, SESSION_LIFETIME_S } from './sessions.ts'
+import { rememberSignInAddress } from './sign-in-addresses.ts'
+
+/** Whether the session is set as a cookie, in the input of the routes that begin one. */
+export const cookieInput = z.boolean('must be true or false').default(false).meta({
+  description: 'true: set the session as an HttpOnly cookie instead of returning it.',
+})
+
+export const CreatedSession = z
+  .object({
+    sessionToken: z.string().optional().meta({ description: 'Omitted when set as a cookie.' }),
+    ...SessionAnswer.shape,
+  })
+  .meta({ id: 'CreatedSession' })
 
 /** The session's user, and the sessions that ended when they were admitted. */
 export interface Admitted {
@@ -33,9 +43,9 @@ interface SignInProof {
 }
 
 /**
- * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The session
- * whose cookie it replaces ends: no one but a thief could still use it. `admit` runs first, in the same transaction. If
- * it throws, nothing is done.
+ * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The
+ * session whose cookie it replaces ends: no one but a thief could still use it. `admit` runs first, in the
+ * same transaction. If it throws, nothing is done.
  * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
  */
 export async function beginSession(
@@ -52,8 +62,8 @@ export async function beginSession(
     cookieBefore === undefined ? replaces && Buffer.from(replaces, 'base64url') : hashSecret(cookieBefore)
   const { clientAddress } = ctx.state.request
   const browser = inCookie ? (cookie.browser.read(ctx) ?? cookie.browser.create()) : undefined
-  // Places count when a password is tried. An account that the provider proves has none.
-  const place = how === 'openid' ? undefined : { address: addressSubject(clientAddress), browser }
+  // Known addresses matter only where a password is tried.
+  const origin = how === 'openid' ? undefined : { address: addressSubject(clientAddress), browser }
   const session = await db.transaction(async (transaction) => {
     await requireConfirmed(transaction)
     const { user, ended = [] } = await admit(transaction)
@@ -61,16 +71,16 @@ export async function beginSession(
     const replaced = hashBefore && (await deleteSession(transaction, hashBefore))
     if (replaced) ended.push({ ...replaced, why: 'replaced' })
     const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-    const sessionId = await startSession(transaction, { tokenHash, userId, now, ...proof, ...from })
-    if (place) await rememberPlace(transaction, { ...place, userId, now })
+    const sessionId = await insertSession(transaction, { tokenHash, userId, now, ...proof, ...from })
+    if (origin) await rememberSignInAddress(transaction, { ...origin, userId, now })
     return { userId, sessionId, ended, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
   })
   const { answer, ended } = session
   ctx.state.userId = session.userId
   logSignIn(ctx, session, how)
-  for (const one of ended) logSessionEnd(ctx.state.log, { ...one, from: ctx })
+  for (const endedSession of ended) logSessionEnd(ctx.state.log, { ...endedSession, from: ctx })
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)
-  if (place?.browser) cookie.browser.set(ctx, place.browser)
+  if (origin?.browser) cookie.browser.set(ctx, origin.browser)
   return answer
 }

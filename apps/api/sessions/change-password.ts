@@ -1,13 +1,19 @@
+import { z } from 'zod'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { hashPassword, indexOfPassword } from '../accounts/passwords.ts'
-import { changePassword, listAccounts, listMemberships } from '../accounts/people.ts'
+import { listAccounts, listMemberships, savePassword } from '../accounts/people.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
-import { signedIn } from './access.ts'
-import { type BuiltInSetting, requireBuiltIn } from './built-in.ts'
+import { type BuiltInSetting, checkBuiltInAccounts, signedIn } from './access.ts'
 import { passwordFault } from './guessable-passwords.ts'
-import { proveAccount, type SignInNeeds } from './prove-account.ts'
-import { PasswordChange } from './schemas.ts'
-import { logSessionEnd } from './session-end.ts'
+import { passwordInput, proveAccount, type SignInNeeds } from './prove-account.ts'
+import { logSessionEnd } from './session-events.ts'
+import { deleteSessions } from './sessions.ts'
+import { forgetSignInAddresses } from './sign-in-addresses.ts'
+
+const PasswordChange = z
+  .strictObject({ currentPassword: passwordInput, newPassword: passwordInput })
+  .meta({ id: 'PasswordChange' })
 
 export const changePasswordRoute = route({
   method: 'put',
@@ -24,33 +30,60 @@ export const changePasswordRoute = route({
     needs: SignInNeeds & BuiltInSetting,
     ctx,
   ) {
-    requireBuiltIn(needs)
+    checkBuiltInAccounts(needs)
     const { db, passwords } = needs
     const { userId, email, name, tokenHash } = session
-    const all = await listAccounts(db, email)
-    const own = all.filter((one) => one.userId === userId)
-    const accounts = async () => own
-    const proof = await proveAccount(ctx, needs, { email, password: currentPassword, accounts })
+    const accounts = await listAccounts(db, email)
+    const readAccounts = async () => accounts.filter((account) => account.userId === userId)
+    const proof = await proveAccount(ctx, needs, { email, password: currentPassword, readAccounts })
     if (!proof.account) throw invalidMember('/currentPassword', 'is not your password')
     const companies = (await listMemberships(db, userId)).map((company) => company.name)
     const fault = passwordFault(newPassword, [email, name, ...companies])
     if (fault) throw invalidMember('/newPassword', fault)
     // If an address's accounts shared a password, signing in would only ever reach one.
-    const hashes = all.map(({ passwordHash }) => passwordHash)
-    const isNew = await passwords.inLine(
-      proof.from,
+    const hashes = accounts.map(({ passwordHash }) => passwordHash)
+    const isNew = await passwords.runQueued(
+      proof.client,
       async () => (await indexOfPassword(newPassword, hashes)) < 0,
     )
     if (!isNew) throw invalidMember('/newPassword', 'must not be a current password of this address')
     const before = proof.account.passwordHash
-    const passwordHash = await passwords.inLine(proof.from, () => hashPassword(newPassword, { like: before }))
+    const hash = () => hashPassword(newPassword, { like: before })
+    const passwordHash = await passwords.runQueued(proof.client, hash)
     const change = { userId, before, passwordHash, keep: tokenHash }
-    const ended = await db.transaction((transaction) => changePassword(transaction, change))
-    if (!ended) throw invalidMember('/currentPassword', 'is no longer your password')
+    const sessionIds = await db.transaction((transaction) => changePassword(transaction, change))
+    if (!sessionIds) throw invalidMember('/currentPassword', 'is no longer your password')
     const { log } = ctx.state
     log.info({ event: 'password.changed', userId }, 'a person changed their password')
-    for (const sessionId of ended)
+    for (const sessionId of sessionIds)
       logSessionEnd(log, { userId, sessionId, why: 'password_changed', from: ctx })
     return undefined
   },
 })
+
+/**
+ * Replaces the password that was checked by one that the person chose, and ends all their sessions but one.
+ * Call it in a transaction. Returns the ids of the ended sessions; undefined if the password has changed
+ * since the check.
+ * @param keep the hash of the token of the session that goes on.
+ */
+async function changePassword(
+  transaction: Queryable,
+  change: { userId: string; before: string; passwordHash: string; keep: Buffer },
+): Promise<string[] | undefined> {
+  if (!(await savePassword(transaction, change))) return undefined
+  return deleteSessions(transaction, change.userId, change.keep)
+}
+
+/**
+ * Sets a new password and ends every session of the user. No address or browser is known to the account any
+ * more. Call it in a transaction. Returns the ids of the ended sessions.
+ */
+export async function resetPassword(
+  transaction: Queryable,
+  { userId, passwordHash }: { userId: string; passwordHash: string },
+): Promise<string[]> {
+  await savePassword(transaction, { userId, passwordHash })
+  await forgetSignInAddresses(transaction, userId)
+  return deleteSessions(transaction, userId)
+}

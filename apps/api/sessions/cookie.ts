@@ -12,10 +12,10 @@ const READS = ['GET', 'HEAD']
 export type SessionCookie = ReturnType<typeof createSessionCookie>
 
 /**
- * Creates a workspace cookie that no script can read. Over https its name starts with `__Host-`, so no sibling host
- * can set it (RFC 6265bis §4.1.3.2); over http, which is for loopback only, browsers accept neither that name nor
- * Secure.
- * @param value the form of its value; anything else is ignored.
+ * Creates a workspace cookie that no script can read. Over https its name starts with `__Host-`, so no
+ * sibling host can set it (RFC 6265bis §4.1.3.2). Over http, which is for loopback only, browsers accept
+ * neither that name nor Secure.
+ * @param value the form of its value. Anything else is ignored.
  */
 export function createCookie({
   baseUrl,
@@ -58,12 +58,12 @@ export function createSessionCookie({ baseUrl }: { baseUrl: string }) {
   })
   return {
     name,
-    /** Returns the session token in the request's cookie; undefined if it has none of that form. */
+    /** Returns the session token in the request's cookie; undefined if it has no valid one. */
     read,
     set: (ctx: ApiContext, sessionToken: string) => write(ctx, sessionToken, SESSION_LIFETIME_S),
     /**
-     * A secret by which a browser proves that a person has signed in from it before, so that strangers' guesses do not
-     * lock that person out of it.
+     * A secret by which a browser proves that a person has signed in from it before, so that strangers'
+     * guesses do not lock that person out of it.
      */
     browser: {
       read: browser.read,
@@ -74,7 +74,8 @@ export function createSessionCookie({ baseUrl }: { baseUrl: string }) {
     /** @throws Problem forbidden when a request that changes something is not from a workspace page. */
     requireOwnPage(ctx: ApiContext): void {
       if (READS.includes(ctx.method)) return
-      // Browsers set both, and no script can choose either. Sec-Fetch-Site says more, so it decides if it is present.
+      // Browsers set both, and no script can choose either. If present, Sec-Fetch-Site decides: it is more
+      // precise.
       const site = ctx.get('Sec-Fetch-Site')
       if (site === '' ? ctx.get('Origin') === origin : site === 'same-origin') return
       throw new Problem('forbidden', 'Session cookies are only accepted from the workspace itself.')

@@ -2,10 +2,8 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { signedIn } from './access.ts'
-import { logSessionEnd } from './session-end.ts'
-import { deleteSessionOf } from './sessions.ts'
-
-const SESSION_ID = /^sid_[0-9a-f]{32}$/
+import { logSessionEnd } from './session-events.ts'
+import { deleteUserSession, SESSION_ID_PATTERN } from './sessions.ts'
 
 export const endSessionRoute = route({
   method: 'delete',
@@ -18,8 +16,9 @@ export const endSessionRoute = route({
   answers: { 204: { description: 'The session has ended.' } },
   problems: ['not_found'],
   async handle({ session: { userId }, params: { sessionId } }, { db }: { db: Database }, ctx) {
-    const ended = SESSION_ID.test(sessionId) && (await deleteSessionOf(db, { userId, sessionId }))
-    if (!ended) throw new Problem('not_found', 'You have no such session.')
+    const isId = SESSION_ID_PATTERN.test(sessionId)
+    if (!isId || !(await deleteUserSession(db, { userId, sessionId })))
+      throw new Problem('not_found', 'You have no such session.')
     logSessionEnd(ctx.state.log, { userId, sessionId, why: 'signed_out', from: ctx })
     return undefined
   },

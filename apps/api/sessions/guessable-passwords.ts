@@ -1,16 +1,16 @@
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { isCommonPassword } from './common-passwords.ts'
 
-/** A part of a name or address that is shorter says nothing about whose it is. */
+/** Shorter parts of a name or address are too common to identify anyone. */
 const PART_MIN_CHARACTERS = 4
-/** What is around a common password or a name has to be longer, not to be guessed with it. */
+/** As few characters around a common password or a name are guessed with it. */
 const ADDED_MAX_CHARACTERS = 6
 const DIFFERENT_MIN = 5
 const SERVICE = 'Integration Access'
 
 /**
- * What is wrong with a new password, as the rest of a sentence about it; undefined when nothing is (NIST SP 800-63B-4
- * §3.1.1.2).
+ * Returns what is wrong with a new password, as the predicate of a sentence; undefined if nothing is (NIST SP
+ * 800-63B-4 §3.1.1.2).
  * @param about what the person is known by: address, name, companies.
  */
 export function passwordFault(password: string, about: readonly string[]): string | undefined {
@@ -46,20 +46,21 @@ function isPattern(text: string): boolean {
     return true
   const codes = characters.map((character) => character.codePointAt(0) ?? 0)
   const steps = codes.slice(1).map((code, index) => code - (codes[index] ?? 0))
-  const continued = [1, -1].map((step) => steps.filter((one) => one === step || one === step * -9).length)
+  const continued = [1, -1].map(
+    (step) => steps.filter((difference) => difference === step || difference === step * -9).length,
+  )
   return Math.max(...continued) >= steps.length - 2
 }
 
 function isAbout(text: string, about: readonly string[]): boolean {
   const parts = [...about, SERVICE]
-    .flatMap((one) => [one, ...one.split(/[^\p{L}\p{N}]/u)])
+    .flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]/u)])
     .map(plain)
     .filter((part) => part.length >= PART_MIN_CHARACTERS)
     .sort((a, b) => b.length - a.length)
-  let rest = plain(text)
-  const whole = rest.length
-  for (const part of parts) rest = rest.replaceAll(part, '')
-  return rest.length < whole && rest.length <= ADDED_MAX_CHARACTERS
+  const whole = plain(text)
+  const added = parts.reduce((remaining, part) => remaining.replaceAll(part, ''), whole)
+  return added.length < whole.length && added.length <= ADDED_MAX_CHARACTERS
 }
 
 /** Letters and digits only. */

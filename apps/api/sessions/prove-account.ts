@@ -1,63 +1,104 @@
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import type { Account } from '../accounts/people.ts'
+import { PASSWORD_MAX_BYTES } from '../accounts/passwords.ts'
+import { type Account, normalizedEmail } from '../accounts/people.ts'
 import type { ApiContext } from '../http/state.ts'
-import type { AccountName } from './account-names.ts'
+import { Problem } from '../problems/problems.ts'
+import { SESSION_REALM } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
-import type { PasswordWork } from './password-check.ts'
+import type { PasswordClient, PasswordQueue } from './password-queue.ts'
 import { findKnownAccounts } from './sign-in-addresses.ts'
 import {
   countAddress,
   countAttempt,
-  countFailure,
+  countStrangerFailure,
+  refuseStrangers,
   type SignInLimits,
-  strangersRefused,
 } from './sign-in-limits.ts'
+
+/** A password, in the input of the routes that check or set one. */
+export const passwordInput = z
+  .string('must be a string')
+  .min(1, 'must not be empty')
+  .refine(
+    (text) => Buffer.byteLength(text) <= PASSWORD_MAX_BYTES,
+    `must have at most ${PASSWORD_MAX_BYTES} bytes`,
+  )
 
 export interface SignInNeeds {
   db: Database
   clock: Clock
   cookie: SessionCookie
-  passwords: PasswordWork
+  passwords: PasswordQueue
   accountName: AccountName
   signInLimits: SignInLimits
 }
 
-export interface Proof {
+export interface AccountProof {
   /** The account with this password; undefined if there is none. */
   account: Account | undefined
-  /** Where further password work queues. */
-  from: { address: string; known: boolean }
+  /** Queues further password work. */
+  client: PasswordClient
 }
 
 /**
- * Finds the address's account that the password proves. It counts against the sign-in limits, and a failure is
- * logged. Neither the limits nor the time reveal whether there is an account. Once strangers have failed too often, a
- * place may only try the accounts that know it: the address may also have an account of another person.
+ * Finds the address's account that the password proves. It counts against the sign-in limits, and a failure
+ * is logged. Neither the limits nor the time reveal whether there is an account. Once strangers have failed
+ * too often, a client may only try the accounts that know it: the address may also have an account of another
+ * person.
  * @throws Problem rate_limited or unavailable
  */
 export async function proveAccount(
   ctx: ApiContext,
   { db, clock, cookie, passwords, accountName, signInLimits: limits }: SignInNeeds,
-  { email, password, accounts }: { email: string; password: string; accounts: () => Promise<Account[]> },
-): Promise<Proof> {
+  {
+    email,
+    password,
+    readAccounts,
+  }: { email: string; password: string; readAccounts: () => Promise<Account[]> },
+): Promise<AccountProof> {
   const { clientAddress } = ctx.state.request
   await countAddress(ctx, limits)
-  const place = { address: addressSubject(clientAddress), browser: cookie.browser.read(ctx) }
-  const known = await findKnownAccounts(db, { ...place, email, now_ms: clock.now() })
-  await countAttempt(limits, { email, place: known.browser ?? place.address })
-  const all = await accounts()
-  const ofKnown = all.filter(({ userId }) => known.userIds.has(userId))
-  const isStranger = all.length === 0 || ofKnown.length < all.length
-  const refused = isStranger ? await strangersRefused(limits, email) : undefined
-  if (refused && ofKnown.length === 0) throw refused
-  const from = { address: clientAddress, known: ofKnown.length > 0 }
-  const account = await passwords.check(from, password, refused ? ofKnown : all)
+  const origin = { address: addressSubject(clientAddress), browser: cookie.browser.read(ctx) }
+  const known = await findKnownAccounts(db, { ...origin, email, now_ms: clock.now() })
+  await countAttempt(limits, { email, address: known.browser ?? origin.address })
+  const accounts = await readAccounts()
+  const knownAccounts = accounts.filter(({ userId }) => known.userIds.has(userId))
+  const isStranger = accounts.length === 0 || knownAccounts.length < accounts.length
+  const refusal = isStranger ? await refuseStrangers(limits, email) : undefined
+  if (refusal && knownAccounts.length === 0) throw refusal
+  const client = { address: clientAddress, known: knownAccounts.length > 0 }
+  const account = await passwords.findAccount(client, password, refusal ? knownAccounts : accounts)
   if (!account) {
-    if (isStranger && !refused) await countFailure(limits, email)
-    const account = await accountName(email)
-    ctx.state.log.info({ event: 'sign_in.failed', clientAddress, account }, 'sign-in failed')
+    if (isStranger && !refusal) await countStrangerFailure(limits, email)
+    const name = await accountName(email)
+    ctx.state.log.info({ event: 'sign_in.failed', clientAddress, account: name }, 'sign-in failed')
   }
-  return { account, from }
+  return { account, client }
 }
+
+export const wrongCredentials = (): Problem =>
+  new Problem('invalid_credentials', 'Email or password is incorrect.', {
+    headers: { 'WWW-Authenticate': bearerChallenge({ realm: SESSION_REALM }) },
+  })
+
+const NAME_CHARACTERS = 16
+
+/** Returns a short name for an email address, the same in every process, that does not reveal it. */
+type AccountName = (email: string) => Promise<string>
+
+/**
+ * Names accounts in the log, so that guesses at one account show without revealing whose it is. The key is
+ * stored only in Postgres. Without it, no one can test addresses against the log.
+ */
+export const createAccountNames =
+  (db: Queryable): AccountName =>
+  async (email) => {
+    const { rows } = await db.raw('select key from account_log_key')
+    const mac = createHmac('sha256', rows[0].key).update(normalizedEmail(email))
+    return mac.digest('base64url').slice(0, NAME_CHARACTERS)
+  }

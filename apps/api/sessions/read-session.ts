@@ -1,9 +1,27 @@
+import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { vendorId } from '../accounts/actor.ts'
+import { listMemberships, type User } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
 import { signedIn } from './access.ts'
-import { Session } from './schemas.ts'
-import { sessionAnswer } from './session-answer.ts'
+
+export const SessionAnswer = z
+  .object({
+    expiresIn: z.int().meta({ description: 'Seconds from now. Using the session does not extend it.' }),
+    user: z.object({ userId: z.string(), name: z.string(), email: z.string() }),
+    companies: z.array(
+      z.object({
+        vendorId,
+        name: z.string(),
+        timezone: z.string().meta({ examples: ['Europe/Berlin'] }),
+        role: z.enum(['owner', 'admin', 'member']),
+        status: z.enum(['active', 'suspended']),
+        ownerName: z.string().nullable().meta({ description: 'Whom to ask for permission.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'Session' })
 
 export const readSessionRoute = route({
   method: 'get',
@@ -13,7 +31,16 @@ export const readSessionRoute = route({
   summary: 'Read your session',
   description: "The session's user and the companies they belong to.",
   by: signedIn,
-  answers: { 200: { description: 'The session.', schema: Session } },
+  answers: { 200: { description: 'The session.', schema: SessionAnswer } },
   handle: ({ session }, { db, clock }: { db: Database; clock: Clock }) =>
     sessionAnswer(db, session, Math.floor((session.expiresAt.getTime() - clock.now()) / 1_000)),
 })
+
+/** @param expiresIn seconds. */
+export async function sessionAnswer(
+  db: Queryable,
+  { userId, name, email }: User,
+  expiresIn: number,
+): Promise<z.infer<typeof SessionAnswer>> {
+  return { expiresIn, user: { userId, name, email }, companies: await listMemberships(db, userId) }
+}

@@ -1,6 +1,8 @@
 import { FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
+/* The table of sessions. */
+
 /** The person behind a session token. */
 export interface SessionState {
   /** Identifies the session to its user. It does not work as a token. */
@@ -19,6 +21,7 @@ export interface SessionState {
 
 /** A session lasts this long from its start; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600
+export const SESSION_ID_PATTERN = /^sid_[0-9a-f]{32}$/
 /** How precisely the last use of a session is recorded. */
 export const SEEN_EVERY_MS = 60_000
 const USER_AGENT_MAX_CHARACTERS = 200
@@ -43,12 +46,12 @@ export interface SessionStart {
   userAgent?: string
 }
 
-/** Starts a session for someone admitted in the same transaction. Returns its id. */
-export async function startSession(transaction: Queryable, session: SessionStart): Promise<string> {
+/** Call it in the transaction that admits the user. Returns the session's id. */
+export async function insertSession(transaction: Queryable, session: SessionStart): Promise<string> {
   const { now } = session
   const { rows } = await transaction.raw(
-    `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, authenticated_at, address, user_agent,
-       openid_issuer)
+    `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, authenticated_at,
+       address, user_agent, openid_issuer)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
     [
       session.tokenHash,
@@ -74,7 +77,8 @@ export async function findSession(
     `select s.session_id as "sessionId", s.user_id as "userId", u.name, u.email, s.expires_at as "expiresAt",
        s.last_seen_at as "lastSeenAt", coalesce(s.authenticated_at, s.created_at) as "authenticatedAt",
        s.openid_issuer as "openidIssuer", ${FENCED} as fenced
-     from sessions s join users u using (user_id) where s.token_hash = ? and s.expires_at > ? and s.last_seen_at > ?`,
+     from sessions s join users u using (user_id)
+     where s.token_hash = ? and s.expires_at > ? and s.last_seen_at > ?`,
     [tokenHash, now, new Date(now.getTime() - idle_ms)],
   )
   return rows[0]
@@ -90,7 +94,7 @@ export async function touchSession(
   ])
 }
 
-export interface ListedSession {
+export interface SessionListing {
   sessionId: string
   createdAt: Date
   lastSeenAt: Date
@@ -116,10 +120,11 @@ export async function listSessions(
     after: { position: string; sessionId: string } | undefined
     limit: number
   },
-): Promise<ListedSession[]> {
+): Promise<SessionListing[]> {
   const { rows } = await db.raw(
     `select session_id as "sessionId", created_at as "createdAt", last_seen_at as "lastSeenAt", address,
-       user_agent as "userAgent", to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
+       user_agent as "userAgent",
+       to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
      from sessions where user_id = ? and expires_at > ? and last_seen_at > ?
        ${after ? 'and (created_at, session_id) < (?::timestamptz, ?)' : ''}
      order by created_at desc, session_id desc limit ?`,
@@ -135,7 +140,7 @@ export async function listSessions(
 }
 
 /** Returns whether the user had such a session. */
-export async function deleteSessionOf(
+export async function deleteUserSession(
   db: Queryable,
   { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<boolean> {
@@ -156,6 +161,17 @@ export async function deleteSession(
     [tokenHash],
   )
   return rows[0]
+}
+
+/** Ends the user's sessions, except the one of token hash `keep`. Returns their ids. */
+export async function deleteSessions(db: Queryable, userId: string, keep?: Buffer): Promise<string[]> {
+  // The operator's role may not read the hashes.
+  const others = keep ? 'and token_hash <> ?' : ''
+  const { rows } = await db.raw(
+    `delete from sessions where user_id = ? ${others} returning session_id as "sessionId"`,
+    keep ? [userId, keep] : [userId],
+  )
+  return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
 }
 
 /** Removes at most `limit` expired sessions and returns them. */

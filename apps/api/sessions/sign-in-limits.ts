@@ -10,20 +10,21 @@ export interface SignInLimits {
   perAccount: RateLimit
   /** Attempts from one address, and from the IPv6 networks around it. */
   perAddress: AddressLimits
-  /** Failed attempts on one account from all places that its owner has not recently signed in from. */
+  /** Failed attempts on one account from wherever its owner has not recently signed in. */
   strangersPerAccount: RateLimit
 }
 
 /**
- * Counts an attempt on an account from one place. Every attempt counts, right or wrong, whether or not the account
- * exists, so the limits reveal nothing about it. A stranger elsewhere cannot lock the owner out.
+ * Counts an attempt on an account from one address or browser. Every attempt counts, right or wrong, whether
+ * or not the account exists, so the limits reveal nothing about it. A stranger elsewhere cannot lock the
+ * owner out.
  * @throws Problem rate_limited
  */
 export async function countAttempt(
   limits: SignInLimits,
-  { email, place }: { email: string; place: string },
+  { email, address }: { email: string; address: string },
 ): Promise<void> {
-  const verdict = await limits.perAccount.consume(accountSubject(email, place))
+  const verdict = await limits.perAccount.consume(accountSubject(email, address))
   if (!verdict.allowed) throw tooMany(verdict)
 }
 
@@ -33,14 +34,14 @@ export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, '
   if (!verdict.allowed) throw tooMany(verdict)
 }
 
-/** Returns undefined while strangers may try, or else what to refuse them with. */
-export async function strangersRefused(limits: SignInLimits, email: string): Promise<Problem | undefined> {
+/** Returns undefined while strangers may try an account, or else the problem. */
+export async function refuseStrangers(limits: SignInLimits, email: string): Promise<Problem | undefined> {
   const verdict = await limits.strangersPerAccount.consume(strangersSubject(email), 0)
   return verdict.remaining > 0 ? undefined : tooMany({ ...verdict, allowed: false })
 }
 
 /** Counts a failed attempt of a stranger. */
-export async function countFailure(limits: SignInLimits, email: string): Promise<void> {
+export async function countStrangerFailure(limits: SignInLimits, email: string): Promise<void> {
   await limits.strangersPerAccount.consume(strangersSubject(email))
 }
 
@@ -50,9 +51,9 @@ const tooMany = (verdict: RateLimitVerdict): Problem =>
 /** 96 bits: too many for two accounts to share. */
 const ACCOUNT_SUBJECT_CHARACTERS = 16
 /**
- * Strangers can make up any number of accounts, and each count stays in Redis for a day. So accounts, those that do
- * not exist included, share 64³ counters. For one in a thousand of these to reach 100 by chance, more than 17
- * million guesses a day are needed.
+ * Strangers can make up any number of accounts, and each count stays in Redis for a day. So accounts, those
+ * that do not exist included, share 64³ counters. For one in a thousand of these to reach 100 by chance, more
+ * than 17 million guesses a day are needed.
  */
 const STRANGERS_SUBJECT_CHARACTERS = 3
 

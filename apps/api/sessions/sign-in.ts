@@ -1,12 +1,22 @@
-import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
-import { holdPassword, listAccounts } from '../accounts/people.ts'
+import { z } from 'zod'
+import { EMAIL_MAX_CHARACTERS } from '../accounts/names.ts'
+import { listAccounts, lockPassword } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
-import { Problem } from '../problems/problems.ts'
-import { SESSION_REALM } from './access.ts'
-import { beginSession } from './begin-session.ts'
-import { builtIn } from './built-in.ts'
-import { proveAccount, type SignInNeeds } from './prove-account.ts'
-import { CreatedSession, SignIn } from './schemas.ts'
+import { requireBuiltInAccounts } from './access.ts'
+import { beginSession, CreatedSession, cookieInput } from './begin-session.ts'
+import { passwordInput, proveAccount, type SignInNeeds, wrongCredentials } from './prove-account.ts'
+
+export const SignIn = z
+  .strictObject({
+    email: z
+      .string('must be a string')
+      .min(1, 'must not be empty')
+      .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
+      .refine((text) => !text.includes('\0'), 'must be an email address'),
+    password: passwordInput,
+    cookie: cookieInput,
+  })
+  .meta({ id: 'SignIn' })
 
 export const signInRoute = route({
   method: 'post',
@@ -15,8 +25,9 @@ export const signInRoute = route({
   tag: 'Session',
   summary: 'Sign in',
   description:
-    'A session lasts 12 hours. A new password ends all sessions of its user. In a browser, the session whose cookie this one replaces ends.',
-  by: builtIn,
+    'A session lasts 12 hours. A new password ends all sessions of its user. In a browser, the session whose ' +
+    'cookie this one replaces ends.',
+  by: requireBuiltInAccounts,
   body: SignIn,
   answers: {
     201: {
@@ -29,18 +40,13 @@ export const signInRoute = route({
   async handle({ body: { email, password, cookie: inCookie } }, needs: SignInNeeds, ctx) {
     const { db, cookie } = needs
     if (inCookie) cookie.requireOwnPage(ctx)
-    const accounts = () => listAccounts(db, email)
-    const { account } = await proveAccount(ctx, needs, { email, password, accounts })
+    const readAccounts = () => listAccounts(db, email)
+    const { account } = await proveAccount(ctx, needs, { email, password, readAccounts })
     if (!account) throw wrongCredentials()
     return beginSession(ctx, needs, { inCookie, how: 'password' }, async (transaction) => {
-      // The password has changed meanwhile.
-      if (!(await holdPassword(transaction, account))) throw wrongCredentials()
+      // The password may have changed since it was checked.
+      if (!(await lockPassword(transaction, account))) throw wrongCredentials()
       return { user: account }
     })
   },
 })
-
-export const wrongCredentials = (): Problem =>
-  new Problem('invalid_credentials', 'Email or password is incorrect.', {
-    headers: { 'WWW-Authenticate': bearerChallenge({ realm: SESSION_REALM }) },
-  })

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import type { Database } from '#shared/stores/postgres.ts'
-import { endSessions } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
 import { signedIn } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
-import { logSessionEnd } from './session-end.ts'
-import { deleteSession } from './sessions.ts'
+import { logSessionEnd } from './session-events.ts'
+import { deleteSession, deleteSessions } from './sessions.ts'
 
 interface SignOutNeeds {
   db: Database
@@ -25,8 +24,6 @@ const SignedOut = z
   .object({ signOutUrl: z.string().meta({ format: 'uri', description: 'At the provider.' }) })
   .meta({ id: 'SignedOut' })
 
-const CLEARED = ['Set-Cookie']
-
 export const signOutRoute = route({
   method: 'delete',
   path: '/v1/session',
@@ -34,16 +31,17 @@ export const signOutRoute = route({
   tag: 'Session',
   summary: 'Sign out',
   description:
-    'Ends this session at once; with `all=true`, all sessions of its user. If an OpenID provider began it, the answer may say where to sign out there too.',
+    'Ends this session at once; with `all=true`, all sessions of its user. If an OpenID provider began it, the ' +
+    'answer may say where to sign out there too.',
   by: signedIn,
   query: SignOutQuery,
   answers: {
     200: {
       description: 'The same. The browser goes on to the provider.',
       schema: SignedOut,
-      headers: CLEARED,
+      headers: ['Set-Cookie'],
     },
-    204: { description: 'The session has ended, or all of them.', headers: CLEARED },
+    204: { description: 'The session has ended, or all of them.', headers: ['Set-Cookie'] },
   },
   async handle(
     { session: { userId, sessionId, tokenHash, openidIssuer }, query: { all } },
@@ -53,8 +51,8 @@ export const signOutRoute = route({
     const { log } = ctx.state
     if (all === 'true') {
       const why = 'signed_out_everywhere'
-      for (const ended of await endSessions(db, userId))
-        logSessionEnd(log, { userId, sessionId: ended, why, from: ctx })
+      for (const id of await deleteSessions(db, userId))
+        logSessionEnd(log, { userId, sessionId: id, why, from: ctx })
     } else if (await deleteSession(db, tokenHash)) {
       logSessionEnd(log, { userId, sessionId, why: 'signed_out', from: ctx })
     }

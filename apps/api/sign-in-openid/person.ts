@@ -16,13 +16,13 @@ import {
   type Member,
   normalizedEmail,
   PEOPLE_MAX,
-  resetPassword,
   saveMembership,
   type User,
 } from '../accounts/people.ts'
-import { changePerson } from '../people/changes.ts'
+import { changePerson } from '../people/change-person.ts'
 import { listInvitations, withdrawInvitationTo } from '../people/invitations.ts'
 import type { Admitted } from '../sessions/begin-session.ts'
+import { resetPassword } from '../sessions/change-password.ts'
 import type { Claims } from './provider.ts'
 import { OpenidRefusal } from './refusal.ts'
 import type { OpenidRole, OpenidSettings } from './settings.ts'

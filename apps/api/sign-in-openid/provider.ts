@@ -37,7 +37,10 @@ export const configureOpenid = (
   transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),
 })
 
-/** The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9700). */
+/**
+ * The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC
+ * 9700).
+ */
 function createOpenidProvider({
   settings,
   baseUrl,
@@ -84,7 +87,8 @@ function createOpenidProvider({
       })
     },
     /**
-     * Exchanges the code in the redirect's query for the person's claims. Nothing else from the provider is kept.
+     * Exchanges the code in the redirect's query for the person's claims. Nothing else from the provider is
+     * kept.
      * @throws OpenidRefusal
      */
     claims(
@@ -112,9 +116,10 @@ function createOpenidProvider({
       return runQueued(addressSubject(address, 48), () => bounded(exchange()))
     },
     /**
-     * Where the browser goes to sign out there too (OpenID Connect RP-Initiated Logout 1.0 §2); undefined if there is no
-     * such place or the provider does not answer in time. It has no `id_token_hint`, which would have to be kept for as
-     * long as the session. So the provider, which knows by its own cookie who it is, asks whether to sign out there too.
+     * Where the browser goes to sign out there too (OpenID Connect RP-Initiated Logout 1.0 §2); undefined if
+     * there is no such place or the provider does not answer in time. It has no `id_token_hint`, which would
+     * have to be kept for as long as the session. So the provider, which knows by its own cookie who it is,
+     * asks whether to sign out there too.
      */
     async signOutUrl(): Promise<URL | undefined> {
       if (!settings.signOut) return undefined
@@ -131,8 +136,8 @@ function createOpenidProvider({
 const isLoopback = ({ issuer }: OpenidSettings): boolean => new URL(issuer).protocol === 'http:'
 
 /**
- * Checks what the library leaves to its callers: the authorized party (OpenID Connect Core §3.1.3.7), the type of JWT
- * (RFC 8725 §3.11), and that it was not issued in the future.
+ * Checks what the library leaves to its callers: the authorized party (OpenID Connect Core §3.1.3.7), the
+ * type of JWT (RFC 8725 §3.11), and that it was not issued in the future.
  * @throws OpenidRefusal
  */
 function judgeIdToken(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { anyone, route } from '../http/route.ts'
-import type { BuiltInSetting } from '../sessions/built-in.ts'
+import type { BuiltInSetting } from '../sessions/access.ts'
 import type { OpenidNeeds } from './access.ts'
 
 const SignInMethods = z

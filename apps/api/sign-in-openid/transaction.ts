@@ -21,8 +21,8 @@ const transaction = z.object({
   /** Whether the person must sign in again even if signed in at the provider. */
   fresh: z.boolean(),
   /**
-   * The base64url token hash of the session that this sign-in replaces. The provider's redirect comes from another site,
-   * so it does not bring that session's cookie.
+   * The base64url token hash of the session that this sign-in replaces. The provider's redirect comes from
+   * another site, so it does not bring that session's cookie.
    */
   replaces: z.string().optional(),
 })
@@ -33,8 +33,9 @@ const ENCRYPTION = 'A256GCM'
 const SEALED = /[A-Za-z0-9_.-]+/
 
 /**
- * Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. The cookie is Lax, since the
- * provider's redirect comes from another site. A sibling host that could set it could sign a person in as someone else.
+ * Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. The cookie is Lax,
+ * since the provider's redirect comes from another site. A sibling host that could set it could sign a person
+ * in as someone else.
  */
 export function createOpenidTransactions({
   db,

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { hashSecret, INVITATION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -6,6 +7,8 @@ import type { ApiContext } from '../http/state.ts'
 import { Problem } from '../problems/problems.ts'
 import { requireConfirmed } from '../sessions/fence.ts'
 import { findInvitation } from './invitations.ts'
+
+export const invitationToken = z.string('must be a string').max(100, 'must be the token of an invitation')
 
 const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
 
@@ -17,11 +20,11 @@ export interface InvitationNeeds {
 }
 
 /**
- * Returns the invitation for a presented token.
- * @throws Problem invitation_not_valid, rate_limited after too many, or unavailable while a restored database is
- * unconfirmed.
+ * Returns the invitation of a token.
+ * @throws Problem invitation_not_valid, rate_limited after too many, or unavailable while a restored database
+ * is unconfirmed.
  */
-export async function presentedInvitation(
+export async function requireInvitation(
   ctx: ApiContext,
   { db, clock, sessionGuessesPerAddress: guessesPerAddress }: InvitationNeeds,
   token: string,
@@ -34,11 +37,11 @@ export async function presentedInvitation(
     return { ...invitation, tokenHash }
   }
   const guesses = await guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
-  if (guesses.allowed) throw notValid()
+  if (guesses.allowed) throw invitationNotValid()
   throw new Problem('rate_limited', 'Too many invalid invitation tokens from this address.', {
     headers: rateLimitHeaders(guesses),
   })
 }
 
-export const notValid = (): Problem =>
+export const invitationNotValid = (): Problem =>
   new Problem('invitation_not_valid', 'The link was used, withdrawn or replaced, or is older than 72 hours.')
