@@ -44,8 +44,8 @@ import { createPasswordQueue } from './sessions/password-queue.ts'
 import { createAccountNames } from './sessions/prove-account.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
 import { deleteOldSignInAddresses } from './sessions/sign-in-addresses.ts'
+import { PENDING_SIGN_IN_LIFETIME_S } from './sign-in-openid/pending-sign-in.ts'
 import { configureOpenid } from './sign-in-openid/provider.ts'
-import { OPENID_TRANSACTION_LIFETIME_S } from './sign-in-openid/transaction.ts'
 import { addressLimits } from './stores/address-limits.ts'
 import { deleteOldUsage } from './usage/purge.ts'
 import { recordClientRequest } from './usage/record-request.ts'
@@ -279,7 +279,7 @@ function createLimits(config: ApiConfig, redis: Redis, metrics: Metrics) {
       ),
       strangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
     },
-    openidOnce: limit('openid-once', { limit: 1, window_s: OPENID_TRANSACTION_LIFETIME_S }),
+    openidOnce: limit('openid-once', { limit: 1, window_s: PENDING_SIGN_IN_LIFETIME_S }),
     changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
     clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
     callbackTestsPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),

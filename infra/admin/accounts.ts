@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type ActivityAction, type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type ActivityAction, type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { emailAddress, personName } from '../../apps/api/accounts/names.ts'
 import { newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { isLinked } from '../../apps/api/accounts/openid-identities.ts'

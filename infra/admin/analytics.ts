@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import type { Company } from '../../apps/api/accounts/people.ts'
 import { createDateOf } from '../../apps/api/analytics/calendar.ts'
 import { datesClosedToImports } from '../../apps/api/analytics/days.ts'

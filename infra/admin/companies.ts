@@ -4,7 +4,7 @@ import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import {
   type Company,

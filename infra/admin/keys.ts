@@ -18,7 +18,7 @@ import {
 import { systemClock } from '#shared/process/clock.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { type Subject, shownTime, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
 

@@ -1,8 +1,9 @@
 import { Argument, Option } from 'commander'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import type { Operator as Actor } from '../../apps/api/accounts/activity.ts'
+import type { OperatorActor as Actor } from '../../apps/api/accounts/activity.ts'
 import { removeIdentities } from '../../apps/api/accounts/openid-identities.ts'
 import {
+  type CompanyRole,
   findMemberByEmail,
   listMembers,
   listMemberships,
@@ -10,7 +11,6 @@ import {
   type Member,
   type MembershipStatus,
   normalizedEmail,
-  type Role,
   type User,
 } from '../../apps/api/accounts/people.ts'
 import { changePerson } from '../../apps/api/people/change-person.ts'
@@ -76,7 +76,7 @@ export const MEMBERS: Subject = {
       description: 'Change the role of a person. A new owner replaces the current one, who becomes an admin.',
       example: 'member set-role ven_acme admin@acme.example owner',
       args: ['vendor_id', 'email', new Argument('<role>').choices(['owner', 'admin', 'member'])],
-      async run({ db, by }, args: { vendorId: string; email: string; role: Role }) {
+      async run({ db, by }, args: { vendorId: string; email: string; role: CompanyRole }) {
         const { member, formerOwner } = await changeMember(db, { ...args, by })
         const also = formerOwner ? ` ${formerOwner.email} is now an admin.` : ''
         return {
@@ -136,7 +136,7 @@ export interface MemberChange {
   vendorId: string
   email: string
   /** A new owner makes the current one an admin. */
-  role?: Role
+  role?: CompanyRole
   status?: MembershipStatus
   by: Actor
 }

@@ -4,7 +4,7 @@ import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
-import type { Operator as Actor } from '../../apps/api/accounts/activity.ts'
+import type { OperatorActor as Actor } from '../../apps/api/accounts/activity.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { reportReasonsAlone } from '../database/reasons.ts'
 import { type RunningStack, readRunning } from '../running-stack.ts'

@@ -1,5 +1,5 @@
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
-import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { findMemberByEmail, lockMembers } from '../../apps/api/accounts/people.ts'
 import { readAddress } from './accounts.ts'

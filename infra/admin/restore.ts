@@ -8,7 +8,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
   differInTimeline,

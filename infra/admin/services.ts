@@ -1,6 +1,6 @@
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type Operator, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import { newClientSecret, newServiceId } from '../../apps/api/accounts/new-ids.ts'
 import { required, type Subject, table } from './commands.ts'
 import { OperatorError } from './operator.ts'
@@ -67,7 +67,7 @@ export const SERVICES: Subject = {
  */
 export async function createService(
   db: Database,
-  { name, by }: { name: string; by: Operator },
+  { name, by }: { name: string; by: OperatorActor },
 ): Promise<Service & { serviceSecret: string }> {
   if (!NAME.test(name) || name.trim() === '')
     throw new OperatorError('The name must be 1 to 100 printable characters.')
@@ -89,7 +89,7 @@ export async function createService(
  */
 export async function revokeService(
   db: Database,
-  { serviceId, by }: { serviceId: string; by: Operator },
+  { serviceId, by }: { serviceId: string; by: OperatorActor },
 ): Promise<Service> {
   return db.transaction(async (transaction) => {
     const { rowCount } = await transaction.raw(

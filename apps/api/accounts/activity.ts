@@ -1,6 +1,8 @@
 import type { Knex } from 'knex'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 
+/* The table of activity: what people, operators and the service did, appended and never changed. */
+
 export const ACTIVITY_ACTIONS = [
   'client.created',
   'client.renamed',
@@ -37,24 +39,23 @@ export type ServiceAction =
   | 'database.repaired'
   | 'database.confirmed'
 
-/** Someone who uses the admin command. */
-export interface Operator {
+/** A person who uses the admin command. */
+export interface OperatorActor {
   name: string
 }
 
 /** The id of a user, or an operator. */
-export type Actor = string | Operator
+export type Actor = string | OperatorActor
 
 /** `vendorId` is null for the service as a whole, and for an account that belongs to no company. */
 type Author =
   /** `by` is null for what the service did on its own. */
-  { vendorId: string; by: Actor | null } | { vendorId: string | null; by: Operator }
+  { vendorId: string; by: Actor | null } | { vendorId: string | null; by: OperatorActor }
 
 /**
  * Appends an entry to the activity. Call it in the transaction of the change that it records. Once that is
  * committed, the entry goes to the `activityLog` of the database too.
- * @param subject The id of the client, person, company, key or service, the host of the callback, or
- * `database`.
+ * @param subject the id of a client, person, company, key or service, the host of a callback, or `database`.
  */
 export async function record(
   db: Queryable,
@@ -76,8 +77,8 @@ export async function record(
 }
 
 /**
- * Records `address.claimed` unless the company has such an entry about this user. Nobody of the company did
- * it, so it has no author. Returns whether it was recorded.
+ * Records `address.claimed` unless the company has such an entry about this user. It has no author, since
+ * no one of the company did it. Returns whether it was recorded.
  */
 export async function recordAddressClaim(
   transaction: Queryable,
@@ -141,10 +142,8 @@ export type ActivityPosition = [at: string, entryId: number]
 
 const LOOKED_AT_MAX = 5_000
 
-/**
- * With the company before it and the time behind it, each has an index. The first leaves the fewest entries.
- */
-function conditionsOf({ subject, userId, action }: ActivityFilter): [column: string, value: string][] {
+/** Each column has an index of company, column and time. The first of the list is the most selective. */
+function listConditions({ subject, userId, action }: ActivityFilter): [column: string, value: string][] {
   const conditions: [string, string][] = []
   if (subject !== undefined) conditions.push(['a.subject', subject])
   if (userId !== undefined) conditions.push([`coalesce(a.user_id, '')`, userId ?? ''])
@@ -161,10 +160,10 @@ export async function listActivity(
   query: ActivityFilter & { vendorId: string; after?: ActivityPosition | undefined; limit: number },
 ): Promise<{ records: ActivityRecord[]; next: ActivityPosition | null }> {
   const { vendorId, after, limit, from, to, ...filter } = query
-  const [[column, value] = ['a.vendor_id', vendorId], ...others] = conditionsOf(filter)
+  const [[column, value] = ['a.vendor_id', vendorId], ...others] = listConditions(filter)
   const end = to && !(after && new Date(after[0]) < to) ? [to, 0] : (after ?? ['infinity', 0])
-  // Rows are compared, and ordered, from the column on, so that only its index has the order: by another,
-  // Postgres might walk through any number of entries that do not match.
+  // Comparing and ordering by the column leaves Postgres only its index. With another, it might walk through
+  // any number of entries that do not match.
   const order = `order by ${column} desc, a.at desc, a.entry_id desc`
   const candidates = `
     select a.vendor_id, a.entry_id, a.at, a.action, a.subject, a.detail, a.user_id from activity a
@@ -176,7 +175,7 @@ export async function listActivity(
     `select a.entry_id as "entryId", ${AT} as at, ${POSITION} as position, a.action, a.subject, a.detail,
        a.user_id as "userId", (select u.name from users u where u.user_id = a.user_id) as "userName"
      from (${candidates}) a where ${['true', ...others.map(([name]) => `${name} = ?`)].join(' and ')} ${order} limit ?`,
-    [...values, ...others.map(([, wanted]) => wanted), limit + 1],
+    [...values, ...others.map(([, value]) => value), limit + 1],
   )
   const records = rows.slice(0, limit)
   if (rows.length > limit) return { records, next: positionOf(records.at(-1)) }
@@ -198,16 +197,13 @@ export type ExportedEntry = Omit<ActivityRecord, 'userName' | 'action'> & {
   operator: string | null
 }
 
-/** An entry as a line of the log has it. Nothing is null: what has no value is left out. */
+/** An entry as a line of the log. Members without a value are left out. */
 export type LoggedEntry = Pick<ExportedEntry, 'entryId' | 'at' | 'action' | 'subject' | 'detail'> &
   Partial<Record<'vendorId' | 'userId' | 'operator', string>>
 
 const FREE_TEXT = new Set(['name', 'email', 'source', 'file'])
 
-/**
- * Leaves out of an entry, or a line, what may name a person or come from a stranger, and what is no part of
- * an entry.
- */
+/** Returns the loggable members of an entry: none that names a person or contains a stranger's text. */
 export function loggedEntry(from: ExportedEntry | LoggedEntry): LoggedEntry {
   const { entryId, at, vendorId, userId, operator, action, subject, detail } = from
   const entry = { entryId, at, vendorId, userId, operator, action, subject, detail }
@@ -217,8 +213,7 @@ export function loggedEntry(from: ExportedEntry | LoggedEntry): LoggedEntry {
 }
 
 /**
- * Logs an entry once `db` and every transaction around it is committed, and never if one of them is rolled
- * back.
+ * Logs an entry after the outermost transaction of `db` is committed; never if any of them is rolled back.
  */
 function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
   // A savepoint inherits no parameters of its database.
@@ -250,5 +245,5 @@ export async function listEntries(
   return rows
 }
 
-/** Returns the user id of a person; null for an operator or the service, whom no table of users has. */
+/** Returns the user id of a person; null for an operator or the service. */
 export const actorUserId = (actor: Actor | null): string | null => (typeof actor === 'string' ? actor : null)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Schemas of several answers. They become named schemas of the OpenAPI document. */
+/* Schemas of several answers: a company's id, and who did something. */
 
 export const vendorId = z.string().meta({ description: 'A company.', examples: ['ven_acme'] })
 

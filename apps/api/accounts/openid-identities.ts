@@ -1,6 +1,8 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { User } from './people.ts'
 
+/* The table of OpenID identities: which user each identity at a provider belongs to. */
+
 /** A person's identity at an OpenID provider: only both together identify (OpenID Connect Core §5.7). */
 export interface OpenidIdentity {
   issuer: string
@@ -32,7 +34,7 @@ export async function addIdentity(
   return rowCount === 1
 }
 
-/** Whether a provider proves whose account it is. */
+/** Returns whether the account is linked to an OpenID provider. */
 export async function isLinked(db: Queryable, userId: string): Promise<boolean> {
   const { rows } = await db.raw('select from openid_identities where user_id = ? limit 1', [userId])
   return rows.length > 0

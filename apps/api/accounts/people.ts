@@ -3,7 +3,7 @@ import { unusableHash } from './passwords.ts'
 
 /* The tables of companies, users and memberships. */
 
-export type Role = 'owner' | 'admin' | 'member'
+export type CompanyRole = 'owner' | 'admin' | 'member'
 export type MembershipStatus = 'active' | 'suspended'
 
 export interface Company {
@@ -24,7 +24,7 @@ export interface User {
 export interface Membership {
   vendorId: string
   userId: string
-  role: Role
+  role: CompanyRole
   status: MembershipStatus
 }
 

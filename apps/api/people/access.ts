@@ -1,6 +1,6 @@
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { findMember, type Role } from '../accounts/people.ts'
+import { type CompanyRole, findMember } from '../accounts/people.ts'
 import type { FairQueue } from '../http/fair-queue.ts'
 import type { Access } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
@@ -23,7 +23,7 @@ interface CompanyNeeds extends SessionNeeds {
  * request. Everyone else gets the same 403, whether or not the company exists.
  * @param who who they are, for the 403.
  */
-const membersWith = (roles: readonly Role[], who: string): Access<CompanyCaller, CompanyNeeds> => ({
+const membersWith = (roles: readonly CompanyRole[], who: string): Access<CompanyCaller, CompanyNeeds> => ({
   ...signedIn,
   async admit(ctx, needs) {
     const { session } = await signedIn.admit(ctx, needs)

@@ -3,11 +3,11 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type Actor, record } from '../accounts/activity.ts'
 import {
+  type CompanyRole,
   findMember,
   findOwner,
   type Member,
   type MembershipStatus,
-  type Role,
   saveMembership,
   type User,
 } from '../accounts/people.ts'
@@ -76,7 +76,7 @@ export async function changePerson(
     vendorId: string
     userId: string
     /** Default: unchanged. */
-    role?: Role | undefined
+    role?: CompanyRole | undefined
     status?: MembershipStatus | undefined
     by: Actor
     /** `openid`: the person signed in with the provider, and the provider's claims changed the role. */

@@ -6,10 +6,10 @@ import { type Actor, record } from '../accounts/activity.ts'
 import { emailAddress, personName } from '../accounts/names.ts'
 import { newInvitationToken, newUserId } from '../accounts/new-ids.ts'
 import {
+  type CompanyRole,
   listMembers,
   normalizedEmail,
   PEOPLE_MAX,
-  type Role,
   saveMembership,
   type User,
 } from '../accounts/people.ts'
@@ -114,7 +114,7 @@ async function invitePerson(
  */
 export async function addPerson(
   transaction: Queryable,
-  { vendorId, user, role, by }: { vendorId: string; user: User; role: Role; by: Actor },
+  { vendorId, user, role, by }: { vendorId: string; user: User; role: CompanyRole; by: Actor },
 ): Promise<void> {
   const { userId, name, email } = user
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })

@@ -7,7 +7,7 @@ import type { SessionCookie } from '../sessions/cookie.ts'
 import { countAddress, type SignInLimits } from '../sessions/sign-in-limits.ts'
 import { type OpenidNeeds, requireOpenid } from './access.ts'
 import type { ConfiguredOpenid } from './provider.ts'
-import { noteRefusal, OpenidRefusal } from './refusal.ts'
+import { logSignInRefusal, SignInRefusal } from './refusal.ts'
 
 const PATH_MAX_CHARACTERS = 1_000
 
@@ -39,9 +39,9 @@ interface BeginNeeds extends OpenidNeeds {
 /** Only a workspace page can send this POST, so no other site can start a sign-in. */
 const fromWorkspace: Access<{ configured: ConfiguredOpenid }, BeginNeeds> = {
   async admit(ctx, needs) {
-    const admitted = await requireOpenid.admit(ctx, needs)
+    const caller = await requireOpenid.admit(ctx, needs)
     needs.cookie.requireOwnPage(ctx)
-    return admitted
+    return caller
   },
   problems: requireOpenid.problems,
 }
@@ -67,7 +67,7 @@ export const beginOpenidSignInRoute = route({
   },
   problems: ['forbidden', 'rate_limited', 'unavailable'],
   async handle(
-    { configured: { settings, provider, transactions }, body },
+    { configured: { settings, provider, pendingSignIns }, body },
     { cookie, signInLimits, baseUrl }: BeginNeeds,
     ctx,
   ) {
@@ -76,13 +76,13 @@ export const beginOpenidSignInRoute = route({
     await countAddress(ctx, signInLimits)
     const sessionToken = cookie.read(ctx)
     const replaces = sessionToken && hashSecret(sessionToken).toString('base64url')
-    const transaction = transactions.begin({ to, fresh: body.fresh, replaces })
-    const url = await provider.authorizationUrl(transaction).catch((error: unknown) => {
-      if (!(error instanceof OpenidRefusal)) throw error
-      noteRefusal(ctx, error)
+    const pending = pendingSignIns.create({ to, fresh: body.fresh, replaces })
+    const url = await provider.authorizationUrl(pending).catch((error: unknown) => {
+      if (!(error instanceof SignInRefusal)) throw error
+      logSignInRefusal(ctx, error)
       throw unavailable(`Signing in with ${settings.name} is not possible right now.`)
     })
-    await transactions.keep(ctx, transaction)
+    await pendingSignIns.save(ctx, pending)
     return { authorizationUrl: url.href }
   },
 })

@@ -11,10 +11,10 @@ import { beginSession } from '../sessions/begin-session.ts'
 import type { SessionCookie } from '../sessions/cookie.ts'
 import { sqlState, UNIQUE_VIOLATION } from '../stores/postgres-errors.ts'
 import { requireOpenid } from './access.ts'
-import { admitClaimed, claimedPerson } from './person.ts'
+import type { PendingSignIn } from './pending-sign-in.ts'
+import { admitPerson, readClaims } from './person.ts'
 import { CALLBACK_PATH, type ConfiguredOpenid } from './provider.ts'
-import { noteRefusal, OPENID_REFUSALS, OpenidRefusal } from './refusal.ts'
-import type { OpenidTransaction } from './transaction.ts'
+import { logSignInRefusal, SIGN_IN_REFUSALS, SignInRefusal } from './refusal.ts'
 
 /** For the steps after the provider's answer. */
 const SESSION_DEADLINE_MS = 8_000
@@ -41,66 +41,66 @@ export const finishOpenidSignInRoute = route({
   by: requireOpenid,
   answers: {
     303: {
-      description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${OPENID_REFUSALS.join(', ')}.`,
+      description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${SIGN_IN_REFUSALS.join(', ')}.`,
       headers: ['Location', 'Set-Cookie'],
     },
   },
   async handle({ configured }, needs: FinishNeeds, ctx) {
-    const { transactions } = configured
+    const { pendingSignIns } = configured
     // Not validated like other queries: the browser must always reach a page.
     const state = new URLSearchParams(ctx.querystring).get('state')
-    let transaction: OpenidTransaction | undefined
+    let pending: PendingSignIn | undefined
     let outcome = 'done'
     try {
-      const stored = await transactions.read(ctx)
+      const stored = await pendingSignIns.read(ctx)
       // A different state belongs to another browser, or to an earlier try.
-      transaction = stored?.state === state ? stored : undefined
-      if (!transaction || !(await isFirst(needs, transaction))) throw new OpenidRefusal('expired')
-      await finish(ctx, needs, configured, transaction)
+      pending = stored?.state === state ? stored : undefined
+      if (!pending || !(await isFirst(needs, pending))) throw new SignInRefusal('expired')
+      await finish(ctx, needs, configured, pending)
     } catch (error) {
       const refusal = asRefusal(ctx, error)
-      noteRefusal(ctx, refusal)
+      logSignInRefusal(ctx, refusal)
       outcome = refusal.reason
     }
     // Otherwise any site could cancel a sign-in in progress.
-    if (transaction) transactions.clear(ctx)
-    ctx.set('Location', `${needs.baseUrl}${transaction?.to ?? '/'}#sign-in=${outcome}`)
+    if (pending) pendingSignIns.clear(ctx)
+    ctx.set('Location', `${needs.baseUrl}${pending?.to ?? '/'}#sign-in=${outcome}`)
     ctx.body = ''
     return undefined
   },
 })
 
-const isFirst = async ({ openidOnce }: FinishNeeds, { state }: OpenidTransaction) =>
+const isFirst = async ({ openidOnce }: FinishNeeds, { state }: PendingSignIn) =>
   (await openidOnce.consume(hashSecret(state).toString('base64url'))).allowed
 
 async function finish(
   ctx: ApiContext,
   needs: FinishNeeds,
   { settings, provider }: ConfiguredOpenid,
-  transaction: OpenidTransaction,
+  pending: PendingSignIn,
 ): Promise<void> {
   const { clientAddress: address } = ctx.state.request
-  const claimed = claimedPerson(await provider.claims(ctx.querystring, transaction, { address }), settings)
+  const person = readClaims(await provider.claims(ctx.querystring, pending, { address }), settings)
   const now = new Date(needs.clock.now())
-  const authenticatedAt = new Date(Math.min(claimed.authenticatedAt_ms, now.getTime()))
-  const how = {
+  const authenticatedAt = new Date(Math.min(person.authenticatedAt_ms, now.getTime()))
+  const proof = {
     inCookie: true,
     how: 'openid',
     authenticatedAt,
     openidIssuer: settings.issuer,
-    replaces: transaction.replaces,
+    replaces: pending.replaces,
   } as const
-  const session = beginSession(ctx, needs, how, (db) => admitClaimed(db, { claimed, settings, now }))
+  const session = beginSession(ctx, needs, proof, (db) => admitPerson(db, { person, settings, now }))
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')
 }
 
 /** The browser is navigating, so a failure must end on a page too. */
-function asRefusal(ctx: ApiContext, error: unknown): OpenidRefusal {
-  if (error instanceof OpenidRefusal) return error
+function asRefusal(ctx: ApiContext, error: unknown): SignInRefusal {
+  if (error instanceof SignInRefusal) return error
   // Two simultaneous first sign-ins of one person.
-  if (sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable', 'at_once')
+  if (sqlState(error) === UNIQUE_VIOLATION) return new SignInRefusal('unavailable', 'at_once')
   const problem = asProblem(error)
   if (problem.code !== 'unavailable') throw error
   logFailure(ctx, problem, error)
-  return new OpenidRefusal('unavailable', 'database')
+  return new SignInRefusal('unavailable', 'database')
 }

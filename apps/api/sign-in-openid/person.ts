@@ -24,19 +24,19 @@ import { listInvitations, withdrawInvitationTo } from '../people/invitations.ts'
 import type { Admitted } from '../sessions/begin-session.ts'
 import { resetPassword } from '../sessions/change-password.ts'
 import type { Claims } from './provider.ts'
-import { OpenidRefusal } from './refusal.ts'
-import type { OpenidRole, OpenidSettings } from './settings.ts'
+import { SignInRefusal } from './refusal.ts'
+import type { AssignableRole, OpenidSettings } from './settings.ts'
 
 const SUBJECT_MAX_CHARACTERS = 255
 /** The latest possible Date. */
 const TIME_MAX_MS = 8.64e15
 
-/** What the claims of a provider say about a person, in our terms. */
+/** A person as the provider's claims describe them. */
 interface ClaimedPerson {
   issuer: string
   subject: string
   vendorId: string
-  role: OpenidRole
+  role: AssignableRole
   /** undefined if the provider verified none. */
   email: string | undefined
   name: string | undefined
@@ -44,50 +44,50 @@ interface ClaimedPerson {
   authenticatedAt_ms: number
 }
 
-/** Nothing is guessed: a missing or unknown company or role ends the sign-in. @throws OpenidRefusal */
-export function claimedPerson(claims: Claims, settings: OpenidSettings): ClaimedPerson {
-  const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
-  const [subject, authTime] = [subjectOf(of('sub')), of('auth_time')]
-  if (subject === undefined) throw new OpenidRefusal('not_trusted', 'sub')
-  const vendorId = companyOf(of(settings.companyClaim), settings)
-  if (vendorId === undefined) throw new OpenidRefusal('no_company')
-  const role = roleOf(of(settings.roleClaim), settings)
-  if (role === undefined) throw new OpenidRefusal('no_role')
-  const verified = settings.emailAlwaysVerified || of('email_verified') === true
-  const email = verified ? emailAddress.safeParse(of('email')).data : undefined
+/** A missing or unknown company or role ends the sign-in: there is no default. @throws SignInRefusal */
+export function readClaims(claims: Claims, settings: OpenidSettings): ClaimedPerson {
+  const claim = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+  const [subject, authTime] = [parseSubject(claim('sub')), claim('auth_time')]
+  if (subject === undefined) throw new SignInRefusal('not_trusted', 'sub')
+  const vendorId = findCompanyId(claim(settings.companyClaim), settings)
+  if (vendorId === undefined) throw new SignInRefusal('no_company')
+  const role = highestRole(claim(settings.roleClaim), settings)
+  if (role === undefined) throw new SignInRefusal('no_role')
+  const isVerified = settings.emailAlwaysVerified || claim('email_verified') === true
+  const email = isVerified ? emailAddress.safeParse(claim('email')).data : undefined
   return {
     issuer: settings.issuer,
     subject,
     vendorId,
     role,
     email: email && normalizedEmail(email),
-    name: personName.safeParse(of('name')).data,
+    name: personName.safeParse(claim('name')).data,
     authenticatedAt_ms:
       typeof authTime === 'number' && authTime > 0 ? Math.min(authTime * 1_000, TIME_MAX_MS) : 0,
   }
 }
 
-const subjectOf = (claimed: unknown): string | undefined =>
-  typeof claimed === 'string' &&
-  claimed.length > 0 &&
-  claimed.length <= SUBJECT_MAX_CHARACTERS &&
-  !claimed.includes('\0')
-    ? claimed
+const parseSubject = (value: unknown): string | undefined =>
+  typeof value === 'string' &&
+  value.length > 0 &&
+  value.length <= SUBJECT_MAX_CHARACTERS &&
+  !value.includes('\0')
+    ? value
     : undefined
 
-function companyOf(claimed: unknown, { companies }: OpenidSettings): string | undefined {
-  if (typeof claimed !== 'string') return undefined
-  if (companies !== 'any') return companies.get(claimed)
-  return VENDOR_ID_PATTERN.test(claimed) ? claimed : undefined
+function findCompanyId(value: unknown, { companies }: OpenidSettings): string | undefined {
+  if (typeof value !== 'string') return undefined
+  if (companies !== 'any') return companies.get(value)
+  return VENDOR_ID_PATTERN.test(value) ? value : undefined
 }
 
-function roleOf(claimed: unknown, { roles }: OpenidSettings): OpenidRole | undefined {
-  const known = (Array.isArray(claimed) ? claimed : [claimed]).map((value) => roles.get(value))
-  return known.includes('admin') ? 'admin' : known.find((role) => role !== undefined)
+function highestRole(value: unknown, settings: OpenidSettings): AssignableRole | undefined {
+  const roles = (Array.isArray(value) ? value : [value]).map((name) => settings.roles.get(name))
+  return roles.includes('admin') ? 'admin' : roles.find((role) => role !== undefined)
 }
 
 interface Admission {
-  claimed: ClaimedPerson
+  person: ClaimedPerson
   settings: OpenidSettings
   now: Date
 }
@@ -95,21 +95,21 @@ interface Admission {
 /**
  * Admits the provider's person, an active member of the claimed company. A first sign-in joins the company.
  * After that, membership is managed here, and only the role follows the claim. Call it in a transaction.
- * @throws OpenidRefusal
+ * @throws SignInRefusal
  */
-export async function admitClaimed(transaction: Queryable, admission: Admission): Promise<Admitted> {
-  const { claimed, settings } = admission
-  const { vendorId } = claimed
-  if (!(await findCompany(transaction, vendorId))) throw new OpenidRefusal('no_company')
+export async function admitPerson(transaction: Queryable, admission: Admission): Promise<Admitted> {
+  const { person, settings } = admission
+  const { vendorId } = person
+  if (!(await findCompany(transaction, vendorId))) throw new SignInRefusal('no_company')
   await lockMembers(transaction, vendorId)
-  const known = await findUserByIdentity(transaction, claimed)
-  const admitted = known ? { user: known } : await firstSignIn(transaction, admission)
+  const linkedUser = await findUserByIdentity(transaction, person)
+  const admitted = linkedUser ? { user: linkedUser } : await joinCompany(transaction, admission)
   const { user } = admitted
-  await followRole(transaction, claimed, user)
+  await updateRole(transaction, person, user)
   // A session reaches all companies of its user, so the provider must be one that all of them accept.
   const memberships = await listMemberships(transaction, user.userId)
   if (!memberships.every((membership) => acceptsCompany(settings, membership.vendorId)))
-    throw new OpenidRefusal('other_company')
+    throw new SignInRefusal('other_company')
   return admitted
 }
 
@@ -120,42 +120,46 @@ const acceptsCompany = ({ companies }: OpenidSettings, vendorId: string): boolea
  * Links the company's member with this address, or creates an account. The address's account in another
  * company is left alone: it is not proved to be this person's.
  */
-async function firstSignIn(transaction: Queryable, admission: Admission): Promise<Admitted> {
-  const { email, vendorId } = admission.claimed
-  if (email === undefined) throw new OpenidRefusal('no_email')
-  const there = await findMemberByEmail(transaction, { vendorId, email })
-  return there
-    ? linked(transaction, admission, there)
-    : { user: await newUser(transaction, admission, email) }
+async function joinCompany(transaction: Queryable, admission: Admission): Promise<Admitted> {
+  const { email, vendorId } = admission.person
+  if (email === undefined) throw new SignInRefusal('no_email')
+  const member = await findMemberByEmail(transaction, { vendorId, email })
+  return member
+    ? linkMember(transaction, admission, member)
+    : { user: await createMember(transaction, admission, email) }
 }
 
 /** Links the company's built-in account with this verified address, if the settings allow it. */
-async function linked(
+async function linkMember(
   transaction: Queryable,
-  { claimed: { issuer, subject }, settings }: Admission,
+  { person: { issuer, subject }, settings }: Admission,
   user: Member,
 ): Promise<Admitted> {
   const { userId } = user
-  const may = settings.linkByEmail && user.status === 'active'
-  if (!may || !(await addIdentity(transaction, { issuer, subject, userId })))
-    throw new OpenidRefusal('account_exists')
+  const isAllowed = settings.linkByEmail && user.status === 'active'
+  if (!isAllowed || !(await addIdentity(transaction, { issuer, subject, userId })))
+    throw new SignInRefusal('account_exists')
   // Whoever created the account chose its password and may still be signed in.
-  const ended = await resetPassword(transaction, { userId, passwordHash: unusableHash() })
+  const sessionIds = await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
   for (const { vendorId } of await listMemberships(transaction, userId))
     await record(transaction, { vendorId, by: userId }, 'person.linked', userId, { name, email })
-  return { user, ended: ended.map((sessionId) => ({ userId, sessionId, why: 'account_linked' })) }
+  return { user, ended: sessionIds.map((sessionId) => ({ userId, sessionId, why: 'account_linked' })) }
 }
 
-async function newUser(transaction: Queryable, { claimed, now }: Admission, email: string): Promise<User> {
-  const { issuer, subject, vendorId, role, name = email.slice(0, PERSON_NAME_MAX_CHARACTERS) } = claimed
+async function createMember(
+  transaction: Queryable,
+  { person, now }: Admission,
+  email: string,
+): Promise<User> {
+  const { issuer, subject, vendorId, role, name = email.slice(0, PERSON_NAME_MAX_CHARACTERS) } = person
   const user = { userId: newUserId(), email, name }
   const { userId } = user
-  if (await wasRemoved(transaction, { vendorId, email })) throw new OpenidRefusal('removed')
+  if (await wasRemoved(transaction, { vendorId, email })) throw new SignInRefusal('removed')
   await withdrawInvitationTo(transaction, { vendorId, email })
-  const people = await listMembers(transaction, vendorId)
-  const invited = await listInvitations(transaction, { vendorId, now })
-  if (people.length + invited.length >= PEOPLE_MAX) throw new OpenidRefusal('company_full')
+  const members = await listMembers(transaction, vendorId)
+  const invitations = await listInvitations(transaction, { vendorId, now })
+  if (members.length + invitations.length >= PEOPLE_MAX) throw new SignInRefusal('company_full')
   await insertUser(transaction, { ...user, passwordHash: unusableHash() })
   await addIdentity(transaction, { issuer, subject, userId })
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
@@ -164,15 +168,15 @@ async function newUser(transaction: Queryable, { claimed, now }: Admission, emai
   return user
 }
 
-/** An owner stays owner: only people hand a company over. */
-async function followRole(
+/** Gives a member the claimed role. An owner stays owner: only people hand a company over. */
+async function updateRole(
   transaction: Queryable,
   { vendorId, role }: ClaimedPerson,
   { userId }: User,
 ): Promise<void> {
   const membership = await findMember(transaction, { vendorId, userId })
-  if (!membership) throw new OpenidRefusal('removed')
-  if (membership.status === 'suspended') throw new OpenidRefusal('suspended')
+  if (!membership) throw new SignInRefusal('removed')
+  if (membership.status === 'suspended') throw new SignInRefusal('suspended')
   if (membership.role !== 'owner')
     await changePerson(transaction, { vendorId, userId, role, by: userId, through: 'openid' })
 }

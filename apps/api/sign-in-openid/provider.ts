@@ -4,9 +4,9 @@ import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { createFairQueue } from '../http/fair-queue.ts'
-import { OpenidRefusal } from './refusal.ts'
+import { createPendingSignIns, type PendingSignIn } from './pending-sign-in.ts'
+import { SignInRefusal } from './refusal.ts'
 import { isAllowedUrl, type OpenidSettings } from './settings.ts'
-import { createOpenidTransactions, type OpenidTransaction } from './transaction.ts'
 
 export const CALLBACK_PATH = '/v1/session/openid/callback'
 
@@ -16,7 +16,7 @@ const ANSWER_MAX_BYTES = 256 * 1_024
 /** How long the provider's metadata is cached. */
 const METADATA_LIFETIME_MS = 600_000
 const AT_ONCE = 16
-/** From a fresh sign-in there to the exchange of the code: a page or two. */
+/** From a fresh sign-in at the provider to the exchange of the code: a page or two. */
 const FRESH_MAX_AGE_S = 300
 const CLOCK_SKEW_MAX_S = 120
 /** How long signing out waits for the provider's metadata. */
@@ -30,11 +30,11 @@ export type ConfiguredOpenid = ReturnType<typeof configureOpenid>
 
 export const configureOpenid = (
   settings: OpenidSettings,
-  { db, clock, baseUrl }: Omit<Parameters<typeof createOpenidTransactions>[0], 'issuer'>,
+  { db, clock, baseUrl }: Omit<Parameters<typeof createPendingSignIns>[0], 'issuer'>,
 ) => ({
   settings,
   provider: createOpenidProvider({ settings, clock, baseUrl }),
-  transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),
+  pendingSignIns: createPendingSignIns({ db, clock, baseUrl, issuer: settings.issuer }),
 })
 
 /**
@@ -52,9 +52,9 @@ function createOpenidProvider({
   clock: Clock
 }) {
   const redirectUri = baseUrl + CALLBACK_PATH
-  let known: { configuration: openid.Configuration; until_ms: number } | undefined
+  let cached: { configuration: openid.Configuration; until_ms: number } | undefined
   let discovering: Promise<openid.Configuration> | undefined
-  const refusal = () => new OpenidRefusal('unavailable', 'too_many_at_once')
+  const refusal = () => new SignInRefusal('unavailable', 'too_many_at_once')
   const runQueued = createFairQueue({
     atOnce: AT_ONCE,
     waitingMax: WAITING_MAX,
@@ -62,20 +62,20 @@ function createOpenidProvider({
     refusal,
   })
 
-  async function discovered(): Promise<openid.Configuration> {
-    if (known && clock.now() < known.until_ms) return known.configuration
+  async function readConfiguration(): Promise<openid.Configuration> {
+    if (cached && clock.now() < cached.until_ms) return cached.configuration
     discovering ??= discover(settings).finally(() => {
       discovering = undefined
     })
     const configuration = await discovering
-    known = { configuration, until_ms: clock.now() + METADATA_LIFETIME_MS }
+    cached = { configuration, until_ms: clock.now() + METADATA_LIFETIME_MS }
     return configuration
   }
 
   return {
-    /** Where the browser goes to sign in. @throws OpenidRefusal unreachable or not_trusted */
-    async authorizationUrl({ state, nonce, codeVerifier, fresh }: OpenidTransaction): Promise<URL> {
-      return openid.buildAuthorizationUrl(await bounded(discovered()), {
+    /** Returns where the browser goes to sign in. @throws SignInRefusal unreachable or not_trusted */
+    async authorizationUrl({ state, nonce, codeVerifier, fresh }: PendingSignIn): Promise<URL> {
+      return openid.buildAuthorizationUrl(await withinDeadline(readConfiguration()), {
         response_type: 'code',
         redirect_uri: redirectUri,
         scope: settings.scope,
@@ -89,15 +89,15 @@ function createOpenidProvider({
     /**
      * Exchanges the code in the redirect's query for the person's claims. Nothing else from the provider is
      * kept.
-     * @throws OpenidRefusal
+     * @throws SignInRefusal
      */
     claims(
       querystring: string,
-      { state, nonce, codeVerifier, fresh }: OpenidTransaction,
+      { state, nonce, codeVerifier, fresh }: PendingSignIn,
       { address }: { address: string },
     ): Promise<Claims> {
       const exchange = async (): Promise<Claims> => {
-        const configuration = await discovered()
+        const configuration = await readConfiguration()
         const tokens = await openid.authorizationCodeGrant(
           configuration,
           new URL(`${redirectUri}?${querystring}`),
@@ -109,11 +109,11 @@ function createOpenidProvider({
           },
         )
         const claims = tokens.claims()
-        if (!claims || !tokens.id_token) throw new OpenidRefusal('not_trusted', 'no_id_token')
-        judgeIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
-        return completed(configuration, settings, { claims, accessToken: tokens.access_token })
+        if (!claims || !tokens.id_token) throw new SignInRefusal('not_trusted', 'no_id_token')
+        checkIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
+        return addUserInfo(configuration, settings, { claims, accessToken: tokens.access_token })
       }
-      return runQueued(addressSubject(address, 48), () => bounded(exchange()))
+      return runQueued(addressSubject(address, 48), () => withinDeadline(exchange()))
     },
     /**
      * Where the browser goes to sign out there too (OpenID Connect RP-Initiated Logout 1.0 §2); undefined if
@@ -123,7 +123,7 @@ function createOpenidProvider({
      */
     async signOutUrl(): Promise<URL | undefined> {
       if (!settings.signOut) return undefined
-      const configuration = await within(SIGN_OUT_MAX_MS, discovered()).catch(() => undefined)
+      const configuration = await within(SIGN_OUT_MAX_MS, readConfiguration()).catch(() => undefined)
       const endpoint = URL.parse(configuration?.serverMetadata().end_session_endpoint ?? '')
       if (!configuration || !endpoint || !isAllowedUrl(endpoint, { loopback: isLoopback(settings) }))
         return undefined
@@ -132,30 +132,30 @@ function createOpenidProvider({
   }
 }
 
-/** Whether the provider is one on this machine, to try things out. */
+/** Whether the provider runs on this machine, for development. */
 const isLoopback = ({ issuer }: OpenidSettings): boolean => new URL(issuer).protocol === 'http:'
 
 /**
  * Checks what the library leaves to its callers: the authorized party (OpenID Connect Core §3.1.3.7), the
  * type of JWT (RFC 8725 §3.11), and that it was not issued in the future.
- * @throws OpenidRefusal
+ * @throws SignInRefusal
  */
-function judgeIdToken(
+function checkIdToken(
   idToken: string,
   { azp, iat }: openid.IDToken,
   { clientId, now_ms }: { clientId: string; now_ms: number },
 ): void {
   const { typ } = decodeProtectedHeader(idToken)
-  if (typ !== undefined && typ.toUpperCase() !== 'JWT') throw new OpenidRefusal('not_trusted', 'typ')
-  if (azp !== undefined && azp !== clientId) throw new OpenidRefusal('not_trusted', 'azp')
-  if (iat > now_ms / 1_000 + CLOCK_SKEW_MAX_S) throw new OpenidRefusal('not_trusted', 'iat')
+  if (typ !== undefined && typ.toUpperCase() !== 'JWT') throw new SignInRefusal('not_trusted', 'typ')
+  if (azp !== undefined && azp !== clientId) throw new SignInRefusal('not_trusted', 'azp')
+  if (iat > now_ms / 1_000 + CLOCK_SKEW_MAX_S) throw new SignInRefusal('not_trusted', 'iat')
 }
 
 /**
  * Many providers return most claims only from the UserInfo endpoint (OpenID Connect Core §5.4). `email` and
  * `email_verified` are taken from the same place, since each place vouches only for its own address.
  */
-async function completed(
+async function addUserInfo(
   configuration: openid.Configuration,
   { companyClaim, roleClaim, emailAlwaysVerified }: OpenidSettings,
   { claims, accessToken }: { claims: openid.IDToken; accessToken: string },
@@ -164,12 +164,12 @@ async function completed(
   const hasAddress = has('email') && (emailAlwaysVerified || has('email_verified'))
   const complete = hasAddress && has(companyClaim) && has(roleClaim)
   if (complete || !configuration.serverMetadata().userinfo_endpoint) return claims
-  const more = await openid.fetchUserInfo(configuration, accessToken, claims.sub)
-  const { email, email_verified } = hasAddress ? claims : more
-  return { ...more, ...claims, email, email_verified }
+  const userInfo = await openid.fetchUserInfo(configuration, accessToken, claims.sub)
+  const { email, email_verified } = hasAddress ? claims : userInfo
+  return { ...userInfo, ...claims, email, email_verified }
 }
 
-/** @throws OpenidRefusal, or what the library throws. */
+/** @throws SignInRefusal, or what the library throws. */
 async function discover(settings: OpenidSettings): Promise<openid.Configuration> {
   const { issuer, clientId, clientSecret } = settings
   const server = new URL(issuer)
@@ -189,21 +189,21 @@ async function discover(settings: OpenidSettings): Promise<openid.Configuration>
   })
   const metadata = configuration.serverMetadata()
   // Discovery §4.3: an exact match. The generic issuer of a multi-tenant provider is not a tenant's.
-  if (metadata.issuer !== issuer) throw new OpenidRefusal('not_trusted', 'another_issuer')
+  if (metadata.issuer !== issuer) throw new SignInRefusal('not_trusted', 'another_issuer')
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
     const url = URL.parse(metadata[name] ?? '')
-    if (!url || !allowed(url)) throw new OpenidRefusal('not_trusted', `no_usable_${name}`)
+    if (!url || !allowed(url)) throw new SignInRefusal('not_trusted', `no_usable_${name}`)
   }
   return configuration
 }
 
-/** Runs `work` within the deadline. @throws OpenidRefusal for any failure. */
-async function bounded<T extends object>(work: Promise<T>): Promise<T> {
-  const done = await within(DEADLINE_MS, work).catch((error: unknown) => {
-    throw refusalOf(error)
+/** Runs `work` within the deadline. @throws SignInRefusal for any failure. */
+async function withinDeadline<T extends object>(work: Promise<T>): Promise<T> {
+  const result = await within(DEADLINE_MS, work).catch((error: unknown) => {
+    throw classifyFailure(error)
   })
-  if (done === undefined) throw new OpenidRefusal('unreachable', 'deadline')
-  return done
+  if (result === undefined) throw new SignInRefusal('unreachable', 'deadline')
+  return result
 }
 
 /** Error codes of OAuth and the library are words. Nothing else from a provider reaches a log or a page. */
@@ -214,21 +214,21 @@ const word = (text: unknown): string | undefined =>
 /** openid-client's code for a provider that does not answer. */
 const UNANSWERED = 'OAUTH_TIMEOUT'
 
-function refusalOf(error: unknown): OpenidRefusal {
-  if (error instanceof OpenidRefusal) return error
+function classifyFailure(error: unknown): SignInRefusal {
+  if (error instanceof SignInRefusal) return error
   if (error instanceof openid.AuthorizationResponseError)
-    return new OpenidRefusal(error.error === 'access_denied' ? 'cancelled' : 'not_trusted', word(error.error))
+    return new SignInRefusal(error.error === 'access_denied' ? 'cancelled' : 'not_trusted', word(error.error))
   if (error instanceof openid.ResponseBodyError)
-    return new OpenidRefusal(error.status >= 500 ? 'unreachable' : 'not_trusted', word(error.error))
-  if (error instanceof AnswerRefused) return new OpenidRefusal('not_trusted', error.message)
+    return new SignInRefusal(error.status >= 500 ? 'unreachable' : 'not_trusted', word(error.error))
+  if (error instanceof AnswerRejected) return new SignInRefusal('not_trusted', error.message)
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; status?: unknown } }
-  if (cause instanceof AnswerRefused) return new OpenidRefusal('not_trusted', cause.message)
-  const failed = Number(cause?.status) >= 500 || code === UNANSWERED || error instanceof TypeError
-  return new OpenidRefusal(failed ? 'unreachable' : 'not_trusted', word(cause?.code) ?? word(code))
+  if (cause instanceof AnswerRejected) return new SignInRefusal('not_trusted', cause.message)
+  const isUnreachable = Number(cause?.status) >= 500 || code === UNANSWERED || error instanceof TypeError
+  return new SignInRefusal(isUnreachable ? 'unreachable' : 'not_trusted', word(cause?.code) ?? word(code))
 }
 
-/** Its message is a word. */
-class AnswerRefused extends Error {}
+/** An answer that is not accepted. The message is a word for the log. */
+class AnswerRejected extends Error {}
 
 /** A status without a body (Fetch §2.2.3). */
 const NULL_BODY = [204, 205, 304]
@@ -237,13 +237,13 @@ const NULL_BODY = [204, 205, 304]
 const boundedFetch =
   (allowed: (url: URL) => boolean): openid.CustomFetch =>
   async (url, options) => {
-    if (!allowed(new URL(url))) throw new AnswerRefused('insecure_url')
+    if (!allowed(new URL(url))) throw new AnswerRejected('insecure_url')
     const { status, headers, body } = await fetch(url, { ...options, redirect: 'manual' } as RequestInit)
     const chunks: Uint8Array[] = []
     let size_bytes = 0
     for await (const chunk of body ?? []) {
       size_bytes += chunk.length
-      if (size_bytes > ANSWER_MAX_BYTES) throw new AnswerRefused('answer_too_large')
+      if (size_bytes > ANSWER_MAX_BYTES) throw new AnswerRejected('answer_too_large')
       chunks.push(chunk)
     }
     const type = headers.get('content-type') ?? ''

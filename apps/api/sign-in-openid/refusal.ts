@@ -1,7 +1,7 @@
 import type { ApiContext } from '../http/state.ts'
 
 /** Why a sign-in with the provider failed. The workspace has a sentence for each. */
-export const OPENID_REFUSALS = [
+export const SIGN_IN_REFUSALS = [
   'cancelled',
   'expired',
   'unreachable',
@@ -16,23 +16,22 @@ export const OPENID_REFUSALS = [
   'company_full',
   'unavailable',
 ] as const
-export type OpenidRefusalReason = (typeof OPENID_REFUSALS)[number]
+export type SignInRefusalReason = (typeof SIGN_IN_REFUSALS)[number]
 
 /** A refused sign-in with the provider. */
-export class OpenidRefusal extends Error {
-  readonly reason: OpenidRefusalReason
+export class SignInRefusal extends Error {
+  readonly reason: SignInRefusalReason
   /** Detail for the log: one word, never anyone's input. */
   readonly about: string | undefined
 
-  constructor(reason: OpenidRefusalReason, about?: string) {
+  constructor(reason: SignInRefusalReason, about?: string) {
     super(reason)
     this.reason = reason
     this.about = about
   }
 }
 
-/** Logs why a sign-in with the provider failed. */
-export function noteRefusal(ctx: ApiContext, { reason, about }: OpenidRefusal): void {
+export function logSignInRefusal(ctx: ApiContext, { reason, about }: SignInRefusal): void {
   const { clientAddress } = ctx.state.request
   ctx.state.log.info({ event: 'sign_in.failed', clientAddress, reason, about }, 'sign-in failed')
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { type Env, LOOPBACK_HOST } from '#shared/process/config.ts'
 
-export type OpenidRole = 'admin' | 'member'
+export type AssignableRole = 'admin' | 'member'
 
 const ANY_COMPANY = '*'
 const NAME_MAX_CHARACTERS = 60
@@ -23,7 +23,9 @@ const claim = (fallback: string) =>
     .regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a claim')
     .default(fallback)
 
-/** `theirs=ours`, separated by commas; a value alone means itself. The last one wins. */
+/**
+ * Reads `claim=ours` pairs, separated by commas. A value alone means itself. The last of equal claims wins.
+ */
 const pairs = (text: string): Map<string, string> =>
   new Map(
     text
@@ -55,13 +57,13 @@ const roles = z
     'must be roles (admin, member) or claim=role pairs, separated by commas; owners are never assigned this way',
   )
   .default('admin,member')
-  .transform((text) => pairs(text) as Map<string, OpenidRole>)
+  .transform((text) => pairs(text) as Map<string, AssignableRole>)
 
-const none = 'none'
+const NONE = 'none'
 
 export const openidShape = {
   OPENID_ISSUER: providerIssuer.optional().meta({
-    fallback: none,
+    fallback: NONE,
     description:
       'exact issuer of the OpenID provider that people sign in with. If set, the next three are required. The redirect URI is the workspace address followed by `/v1/session/openid/callback`',
   }),
@@ -69,14 +71,14 @@ export const openidShape = {
     .string()
     .max(500)
     .optional()
-    .meta({ fallback: none, description: 'client id registered at the provider' }),
+    .meta({ fallback: NONE, description: 'client id registered at the provider' }),
   OPENID_CLIENT_SECRET: z
     .string()
     .max(4_000)
     .optional()
-    .meta({ secret: true, fallback: none, description: 'its secret' }),
+    .meta({ secret: true, fallback: NONE, description: 'its secret' }),
   OPENID_COMPANIES: companies.optional().meta({
-    fallback: none,
+    fallback: NONE,
     description:
       'companies that the provider serves: `ven_acme,ven_globex`, or by the value of the claim, `acme.com=ven_acme`. `*`: every company; the claim must be its id',
   }),
@@ -121,10 +123,10 @@ const REQUIRED = ['OPENID_ISSUER', 'OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET', '
 
 /** Returns `openidShape` for this environment. Once one setting is present, the required ones must be too. */
 export function openidShapeFor(env: Env): typeof openidShape {
-  const meant =
+  const isConfigured =
     env.BUILT_IN_ACCOUNTS === 'off' ||
     Object.keys(openidShape).some((name) => name.startsWith('OPENID_') && (env[name] || env[`${name}_FILE`]))
-  if (!meant) return openidShape
+  if (!isConfigured) return openidShape
   const required = REQUIRED.map((name) => {
     const optional = openidShape[name]
     return [name, optional.unwrap().meta(optional.meta() ?? {})]
@@ -143,9 +145,9 @@ export function openidSettings(values: Values) {
     OPENID_ISSUER: issuer,
     OPENID_CLIENT_ID: clientId,
     OPENID_CLIENT_SECRET: clientSecret,
-    OPENID_COMPANIES: allowed,
+    OPENID_COMPANIES: companies,
   } = values
-  if (!issuer || !clientId || !clientSecret || !allowed) return undefined
+  if (!issuer || !clientId || !clientSecret || !companies) return undefined
   return {
     issuer,
     clientId,
@@ -154,7 +156,7 @@ export function openidSettings(values: Values) {
     name: values.OPENID_NAME,
     companyClaim: values.OPENID_COMPANY_CLAIM,
     /** The company for each value of that claim. `any`: the value is the id of the company. */
-    companies: allowed,
+    companies,
     roleClaim: values.OPENID_ROLE_CLAIM,
     roles: values.OPENID_ROLES,
     emailAlwaysVerified: values.OPENID_EMAIL_VERIFIED === 'always',

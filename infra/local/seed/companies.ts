@@ -1,9 +1,9 @@
-import type { Company, MembershipStatus, Role } from '../../../apps/api/accounts/people.ts'
+import type { Company, CompanyRole, MembershipStatus } from '../../../apps/api/accounts/people.ts'
 
 export interface DemoPerson {
   email: string
   name: string
-  role: Role
+  role: CompanyRole
   status: MembershipStatus
 }
 

@@ -7,9 +7,9 @@ import type { ApiContext } from '../http/state.ts'
 import { createCookie } from '../sessions/cookie.ts'
 
 /** How long a person has at the provider. */
-export const OPENID_TRANSACTION_LIFETIME_S = 600
+export const PENDING_SIGN_IN_LIFETIME_S = 600
 
-const transaction = z.object({
+const PendingSignIn = z.object({
   /** Ties the provider's redirect to this browser (RFC 6749 §10.12). */
   state: z.string(),
   /** Ties the ID token to this sign-in (OpenID Connect Core §15.5.2). */
@@ -26,18 +26,18 @@ const transaction = z.object({
    */
   replaces: z.string().optional(),
 })
-export type OpenidTransaction = z.infer<typeof transaction>
+export type PendingSignIn = z.infer<typeof PendingSignIn>
 
 const ENCRYPTION = 'A256GCM'
 
 const SEALED = /[A-Za-z0-9_.-]+/
 
 /**
- * Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. The cookie is Lax,
- * since the provider's redirect comes from another site. A sibling host that could set it could sign a person
- * in as someone else.
+ * Creates the store of pending sign-ins: each is encrypted in a cookie of its browser, so nothing is stored
+ * here. The cookie is Lax, since the provider's redirect comes from another site. A sibling host that could
+ * set it could sign a person in as someone else.
  */
-export function createOpenidTransactions({
+export function createPendingSignIns({
   db,
   clock,
   baseUrl,
@@ -52,33 +52,33 @@ export function createOpenidTransactions({
   const key = async (): Promise<Buffer> => (await db.raw('select key from openid_cookie_key')).rows[0].key
 
   return {
-    begin: (start: Pick<OpenidTransaction, 'to' | 'fresh' | 'replaces'>): OpenidTransaction => ({
+    create: (start: Pick<PendingSignIn, 'to' | 'fresh' | 'replaces'>): PendingSignIn => ({
       state: randomState(),
       nonce: randomNonce(),
       codeVerifier: randomPKCECodeVerifier(),
       ...start,
     }),
     /** Stores it in the browser, replacing an earlier one. */
-    async keep(ctx: ApiContext, pending: OpenidTransaction): Promise<void> {
+    async save(ctx: ApiContext, pending: PendingSignIn): Promise<void> {
       const sealed = await new EncryptJWT(pending)
         .setProtectedHeader({ alg: 'dir', enc: ENCRYPTION })
         .setIssuer(issuer)
-        .setExpirationTime(Math.floor(clock.now() / 1_000) + OPENID_TRANSACTION_LIFETIME_S)
+        .setExpirationTime(Math.floor(clock.now() / 1_000) + PENDING_SIGN_IN_LIFETIME_S)
         .encrypt(await key())
-      cookie.write(ctx, sealed, OPENID_TRANSACTION_LIFETIME_S)
+      cookie.write(ctx, sealed, PENDING_SIGN_IN_LIFETIME_S)
     },
     /** Returns undefined when the request has none, or an expired one. */
-    async read(ctx: ApiContext): Promise<OpenidTransaction | undefined> {
+    async read(ctx: ApiContext): Promise<PendingSignIn | undefined> {
       const sealed = cookie.read(ctx)
       if (sealed === undefined) return undefined
-      const opened = await jwtDecrypt(sealed, await key(), {
+      const decrypted = await jwtDecrypt(sealed, await key(), {
         currentDate: new Date(clock.now()),
         issuer,
         requiredClaims: ['exp'],
         keyManagementAlgorithms: ['dir'],
         contentEncryptionAlgorithms: [ENCRYPTION],
       }).catch(() => undefined)
-      return transaction.safeParse(opened?.payload).data
+      return PendingSignIn.safeParse(decrypted?.payload).data
     },
     clear: (ctx: ApiContext) => cookie.write(ctx, '', 0),
   }
