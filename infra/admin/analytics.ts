@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
-import type { Company } from '../../apps/api/accounts/people.ts'
+import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { createDateOf } from '../../apps/api/analytics/calendar.ts'
 import { datesClosedToImports } from '../../apps/api/analytics/days.ts'
 import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, judgeEvent } from '../../apps/api/analytics/event.ts'
@@ -192,7 +192,10 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
 }
 
 /** Returns a function that returns the event of a line, or why the line is refused. */
-function createJudge({ timezone, currency }: Company, clock: Clock): (line: Line) => AnalyticsEvent | string {
+function createJudge(
+  { timezone, currency }: CompanyRecord,
+  clock: Clock,
+): (line: Line) => AnalyticsEvent | string {
   const rules = { ageMax_ms: Number.POSITIVE_INFINITY, currency, dateOf: createDateOf(timezone) }
   return ({ text }) => {
     if (text === undefined) return `is not UTF-8 or longer than ${LINE_MAX_BYTES} bytes`

@@ -7,7 +7,7 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import {
-  type Company,
+  type CompanyRecord,
   findCompany,
   insertCompany,
   listCompanies,
@@ -141,7 +141,7 @@ export interface NewCompany {
 export async function createCompany(
   db: Database,
   { vendorId = newVendorId(), name, timezone, currency, owner, by }: NewCompany,
-): Promise<{ company: Company; owner: Member }> {
+): Promise<{ company: CompanyRecord; owner: Member }> {
   if (!VENDOR_ID_PATTERN.test(vendorId))
     throw new OperatorError('A vendor id is ven_ followed by 1 to 60 letters and digits, such as ven_acme.')
   const company = {
@@ -164,7 +164,7 @@ export async function createCompany(
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
 }
 
-export async function requireCompany(db: Queryable, vendorId: string): Promise<Company> {
+export async function requireCompany(db: Queryable, vendorId: string): Promise<CompanyRecord> {
   const company = await findCompany(db, vendorId)
   if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
   return company

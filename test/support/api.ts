@@ -6,7 +6,7 @@ import { drain, listen } from '#shared/process/http-server.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { newSessionToken, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import {
-  type Company,
+  type CompanyRecord,
   insertUser,
   type Membership,
   saveMembership,
@@ -255,10 +255,10 @@ export function people(url: string, db: Knex, clock: Clock) {
     createSession,
     /** An Active client, made without the API, of a new company unless another is named. */
     createClient,
-    createCompany: (given?: Partial<Company>) => createCompany(db, given),
+    createCompany: (given?: Partial<CompanyRecord>) => createCompany(db, given),
     createPerson,
     /** A company and its owner. */
-    async createOwner(company?: Partial<Company>) {
+    async createOwner(company?: Partial<CompanyRecord>) {
       const { vendorId } = await createCompany(db, company)
       return createPerson({ vendorId })
     },

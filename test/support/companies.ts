@@ -1,11 +1,14 @@
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { newClientId, newClientSecret, newVendorId } from '../../apps/api/accounts/new-ids.ts'
-import { type Company, insertCompany } from '../../apps/api/accounts/people.ts'
-import { insertClient, type NewClientRecord } from '../../apps/api/clients/records.ts'
+import { type CompanyRecord, insertCompany } from '../../apps/api/accounts/people.ts'
+import { insertClient, type NewClient } from '../../apps/api/clients/records.ts'
 
 /** Stores a company, without the API. `db` is a role that may. */
-export async function createCompany(db: Database, given: Partial<Company> = {}): Promise<Company> {
+export async function createCompany(
+  db: Database,
+  given: Partial<CompanyRecord> = {},
+): Promise<CompanyRecord> {
   const acme = { name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' }
   const company = { vendorId: newVendorId(), ...acme, ...given }
   await insertCompany(db, company)

@@ -1,5 +1,5 @@
 import knex, { type Knex } from 'knex'
-import type { Company } from '../../apps/api/accounts/people.ts'
+import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createCompany } from './companies.ts'
 import { createTestDatabase } from './servers.ts'
@@ -20,7 +20,7 @@ async function connect() {
     /** Connections with the rights of the services. */
     api: created.connect('api', { poolSize: 6 }),
     auth: created.connect('auth', { poolSize: 6 }),
-    createCompany: async (company?: Partial<Company>) => (await createCompany(owner, company)).vendorId,
+    createCompany: async (company?: Partial<CompanyRecord>) => (await createCompany(owner, company)).vendorId,
     async [Symbol.asyncDispose]() {
       await owner.destroy()
       await created.drop()

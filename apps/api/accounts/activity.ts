@@ -26,7 +26,7 @@ export const ACTIVITY_ACTIONS = [
 ] as const
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number]
 
-/** What operators do to the service as a whole. No company sees these entries. */
+/** Operators' actions on the service as a whole. No company sees these entries. */
 export type ServiceAction =
   | 'company.erased'
   | 'person.exported'
@@ -94,7 +94,7 @@ export async function recordAddressClaim(
   return true
 }
 
-/** Whether the last thing that happened to the membership of this address in the company was its removal. */
+/** Returns whether the address was a member of the company and has been removed since. */
 export async function wasRemoved(
   db: Queryable,
   { vendorId, email }: { vendorId: string; email: string },
@@ -212,9 +212,7 @@ export function loggedEntry(from: ExportedEntry | LoggedEntry): LoggedEntry {
   )
 }
 
-/**
- * Logs an entry after the outermost transaction of `db` is committed; never if any of them is rolled back.
- */
+/** Logs an entry after the outermost transaction of `db` is committed; never if one is rolled back. */
 function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
   // A savepoint inherits no parameters of its database.
   const { executionPromise, parentTransaction, userParams } = db as Knex.Transaction
@@ -224,10 +222,7 @@ function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
   else proceed()
 }
 
-/**
- * Returns entries with these ids, or all after one of them, oldest first. Needs the rights of
- * `integration_operator`.
- */
+/** Returns entries by id, or those after one, oldest first. Needs the role `integration_operator`. */
 export async function listEntries(
   db: Queryable,
   range: { after?: number | null; since?: Date | null; ids?: number[] | null; limit: number },

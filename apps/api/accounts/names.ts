@@ -3,9 +3,7 @@ import { oneLine, UNPRINTABLE } from '../http/input.ts'
 
 export const EMAIL_MAX_CHARACTERS = 254
 
-/**
- * An email address, validated as far as possible without sending to it. Addresses are compared in lower case.
- */
+/** Validated as far as possible without sending to it. Addresses are compared in lower case. */
 export const emailAddress = z
   .string('must be a string')
   .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)

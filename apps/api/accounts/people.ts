@@ -6,7 +6,7 @@ import { unusableHash } from './passwords.ts'
 export type CompanyRole = 'owner' | 'admin' | 'member'
 export type MembershipStatus = 'active' | 'suspended'
 
-export interface Company {
+export interface CompanyRecord {
   vendorId: string
   name: string
   /** IANA name, such as Europe/Berlin. */
@@ -34,7 +34,7 @@ export const PEOPLE_MAX = 200
 /** Addresses are compared and stored in lower case. */
 export const normalizedEmail = (email: string): string => email.trim().toLowerCase()
 
-export async function insertCompany(db: Queryable, company: Company): Promise<void> {
+export async function insertCompany(db: Queryable, company: CompanyRecord): Promise<void> {
   await db.raw('insert into companies (vendor_id, name, timezone, currency) values (?, ?, ?, ?)', [
     company.vendorId,
     company.name,
@@ -44,7 +44,7 @@ export async function insertCompany(db: Queryable, company: Company): Promise<vo
 }
 
 /** Returns undefined if there is no such company, or it is erased. */
-export async function findCompany(db: Queryable, vendorId: string): Promise<Company | undefined> {
+export async function findCompany(db: Queryable, vendorId: string): Promise<CompanyRecord | undefined> {
   const { rows } = await db.raw(
     `select vendor_id as "vendorId", name, timezone, currency from companies
      where vendor_id = ? and erased_at is null`,
@@ -54,7 +54,7 @@ export async function findCompany(db: Queryable, vendorId: string): Promise<Comp
 }
 
 /** Returns all companies that are not erased, by name. */
-export async function listCompanies(db: Queryable): Promise<Company[]> {
+export async function listCompanies(db: Queryable): Promise<CompanyRecord[]> {
   const { rows } = await db.raw(
     `select vendor_id as "vendorId", name, timezone, currency from companies
      where erased_at is null order by name, vendor_id`,
@@ -138,17 +138,12 @@ export async function savePassword(
   return rowCount === 1
 }
 
-/**
- * Keeps others from changing the password, and from starting a session with it, until the transaction ends.
- */
+/** No one else changes the password, or starts a session with it, until the transaction ends. */
 export async function lockAccount(transaction: Queryable, userId: string): Promise<void> {
   await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
 }
 
-/**
- * Frees the address of an account, and leaves it without a password. The row stays, since the activity names
- * it.
- */
+/** Frees an account's address and ends its password. The row stays, since the activity names it. */
 export async function closeAccount(transaction: Queryable, userId: string): Promise<void> {
   await transaction.raw('update users set email = null, password_hash = ? where user_id = ?', [
     unusableHash(),
@@ -173,7 +168,7 @@ export async function listMemberships(
   db: Queryable,
   userId: string,
 ): Promise<
-  (Pick<Company, 'vendorId' | 'name' | 'timezone'> &
+  (Pick<CompanyRecord, 'vendorId' | 'name' | 'timezone'> &
     Pick<Membership, 'role' | 'status'> & { ownerName: string | null })[]
 > {
   const { rows } = await db.raw(

@@ -1,7 +1,7 @@
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type Company, findCompany } from '../accounts/people.ts'
+import { type CompanyRecord, findCompany } from '../accounts/people.ts'
 import { addDays, dayOf, type ZoneDay } from './calendar.ts'
 import { LATE_EVENTS_MS } from './days.ts'
 
@@ -16,7 +16,7 @@ export interface DateRange {
 }
 
 /** A company and its current calendar days. */
-export interface CompanyCalendar extends Company {
+export interface CompanyCalendar extends CompanyRecord {
   today: string
   /** The last day that can no longer change. */
   finalThrough: string
@@ -29,7 +29,7 @@ export type FindCompanyCalendar = (vendorId: string) => Promise<CompanyCalendar 
 /** Company records are cached for a minute, and their days until they end. */
 export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clock }): FindCompanyCalendar {
   interface Remembered {
-    company: Company
+    company: CompanyRecord
     readAt_ms: number
     today: ZoneDay
     /** The oldest day that can still change, which is the current day of 72 hours ago. */
@@ -38,7 +38,7 @@ export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clo
   }
   const remembered = new Map<string, Remembered>()
 
-  function remember(company: Company, readAt_ms: number, now_ms: number): Remembered {
+  function remember(company: CompanyRecord, readAt_ms: number, now_ms: number): Remembered {
     const today = dayOf(company.timezone, now_ms)
     const changing = dayOf(company.timezone, now_ms - LATE_EVENTS_MS)
     const finalThrough = dayOf(company.timezone, changing.start_ms - 1).date

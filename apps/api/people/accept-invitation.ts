@@ -80,9 +80,9 @@ export const acceptInvitationRoute = route({
       await lockMembers(transaction, invitation.vendorId)
       if (!(await deleteInvitation(transaction, invitation.tokenHash))) throw invitationNotValid()
       if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
-      const ended = await endUnprovenSessions(transaction, unproven)
+      const endedSessions = await endUnprovenSessions(transaction, unproven)
       if (!(await lockPassword(transaction, account))) throw wrongCredentials()
-      return { user: account, ended }
+      return { user: account, endedSessions }
     }
     return beginSession(ctx, needs, { inCookie, how: 'invitation' }, join)
   },
@@ -135,7 +135,7 @@ async function endUnprovenSessions(
   transaction: Queryable,
   accounts: readonly Account[],
 ): Promise<EndedSession[]> {
-  const ended: EndedSession[] = []
+  const sessions: EndedSession[] = []
   for (const { userId, name, email } of accounts) {
     if (await isLinked(transaction, userId)) continue
     const detail = { name, email }
@@ -144,9 +144,9 @@ async function endUnprovenSessions(
       if (await recordAddressClaim(transaction, { vendorId, userId, detail })) isFirst = true
     if (!isFirst) continue
     for (const sessionId of await deleteSessions(transaction, userId))
-      ended.push({ userId, sessionId, why: 'address_claimed' })
+      sessions.push({ userId, sessionId, why: 'address_claimed' })
   }
-  return ended
+  return sessions
 }
 
 const invalidPassword = (detail = 'is not valid'): Problem => invalidMember('/password', detail)

@@ -108,10 +108,7 @@ async function invitePerson(
   await record(transaction, { vendorId, by: invitedBy }, 'person.invited', userId, { name, email, role })
 }
 
-/**
- * Adds a user to a company without an invitation, with the activity entry. Call it in a transaction that
- * holds lockMembers.
- */
+/** Adds a user, with the activity entry. Call it in a transaction that holds lockMembers. */
 export async function addPerson(
   transaction: Queryable,
   { vendorId, user, role, by }: { vendorId: string; user: User; role: CompanyRole; by: Actor },

@@ -26,10 +26,7 @@ export interface SessionNeeds {
   requestsPerSession: RateLimit
 }
 
-/**
- * Admits requests with a live session, as Bearer or else as a cookie. Others get 401, also with an access
- * token.
- */
+/** Admits requests with a live session, as Bearer or else as a cookie. All others get 401. */
 export const signedIn: Access<{ session: SessionState }, SessionNeeds> = {
   async admit(ctx, { db, clock, cookie, sessionIdle_ms: idle_ms, ...limits }) {
     const token = presentedToken(ctx, cookie)

@@ -8,7 +8,7 @@ import type { User } from '../accounts/people.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
 import { requireConfirmed } from './fence.ts'
-import { SessionAnswer, sessionAnswer } from './read-session.ts'
+import { Session, sessionAnswer } from './read-session.ts'
 import { type EndedSession, logSessionEnd, logSignIn, type SignInMethod } from './session-events.ts'
 import { deleteSession, insertSession, SESSION_LIFETIME_S } from './sessions.ts'
 import { rememberSignInAddress } from './sign-in-addresses.ts'
@@ -21,14 +21,14 @@ export const cookieInput = z.boolean('must be true or false').default(false).met
 export const CreatedSession = z
   .object({
     sessionToken: z.string().optional().meta({ description: 'Omitted when set as a cookie.' }),
-    ...SessionAnswer.shape,
+    ...Session.shape,
   })
   .meta({ id: 'CreatedSession' })
 
 /** The session's user, and the sessions that ended when they were admitted. */
-export interface Admitted {
+export interface AdmittedUser {
   user: User
-  ended?: EndedSession[]
+  endedSessions?: EndedSession[]
 }
 
 interface SignInProof {
@@ -45,40 +45,41 @@ interface SignInProof {
 /**
  * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The
  * session whose cookie it replaces ends: no one but a thief could still use it. `admit` runs first, in the
- * same transaction. If it throws, nothing is done.
- * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
+ * same transaction, which is rolled back if it throws.
+ * @throws Problem unavailable while a restored database is unconfirmed.
  */
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
   { inCookie, how, replaces, ...proof }: SignInProof,
-  admit: (transaction: Queryable) => Promise<Admitted>,
+  admit: (transaction: Queryable) => Promise<AdmittedUser>,
 ): Promise<z.infer<typeof CreatedSession>> {
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
-  const cookieBefore = inCookie ? cookie.read(ctx) : undefined
-  const hashBefore =
-    cookieBefore === undefined ? replaces && Buffer.from(replaces, 'base64url') : hashSecret(cookieBefore)
+  const replacedToken = inCookie ? cookie.read(ctx) : undefined
+  const replacedHash =
+    replacedToken === undefined ? replaces && Buffer.from(replaces, 'base64url') : hashSecret(replacedToken)
   const { clientAddress } = ctx.state.request
   const browser = inCookie ? (cookie.browser.read(ctx) ?? cookie.browser.create()) : undefined
   // Known addresses matter only where a password is tried.
   const origin = how === 'openid' ? undefined : { address: addressSubject(clientAddress), browser }
   const session = await db.transaction(async (transaction) => {
     await requireConfirmed(transaction)
-    const { user, ended = [] } = await admit(transaction)
+    const { user, endedSessions = [] } = await admit(transaction)
     const { userId } = user
-    const replaced = hashBefore && (await deleteSession(transaction, hashBefore))
-    if (replaced) ended.push({ ...replaced, why: 'replaced' })
-    const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-    const sessionId = await insertSession(transaction, { tokenHash, userId, now, ...proof, ...from })
+    const replacedSession = replacedHash && (await deleteSession(transaction, replacedHash))
+    if (replacedSession) endedSessions.push({ ...replacedSession, why: 'replaced' })
+    const client = { address: clientAddress, userAgent: ctx.get('User-Agent') }
+    const sessionId = await insertSession(transaction, { tokenHash, userId, now, ...proof, ...client })
     if (origin) await rememberSignInAddress(transaction, { ...origin, userId, now })
-    return { userId, sessionId, ended, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
+    const answer = await sessionAnswer(transaction, user, SESSION_LIFETIME_S)
+    return { userId, sessionId, endedSessions, answer }
   })
-  const { answer, ended } = session
+  const { answer, endedSessions } = session
   ctx.state.userId = session.userId
   logSignIn(ctx, session, how)
-  for (const endedSession of ended) logSessionEnd(ctx.state.log, { ...endedSession, from: ctx })
+  for (const endedSession of endedSessions) logSessionEnd(ctx.state.log, { ...endedSession, from: ctx })
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)
   if (origin?.browser) cookie.browser.set(ctx, origin.browser)

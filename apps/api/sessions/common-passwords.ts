@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/**
- * The kept part of each SHA-256. With 50,000 entries, one in 5 billion passwords is mistaken for one of them.
- */
+/** Bytes kept of a SHA-256. With 50,000 entries, one in 5 billion passwords is mistaken for one. */
 const ENTRY_BYTES = 6
 
 let entries: Buffer | undefined

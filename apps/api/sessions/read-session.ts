@@ -6,7 +6,7 @@ import { listMemberships, type User } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
 import { signedIn } from './access.ts'
 
-export const SessionAnswer = z
+export const Session = z
   .object({
     expiresIn: z.int().meta({ description: 'Seconds from now. Using the session does not extend it.' }),
     user: z.object({ userId: z.string(), name: z.string(), email: z.string() }),
@@ -31,7 +31,7 @@ export const readSessionRoute = route({
   summary: 'Read your session',
   description: "The session's user and the companies they belong to.",
   by: signedIn,
-  answers: { 200: { description: 'The session.', schema: SessionAnswer } },
+  answers: { 200: { description: 'The session.', schema: Session } },
   handle: ({ session }, { db, clock }: { db: Database; clock: Clock }) =>
     sessionAnswer(db, session, Math.floor((session.expiresAt.getTime() - clock.now()) / 1_000)),
 })
@@ -41,6 +41,6 @@ export async function sessionAnswer(
   db: Queryable,
   { userId, name, email }: User,
   expiresIn: number,
-): Promise<z.infer<typeof SessionAnswer>> {
+): Promise<z.infer<typeof Session>> {
   return { expiresIn, user: { userId, name, email }, companies: await listMemberships(db, userId) }
 }

@@ -87,9 +87,7 @@ export const beginOpenidSignInRoute = route({
   },
 })
 
-/**
- * Returns the path and query as a browser would request them; undefined for anything but a workspace page.
- */
+/** Returns the path and query as a browser requests them; undefined unless it is a workspace page. */
 function workspacePage(text: string, baseUrl: string): string | undefined {
   const url = text.startsWith('/') ? URL.parse(text, baseUrl) : null
   if (url?.origin !== baseUrl || url.pathname.startsWith('//') || url.pathname.startsWith('/v1/'))

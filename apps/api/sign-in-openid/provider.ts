@@ -37,10 +37,7 @@ export const configureOpenid = (
   pendingSignIns: createPendingSignIns({ db, clock, baseUrl, issuer: settings.issuer }),
 })
 
-/**
- * The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC
- * 9700).
- */
+/** A confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9700). */
 function createOpenidProvider({
   settings,
   baseUrl,

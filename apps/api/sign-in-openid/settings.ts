@@ -23,9 +23,7 @@ const claim = (fallback: string) =>
     .regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a claim')
     .default(fallback)
 
-/**
- * Reads `claim=ours` pairs, separated by commas. A value alone means itself. The last of equal claims wins.
- */
+/** Reads `claim=ours` pairs, separated by commas. A value alone means itself. The last pair wins. */
 const pairs = (text: string): Map<string, string> =>
   new Map(
     text

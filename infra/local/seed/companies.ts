@@ -1,4 +1,4 @@
-import type { Company, CompanyRole, MembershipStatus } from '../../../apps/api/accounts/people.ts'
+import type { CompanyRecord, CompanyRole, MembershipStatus } from '../../../apps/api/accounts/people.ts'
 
 export interface DemoPerson {
   email: string
@@ -22,7 +22,7 @@ export interface DemoTrade {
 }
 
 export interface DemoCompany {
-  company: Company
+  company: CompanyRecord
   people: readonly DemoPerson[]
   trade: DemoTrade
 }

@@ -4,7 +4,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
 import { hashPassword } from '../../../apps/api/accounts/passwords.ts'
 import {
-  type Company,
+  type CompanyRecord,
   findMember,
   insertCompany,
   insertUser,
@@ -34,7 +34,7 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
   // Of an earlier release's schema too, and erased ones: they had real people.
   const { rows: companies } = await db.raw('select vendor_id as "vendorId" from companies')
   const demo = new Set(DEMO_COMPANIES.map(({ company }) => company.vendorId))
-  return companies.length > 0 && !companies.some(({ vendorId }: Company) => demo.has(vendorId))
+  return companies.length > 0 && !companies.some(({ vendorId }: CompanyRecord) => demo.has(vendorId))
 }
 
 /**
