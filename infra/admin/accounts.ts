@@ -81,7 +81,7 @@ export async function replacePassword(
   { email, password, by }: { email: string; password: () => Promise<string>; by: Actor },
 ): Promise<User> {
   const user = await requireAccount(db, email)
-  const passwordHash = await hashPassword(await password(), { like: user.passwordHash })
+  const passwordHash = await hashPassword(await password(), { saltFrom: user.passwordHash })
   await db.transaction(async (transaction) => {
     await resetPassword(transaction, { userId: user.userId, passwordHash })
     // Also lifts a lockout caused by failed sign-ins from elsewhere.
@@ -155,7 +155,7 @@ export async function preparePerson(
   }
   if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
   const user = { userId: newUserId(), email, name: parseName(name) }
-  const passwordHash = await hashPassword(await password(), { like: known[0]?.passwordHash })
+  const passwordHash = await hashPassword(await password(), { saltFrom: known[0]?.passwordHash })
   return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
 }
 

@@ -44,7 +44,7 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::ffff'), 201)
   })
 
-  it('remembers the twenty latest places of a user, and addresses for 30 days', async () => {
+  it('remembers the twenty latest addresses and browsers of a user, an address for 30 days', async () => {
     const { email, userId } = await api.createPerson()
     for (let host = 1; host <= 3; host += 1) await signIn(email, TEST_PASSWORD, `192.0.2.${host}`)
     await api.db.raw(

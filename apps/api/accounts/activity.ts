@@ -178,16 +178,16 @@ export async function listActivity(
     [...values, ...others.map(([, value]) => value), limit + 1],
   )
   const records = rows.slice(0, limit)
-  if (rows.length > limit) return { records, next: positionOf(records.at(-1)) }
+  if (rows.length > limit) return { records, next: entryPosition(records.at(-1)) }
   if (others.length === 0) return { records, next: null }
   const last = await db.raw(
     `select a.entry_id as "entryId", ${POSITION} as position from (${candidates}) a ${order} limit 1 offset ?`,
     [...values, LOOKED_AT_MAX - 1],
   )
-  return { records, next: positionOf(last.rows[0]) }
+  return { records, next: entryPosition(last.rows[0]) }
 }
 
-const positionOf = (row: { position: string; entryId: number } | undefined): ActivityPosition | null =>
+const entryPosition = (row: { position: string; entryId: number } | undefined): ActivityPosition | null =>
   row ? [row.position, row.entryId] : null
 
 /** An entry of any company, or of the service as a whole. */

@@ -12,7 +12,8 @@ const SESSION_TOKEN_PREFIX = 'ses_'
 
 function base62(value: bigint, length: number): string {
   let text = ''
-  for (let rest = value; text.length < length; rest /= 62n) text = BASE62[Number(rest % 62n)] + text
+  for (let remaining = value; text.length < length; remaining /= 62n)
+    text = BASE62[Number(remaining % 62n)] + text
   return text
 }
 

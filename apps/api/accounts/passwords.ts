@@ -13,16 +13,15 @@ export const PASSWORD_MAX_BYTES = 1_024
 
 /**
  * Returns the argon2id hash of a password in PHC string format.
- * @param like another hash, of the same email address: its salt is used again, so that one derivation checks
- * both.
+ * @param saltFrom another hash of the same email address. With a shared salt, one derivation checks both.
  */
-export async function hashPassword(password: string, { like }: { like?: string | undefined } = {}) {
-  const salt = like === undefined ? randomBytes(SALT_BYTES) : parsed(like).salt
-  return phc(salt, await derive(password, salt, PARAMETERS, TAG_BYTES))
+export async function hashPassword(password: string, { saltFrom }: { saltFrom?: string | undefined } = {}) {
+  const salt = saltFrom === undefined ? randomBytes(SALT_BYTES) : parseHash(saltFrom).salt
+  return formatHash(salt, await derive(password, salt, PARAMETERS, TAG_BYTES))
 }
 
 /** Returns a hash that no known password has, for an account without a password. */
-export const unusableHash = (): string => phc(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES))
+export const unusableHash = (): string => formatHash(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES))
 
 /**
  * Returns the index of the first hash that the password has, or -1. Hashes of one address share their salt:
@@ -32,7 +31,7 @@ export const unusableHash = (): string => phc(randomBytes(SALT_BYTES), randomByt
 export async function indexOfPassword(password: string, hashes: readonly string[]): Promise<number> {
   const derivations = new Map<string, Promise<Buffer>>()
   const matches = hashes.map(async (hash) => {
-    const { settings, salt, parameters, tag } = parsed(hash)
+    const { settings, salt, parameters, tag } = parseHash(hash)
     const derivation = derivations.get(settings) ?? derive(password, salt, parameters, tag.length)
     derivations.set(settings, derivation)
     return timingSafeEqual(await derivation, tag)
@@ -40,7 +39,7 @@ export async function indexOfPassword(password: string, hashes: readonly string[
   return (await Promise.all(matches)).indexOf(true)
 }
 
-function parsed(hash: string) {
+function parseHash(hash: string) {
   const [, memory, passes, parallelism, salt = '', encodedTag = ''] = PHC.exec(hash) ?? []
   const tag = Buffer.from(encodedTag, 'base64')
   if (tag.length === 0) throw new Error('a stored password hash is not argon2id in PHC format')
@@ -53,7 +52,7 @@ function parsed(hash: string) {
   }
 }
 
-function phc(salt: Buffer, tag: Buffer): string {
+function formatHash(salt: Buffer, tag: Buffer): string {
   const { memory, passes, parallelism } = PARAMETERS
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`
 }

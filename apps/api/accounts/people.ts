@@ -130,9 +130,9 @@ export async function savePassword(
   { userId, before, passwordHash }: { userId: string; before?: string; passwordHash: string },
 ): Promise<boolean> {
   await lockAccount(transaction, userId)
-  const unchanged = before === undefined ? '' : 'and password_hash = ?'
+  const condition = before === undefined ? '' : 'and password_hash = ?'
   const { rowCount } = await transaction.raw(
-    `update users set password_hash = ? where user_id = ? ${unchanged}`,
+    `update users set password_hash = ? where user_id = ? ${condition}`,
     before === undefined ? [passwordHash, userId] : [passwordHash, userId, before],
   )
   return rowCount === 1

@@ -106,8 +106,10 @@ async function proveOrPrepareAccount(
   if (existingAccount) throw wrongCredentials()
   const fault = passwordFault(password, [email, name, companyName])
   if (fault) throw invalidPassword(fault)
-  const like = existing[0]?.passwordHash
-  const passwordHash = await needs.passwords.runQueued(proof.client, () => hashPassword(password, { like }))
+  const saltFrom = existing[0]?.passwordHash
+  const passwordHash = await needs.passwords.runQueued(proof.client, () =>
+    hashPassword(password, { saltFrom }),
+  )
   return { account: { userId, email, name, passwordHash }, unproven: existing }
 }
 

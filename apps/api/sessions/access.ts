@@ -83,7 +83,7 @@ export function checkBuiltInAccounts({ builtInAccounts }: BuiltInSetting): void 
     throw new Problem('forbidden', 'Sign in with the OpenID provider: there are no passwords here.')
 }
 
-/** Admits anyone where people may have passwords, to what checks or sets one. */
+/** Admits anyone, if people may have passwords here. For the routes that check or set one. */
 export const requireBuiltInAccounts: Access<object, BuiltInSetting> = {
   async admit(_, needs) {
     checkBuiltInAccounts(needs)

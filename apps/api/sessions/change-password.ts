@@ -48,7 +48,7 @@ export const changePasswordRoute = route({
     )
     if (!isNew) throw invalidMember('/newPassword', 'must not be a current password of this address')
     const before = proof.account.passwordHash
-    const hash = () => hashPassword(newPassword, { like: before })
+    const hash = () => hashPassword(newPassword, { saltFrom: before })
     const passwordHash = await passwords.runQueued(proof.client, hash)
     const change = { userId, before, passwordHash, keep: tokenHash }
     const sessionIds = await db.transaction((transaction) => changePassword(transaction, change))

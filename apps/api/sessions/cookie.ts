@@ -6,7 +6,7 @@ import { SESSION_LIFETIME_S } from './sessions.ts'
 import { BROWSER_KNOWN_FOR_S } from './sign-in-addresses.ts'
 
 const BROWSER_SECRET_BYTES = 32
-const READS = ['GET', 'HEAD']
+const SAFE_METHODS = ['GET', 'HEAD']
 
 /** How a browser carries a session: in a cookie that no script can read. */
 export type SessionCookie = ReturnType<typeof createSessionCookie>
@@ -73,7 +73,7 @@ export function createSessionCookie({ baseUrl }: { baseUrl: string }) {
     clear: (ctx: ApiContext) => write(ctx, '', 0),
     /** @throws Problem forbidden when a request that changes something is not from a workspace page. */
     requireOwnPage(ctx: ApiContext): void {
-      if (READS.includes(ctx.method)) return
+      if (SAFE_METHODS.includes(ctx.method)) return
       // Browsers set both, and no script can choose either. If present, Sec-Fetch-Site decides: it is more
       // precise.
       const site = ctx.get('Sec-Fetch-Site')

@@ -38,7 +38,7 @@ export interface SignInNeeds {
   signInLimits: SignInLimits
 }
 
-export interface AccountProof {
+interface AccountProof {
   /** The account with this password; undefined if there is none. */
   account: Account | undefined
   /** Queues further password work. */

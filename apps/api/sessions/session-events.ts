@@ -3,7 +3,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { ApiContext } from '../http/state.ts'
 import { deleteExpiredSessions } from './sessions.ts'
 
-interface SessionName {
+interface SessionIds {
   userId: string
   /** Identifies the session to its user. It is not a credential. */
   sessionId: string
@@ -12,7 +12,7 @@ interface SessionName {
 /** How the person authenticated. */
 export type SignInMethod = 'password' | 'invitation' | 'openid'
 
-export interface EndedSession extends SessionName {
+export interface EndedSession extends SessionIds {
   why:
     | 'signed_out'
     | 'signed_out_everywhere'
@@ -26,7 +26,7 @@ export interface EndedSession extends SessionName {
 }
 
 /** Logs a sign-in. Call it after the commit. */
-export function logSignIn(ctx: ApiContext, { userId, sessionId }: SessionName, how: SignInMethod): void {
+export function logSignIn(ctx: ApiContext, { userId, sessionId }: SessionIds, how: SignInMethod): void {
   const { clientAddress } = ctx.state.request
   ctx.state.log.info({ event: 'sign_in.succeeded', userId, sessionId, how, clientAddress }, 'signed in')
 }

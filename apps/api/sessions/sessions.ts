@@ -28,13 +28,13 @@ const USER_AGENT_MAX_CHARACTERS = 200
 /** An IPv6 address with its zone may be longer. */
 const ADDRESS_MAX_CHARACTERS = 60
 
-export interface SessionRecord extends Omit<SessionState, 'tokenHash'> {
+interface SessionRecord extends Omit<SessionState, 'tokenHash'> {
   lastSeenAt: Date
   /** The database may predate the session's end or its user's suspension. */
   fenced: boolean
 }
 
-export interface SessionStart {
+interface SessionStart {
   tokenHash: Buffer
   userId: string
   now: Date

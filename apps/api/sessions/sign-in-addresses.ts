@@ -27,7 +27,7 @@ interface SignInOrigin {
   browser: string | undefined
 }
 
-export interface KnownAccounts {
+interface KnownAccounts {
   /** Accounts with a recent sign-in from the address or browser. */
   userIds: ReadonlySet<string>
   /** The browser as it is stored, if one of these accounts knows it. */
@@ -44,7 +44,7 @@ export async function findKnownAccounts(
   { email, address, browser, now_ms }: SignInOrigin & { email: string; now_ms: number },
 ): Promise<KnownAccounts> {
   const browserHash = browser === undefined ? null : browserAddress(browser)
-  const since = (known_ms: number) => new Date(now_ms - known_ms)
+  const since = (lifetime_ms: number) => new Date(now_ms - lifetime_ms)
   const { rows } = await db.raw(
     `select user_id as "userId", address as known from sign_in_addresses join users using (user_id)
      where email = ? and ((address = ? and last_at > ?) or (address = ? and last_at > ?)
@@ -62,7 +62,7 @@ export async function findKnownAccounts(
   }
 }
 
-/** Remembers where a user signed in from; of each user, the latest. Call it in a transaction. */
+/** Remembers where a user signed in from, and forgets all but the latest. Call it in a transaction. */
 export async function rememberSignInAddress(
   transaction: Queryable,
   { userId, address, browser, now }: SignInOrigin & { userId: string; now: Date },

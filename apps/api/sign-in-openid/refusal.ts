@@ -16,7 +16,7 @@ export const SIGN_IN_REFUSALS = [
   'company_full',
   'unavailable',
 ] as const
-export type SignInRefusalReason = (typeof SIGN_IN_REFUSALS)[number]
+type SignInRefusalReason = (typeof SIGN_IN_REFUSALS)[number]
 
 /** A refused sign-in with the provider. */
 export class SignInRefusal extends Error {
