@@ -2,7 +2,7 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { newClientId, newClientSecret, newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import { type CompanyRecord, insertCompany } from '../../apps/api/accounts/people.ts'
-import { insertClient, type NewClient } from '../../apps/api/clients/records.ts'
+import { insertClient, type NewClientRecord } from '../../apps/api/clients/records.ts'
 
 /** Stores a company, without the API. `db` is a role that may. */
 export async function createCompany(
