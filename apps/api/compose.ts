@@ -15,7 +15,7 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
 import { createDailyReads } from './analytics/daily.ts'
-import { keepEventsInOrder } from './analytics/event-partitions.ts'
+import { maintainEventPartitions } from './analytics/event-partitions.ts'
 import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import { deleteExpiredIdempotencyKeys, IDEMPOTENCY_KEY_LIFETIME_MS } from './clients/idempotency-keys.ts'
@@ -33,7 +33,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiState } from './http/state.ts'
-import { readTarget } from './http/target.ts'
+import { checkTarget } from './http/target.ts'
 import { type Job, startJobs } from './jobs.ts'
 import { createMeasuringMiddleware, measureIssuers } from './metrics.ts'
 import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from './people/invitations.ts'
@@ -74,7 +74,7 @@ export interface ServiceOptions {
   /** How callbacks and issuers of workloads are reached. Default: the system's name servers and the real rules. */
   outside?: {
     resolve?: Resolve
-    judgeAddress?: AddressRule
+    checkAddress?: AddressRule
     /** In PEM. */
     certificateAuthority?: string
   }
@@ -259,10 +259,10 @@ const internetOf = (
   { CALLBACK_DENY_RANGES: denyRanges }: ApiConfig,
   {
     resolve = createResolver(),
-    judgeAddress = createAddressRule({ denyRanges }),
+    checkAddress = createAddressRule({ denyRanges }),
     certificateAuthority,
   }: NonNullable<ServiceOptions['outside']>,
-) => ({ resolve, judgeAddress, certificateAuthority })
+) => ({ resolve, checkAddress, certificateAuthority })
 
 function createLimits(config: ApiConfig, redis: Redis, metrics: Metrics) {
   const limit = rateLimits(redis, metrics)
@@ -317,7 +317,7 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
     createRequestMiddleware(log, config.TRUSTED_PROXIES, (ctx) => recordClientRequest(services.usage, ctx)),
   )
   app.use(createProblemMiddleware(config.API_RESOURCE))
-  app.use(readTarget)
+  app.use(checkTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))
@@ -367,7 +367,7 @@ function jobsOf(services: Services, config: ApiConfig): Job[] {
 }
 
 async function maintainEvents({ db, log }: Services, { EVENT_RETENTION_DAYS }: ApiConfig): Promise<void> {
-  const { created, dropped, forgottenIds } = await keepEventsInOrder(db, {
+  const { created, dropped, forgottenIds } = await maintainEventPartitions(db, {
     eventRetention_days: EVENT_RETENTION_DAYS,
   })
   if (created.length + dropped.length + forgottenIds > 0)

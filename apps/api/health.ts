@@ -37,8 +37,9 @@ const DATABASE_WAITS: Record<DatabaseState['schema'], string[]> = {
 }
 
 /**
- * `/healthz`: the process runs. `/readyz`: a request could be served, so there are keys, and Postgres answers and has
- * the tables that this version needs. Redis is not waited for: without it everything still works, only slower.
+ * `/healthz`: the process runs. `/readyz`: a request could be served, so there are keys, and Postgres answers
+ * and has the tables that this version needs. Redis is not waited for: without it everything still works,
+ * only slower.
  */
 export function createHealthRoutes({
   db,

@@ -5,7 +5,9 @@ export interface Job {
   every_ms: number
   /** Also when it is started: a process may not live as long as the interval. */
   atOnce?: boolean
-  /** What is done in each round, one after the other, by its name in the log. One that fails stops no other. */
+  /**
+   * What is done in each round, one after the other, by its name in the log. One that fails stops no other.
+   */
   steps: Record<string, (isEnding: () => boolean) => Promise<unknown>>
 }
 

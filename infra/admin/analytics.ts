@@ -1,12 +1,12 @@
 import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
-import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
-import { createDateOf } from '../../apps/api/analytics/calendar.ts'
+import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
+import type { Company } from '../../apps/api/accounts/people.ts'
+import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
 import { datesClosedToImports } from '../../apps/api/analytics/days.ts'
-import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, judgeEvent } from '../../apps/api/analytics/event.ts'
-import { rememberedIds, storeEvents } from '../../apps/api/analytics/store-events.ts'
+import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../../apps/api/analytics/event.ts'
+import { findRememberedIds, storeEvents } from '../../apps/api/analytics/store-events.ts'
 import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
 import { type OperatorContext, type Outcome, required, type Subject } from './commands.ts'
@@ -192,11 +192,8 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
 }
 
 /** Returns a function that returns the event of a line, or why the line is refused. */
-function createJudge(
-  { timezone, currency }: CompanyRecord,
-  clock: Clock,
-): (line: Line) => AnalyticsEvent | string {
-  const rules = { ageMax_ms: Number.POSITIVE_INFINITY, currency, dateOf: createDateOf(timezone) }
+function createJudge({ timezone, currency }: Company, clock: Clock): (line: Line) => AnalyticsEvent | string {
+  const rules = { ageMax_ms: Number.POSITIVE_INFINITY, currency, findDate: createDateFinder(timezone) }
   return ({ text }) => {
     if (text === undefined) return `is not UTF-8 or longer than ${LINE_MAX_BYTES} bytes`
     let sent: unknown
@@ -205,7 +202,7 @@ function createJudge(
     } catch {
       return 'is not JSON'
     }
-    const judged = judgeEvent(sent, { ...rules, now_ms: clock.now() })
+    const judged = checkEvent(sent, { ...rules, now_ms: clock.now() })
     if ('event' in judged) return judged.event
     return judged.faults.map(({ path, detail }) => [...path, detail].join(' ')).join('; ')
   }
@@ -220,7 +217,7 @@ async function storeBatch(
   const eventsOf = (numbered: readonly NumberedEvent[]) => numbered.map(({ event }) => event)
   const closed = await datesClosedToImports(db, vendorId, [...new Set(batch.map(({ event }) => event.date))])
   const late = batch.filter(({ event }) => closed.has(event.date))
-  const known = await rememberedIds(db, vendorId, eventsOf(late))
+  const known = await findRememberedIds(db, vendorId, eventsOf(late))
   for (const { line, event } of late)
     if (!known.has(event.eventId))
       refuse(line, `the day ${event.date} has figures whose event ids are no longer all remembered`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { createDateOf, dayOf } from '../../apps/api/analytics/calendar.ts'
+import { createDateFinder, zoneDayAt } from '../../apps/api/analytics/calendar.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const HOUR_MS = 3_600_000
@@ -40,9 +40,9 @@ describe("a company's days", () => {
   ]
   for (const [timezone, date, hours] of lengths) {
     it(`gives ${date} ${hours} hours in ${timezone}, and every instant of them to it`, () => {
-      const { start_ms, end_ms } = dayOf(timezone, Date.parse(`${date}T06:00:00Z`))
+      const { start_ms, end_ms } = zoneDayAt(timezone, Date.parse(`${date}T06:00:00Z`))
       assert.equal((end_ms - start_ms) / HOUR_MS, hours)
-      const dateOf = createDateOf(timezone)
+      const dateOf = createDateFinder(timezone)
       for (let t = start_ms; t < end_ms; t += HOUR_MS / 4) assert.equal(dateOf(t), date)
       assert.equal(dateOf(end_ms - 1), date)
       assert.notEqual(dateOf(start_ms - 1), date)
@@ -51,25 +51,25 @@ describe("a company's days", () => {
   }
 
   it('has no 30 December 2011 on Samoa', () => {
-    const { end_ms } = dayOf('Pacific/Apia', Date.parse('2011-12-29T20:00:00Z'))
-    const dateOf = createDateOf('Pacific/Apia')
+    const { end_ms } = zoneDayAt('Pacific/Apia', Date.parse('2011-12-29T20:00:00Z'))
+    const dateOf = createDateFinder('Pacific/Apia')
     assert.deepEqual([dateOf(end_ms - 1), dateOf(end_ms)], ['2011-12-29', '2011-12-31'])
   })
 
   it('keeps a day in one piece where clocks went back across midnight (St. John’s, 2009)', () => {
     // 00:01 became 23:01 again: an hour of the old date came after the first minute of the new one.
     const timezone = 'America/St_Johns'
-    const { end_ms: newDay } = dayOf(timezone, Date.parse('2009-10-31T15:00:00Z'))
+    const { end_ms: newDay } = zoneDayAt(timezone, Date.parse('2009-10-31T15:00:00Z'))
     const [inTheFirstMinute, inTheRepeatedHour] = [newDay + 30_000, newDay + 30 * 60_000]
     for (const order of [
       [inTheFirstMinute, inTheRepeatedHour],
       [inTheRepeatedHour, inTheFirstMinute],
     ]) {
-      const dateOf = createDateOf(timezone)
+      const dateOf = createDateFinder(timezone)
       assert.deepEqual(order.map(dateOf), ['2009-11-01', '2009-11-01'])
       assert.equal(dateOf(newDay - 1), '2009-10-31')
     }
-    assert.deepEqual(dayOf(timezone, inTheRepeatedHour), dayOf(timezone, inTheFirstMinute))
+    assert.deepEqual(zoneDayAt(timezone, inTheRepeatedHour), zoneDayAt(timezone, inTheFirstMinute))
   })
 
   it('agrees with Postgres on the day of any instant, and says when that day begins and ends', async () => {
@@ -86,9 +86,9 @@ describe("a company's days", () => {
           [zone, times],
         )
         const dates = rows.map((row: { date: string }) => row.date)
-        assert.deepEqual(times.map(createDateOf(zone)), dates)
+        assert.deepEqual(times.map(createDateFinder(zone)), dates)
         for (const time of times) {
-          const { start_ms, end_ms } = dayOf(zone, time)
+          const { start_ms, end_ms } = zoneDayAt(zone, time)
           assert.ok(start_ms <= time && time < end_ms)
         }
       }),
@@ -97,7 +97,7 @@ describe("a company's days", () => {
   })
 
   it('finds a day again as it found it first, however many it has met', () => {
-    const dateOf = createDateOf('Europe/Berlin')
+    const dateOf = createDateFinder('Europe/Berlin')
     const first = Date.parse('1990-01-01T00:00:00Z')
     for (let day = 0; day < 12_000; day++) dateOf(first + day * 24 * HOUR_MS)
     assert.equal(dateOf(Date.parse('2026-03-29T21:59:59.999Z')), '2026-03-29')

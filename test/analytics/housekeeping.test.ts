@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { AnalyticsEvent } from '../../apps/api/analytics/event.ts'
-import { keepEventsInOrder } from '../../apps/api/analytics/event-partitions.ts'
+import { maintainEventPartitions } from '../../apps/api/analytics/event-partitions.ts'
 import { storeEvents } from '../../apps/api/analytics/store-events.ts'
 import { sqlState } from '../../apps/api/stores/postgres-errors.ts'
 import { recount, storedDays } from '../support/analytics.ts'
@@ -66,7 +66,7 @@ describe('housekeeping of analytics events', () => {
 
   it('finds partitions for this week and four more made by the migration, and events in the one of this week', async () => {
     assert.equal((await partitions()).filter((name) => /_\d{8}$/.test(name)).length, 5)
-    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 90 })).created, [])
+    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 90 })).created, [])
     await storeEvents(api, vendorId, [click('a')])
     const { rows } = await owner.raw(
       `select tableoid::regclass::text = 'analytics_events_' || to_char(date_trunc('week', now(), 'UTC') at time zone 'UTC', 'YYYYMMDD')
@@ -80,7 +80,7 @@ describe('housekeeping of analytics events', () => {
     await owner.raw(`drop table ${last}`)
     const writer = await api.transaction()
     await storeEvents(writer, vendorId, [click('a')])
-    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 90 })).created, [last])
+    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 90 })).created, [last])
     await writer.commit()
     assert.ok((await partitions()).includes(last as string))
   })
@@ -89,7 +89,7 @@ describe('housekeeping of analytics events', () => {
     const made = (await partitions()).filter((name) => /_\d{8}$/.test(name))
     for (const name of made) await owner.raw(`drop table ${name}`)
     assert.deepEqual(await storeEvents(api, vendorId, [click('a')]), { accepted: 1, duplicates: 0 })
-    const { created } = await keepEventsInOrder(api, { eventRetention_days: 90 })
+    const { created } = await maintainEventPartitions(api, { eventRetention_days: 90 })
     assert.deepEqual(created, made.slice(1))
     assert.deepEqual(await storeEvents(api, vendorId, [click('a'), click('b')]), {
       accepted: 1,
@@ -103,7 +103,7 @@ describe('housekeeping of analytics events', () => {
     const days = await storedDays(owner, vendorId)
     const [kept, old, older] = [await pastWeek(6), await pastWeek(14), await pastWeek(15)]
     assert.equal(await eventCount(), 23)
-    const { dropped } = await keepEventsInOrder(api, { eventRetention_days: 91 - 7 })
+    const { dropped } = await maintainEventPartitions(api, { eventRetention_days: 91 - 7 })
     assert.deepEqual(dropped, [older, old].sort())
     assert.ok((await partitions()).includes(kept))
     assert.equal(await eventCount(), 9)
@@ -115,8 +115,8 @@ describe('housekeeping of analytics events', () => {
   it('keeps a week while its newest event is younger than the retention', async () => {
     const week = await pastWeek(6)
     // The week ended between 35 and 42 days ago.
-    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 42 })).dropped, [])
-    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 35 })).dropped, [week])
+    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 42 })).dropped, [])
+    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 35 })).dropped, [week])
   })
 
   it('removes old events from the default partition too', async () => {
@@ -126,7 +126,7 @@ describe('housekeeping of analytics events', () => {
               (:vendorId, 'young', 'click', '2026-01-01', '2026-01-01T12:00Z', 1, now() - interval '89 days')`,
       { vendorId },
     )
-    await keepEventsInOrder(api, { eventRetention_days: 90 })
+    await maintainEventPartitions(api, { eventRetention_days: 90 })
     const { rows } = await owner.raw('select event_id from analytics_events')
     assert.deepEqual(rows, [{ event_id: 'young' }])
   })
@@ -137,7 +137,7 @@ describe('housekeeping of analytics events', () => {
        select ?, 'id-' || n, (now() at time zone 'UTC')::date - n from generate_series(0, 60) as n`,
       [vendorId],
     )
-    assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).forgottenIds, 25)
+    assert.equal((await maintainEventPartitions(api, { eventRetention_days: 90 })).forgottenIds, 25)
     const { rows } = await owner.raw(
       "select max((now() at time zone 'UTC')::date - received_on) as age from analytics_event_ids",
     )
@@ -150,16 +150,16 @@ describe('housekeeping of analytics events', () => {
        select ?, 'id-' || n, (now() at time zone 'UTC')::date - 36 from generate_series(1, 25000) as n`,
       [vendorId],
     )
-    assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).forgottenIds, 25_000)
+    assert.equal((await maintainEventPartitions(api, { eventRetention_days: 90 })).forgottenIds, 25_000)
   })
 
   it('leaves the work to the process already doing it', async () => {
     await pastWeek(20)
     const other = await owner.transaction()
     await other.raw("select pg_advisory_xact_lock(hashtextextended('public.analytics_events', 0))")
-    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 90 })).dropped, [])
+    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 90 })).dropped, [])
     await other.rollback()
-    assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).dropped.length, 1)
+    assert.equal((await maintainEventPartitions(api, { eventRetention_days: 90 })).dropped.length, 1)
   })
 
   it('cannot be made to drop what is younger than 35 days, or to make partitions without end', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { insertCompany } from '../../apps/api/accounts/people.ts'
 import { readStoredDays } from '../../apps/api/analytics/days.ts'
 import type { AnalyticsEvent } from '../../apps/api/analytics/event.ts'
-import { rememberedIds, storeEvents } from '../../apps/api/analytics/store-events.ts'
+import { findRememberedIds, storeEvents } from '../../apps/api/analytics/store-events.ts'
 import { forBlock } from '../support/block.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
 
@@ -94,7 +94,7 @@ describe('the plans of analytics statements', () => {
 
   it('asks for ids by their key, with no statistics of the table', async () => {
     const events = batch()
-    const found = await explained.plansOf(() => rememberedIds(explained.db, vendorId, events))
+    const found = await explained.plansOf(() => findRememberedIds(explained.db, vendorId, events))
     assertNoTableScan(found)
     const [scan] = scansOf(found, 'analytics_event_ids')
     assert.equal(scan?.['Index Name'], 'analytics_event_ids_pkey')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Knex } from 'knex'
 import type { Database } from '#shared/stores/postgres.ts'
-import { createDateOf } from '../../apps/api/analytics/calendar.ts'
+import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
 import type { AnalyticsEvent, AnalyticsEventType } from '../../apps/api/analytics/event.ts'
 import { SumTooLargeError, storeEvents } from '../../apps/api/analytics/store-events.ts'
 import { recount, storedDays } from '../support/analytics.ts'
@@ -273,7 +273,7 @@ describe('storing events', () => {
         fc.array(aCall, { minLength: 1, maxLength: 8 }),
         async ({ timezone, around }, calls) => {
           const vendorId = await company(timezone)
-          const dateOf = createDateOf(timezone)
+          const dateOf = createDateFinder(timezone)
           const prepared = calls.map(({ events, pool, fate }) => ({
             db: pools[pool] as Database,
             fate,

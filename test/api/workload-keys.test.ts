@@ -155,7 +155,7 @@ describe('the keys of a workload’s issuer', () => {
   })
 
   it('never come from an address that is not public, whatever DNS says the second time', async () => {
-    assert.match(String(await fetched({ judgeAddress: ruleWith() })), /address not public/)
+    assert.match(String(await fetched({ checkAddress: ruleWith() })), /address not public/)
     await using inside = await startTcpReceiver(() => {}, '127.0.0.2', server.receiver.port)
     const { resolve } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
     assert.match(String(await fetched({ resolve })), /address not public/)

@@ -5,14 +5,14 @@ import { z } from 'zod'
 import { bearerOf } from '#shared/access-tokens/bearer.ts'
 import { matchesNone } from '#shared/http/entity-tag.ts'
 import { createContextReader } from '#shared/http/request-context.ts'
-import { createDateOf } from '../../apps/api/analytics/calendar.ts'
-import { judgeEvent } from '../../apps/api/analytics/event.ts'
+import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
+import { checkEvent } from '../../apps/api/analytics/event.ts'
 import { plainText } from '../../apps/api/callbacks/plain-text.ts'
-import { shownBody, shownText } from '../../apps/api/callbacks/receiver-text.ts'
+import { displayBody, displayLines } from '../../apps/api/callbacks/receiver-text.ts'
 import { redact } from '../../apps/api/callbacks/redaction.ts'
 import { CreationHeaders, OAuthClientInput } from '../../apps/api/clients/create-client.ts'
 import { createAddressRule } from '../../apps/api/guarded-fetch/address-verdict.ts'
-import { judgeCallbackUrl } from '../../apps/api/guarded-fetch/url-verdict.ts'
+import { checkPublicUrl } from '../../apps/api/guarded-fetch/url-verdict.ts'
 import { parseQuery } from '../../apps/api/http/input.ts'
 import { pageParameters } from '../../apps/api/http/page.ts'
 import { createSessionCookie } from '../../apps/api/sessions/cookie.ts'
@@ -40,7 +40,12 @@ const rule = createAddressRule()
 const cookie = createSessionCookie({ baseUrl: 'https://api.test' })
 const fields = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
 const page = z.strictObject(pageParameters(z.tuple([z.string(), z.string()])))
-const rules = { now_ms: Date.now(), ageMax_ms: 1_000, currency: 'EUR', dateOf: createDateOf('Europe/Berlin') }
+const rules = {
+  now_ms: Date.now(),
+  ageMax_ms: 1_000,
+  currency: 'EUR',
+  findDate: createDateFinder('Europe/Berlin'),
+}
 const ignoring = (read: () => unknown) => {
   try {
     read()
@@ -52,16 +57,21 @@ const ignoring = (read: () => unknown) => {
 const READERS: [what: string, limit: number, read: (input: string) => unknown][] = [
   ["the text of a receiver's answer", 16 * KIB, plainText],
   ["the secrets in a receiver's answer", 16 * KIB, redact],
-  ['the whole of what is shown of it', 16 * KIB, shownText],
+  ['the whole of what is shown of it', 16 * KIB, displayLines],
   [
     'a body that was cut, and its content type',
     16 * KIB,
     (input) =>
-      shownBody({ bytes: Buffer.from(input), whole: false, contentType: input, contentEncoding: undefined }),
+      displayBody({
+        bytes: Buffer.from(input),
+        whole: false,
+        contentType: input,
+        contentEncoding: undefined,
+      }),
   ],
-  ['a callback URL', 64 * KIB, (input) => judgeCallbackUrl(input, rule)],
-  ['the host of a callback URL', 2_000, (input) => judgeCallbackUrl(`https://${input}/`, rule)],
-  ['the query of a callback URL', 2_000, (input) => judgeCallbackUrl(`https://acme.com/?${input}`, rule)],
+  ['a callback URL', 64 * KIB, (input) => checkPublicUrl(input, rule)],
+  ['the host of a callback URL', 2_000, (input) => checkPublicUrl(`https://${input}/`, rule)],
+  ['the query of a callback URL', 2_000, (input) => checkPublicUrl(`https://acme.com/?${input}`, rule)],
   ['the form of a token request', 8 * KIB, (input) => parseForm(input, fields)],
   ['the scope of a token request', 8 * KIB, (input) => parseForm(`scope=${input}`, fields)],
   ['the query of a token request', HEADER_CHARACTERS, (input) => credentialsInQuery(input, fields)],
@@ -117,7 +127,7 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'an event',
     64 * KIB,
-    (input) => judgeEvent({ id: input, type: input, occurredAt: input, [input]: 1 }, rules),
+    (input) => checkEvent({ id: input, type: input, occurredAt: input, [input]: 1 }, rules),
   ],
 ]
 

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { dayOf } from '../../apps/api/analytics/calendar.ts'
+import { zoneDayAt } from '../../apps/api/analytics/calendar.ts'
 import { ApiProblem, retryIn } from '../../apps/workspace/src/api/request.ts'
 import {
   bothClocks,
@@ -112,9 +112,9 @@ describe('workspace: times of a company', () => {
   ]) {
     it(`begins each day when the service does, in ${timezone}`, () => {
       setZone(timezone)
-      let { end_ms } = dayOf(timezone, Date.parse('2016-01-01T12:00Z'))
+      let { end_ms } = zoneDayAt(timezone, Date.parse('2016-01-01T12:00Z'))
       while (end_ms < Date.parse('2028-01-01')) {
-        const day = dayOf(timezone, end_ms)
+        const day = zoneDayAt(timezone, end_ms)
         assert.equal(midnight(day.date).getTime(), day.start_ms, day.date)
         end_ms = day.end_ms
       }

@@ -29,13 +29,13 @@ interface AccessTokenNeeds {
 }
 
 /**
- * Admits requests whose access token has `scope` and is for the path's company. It verifies the token, asks whether it
- * was revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750 §3.1 requires: 401
- * without a valid token, 403 if the token lacks the scope or is for another company. It also throws 429 above the
- * client's limit, and 503 if the token cannot be checked.
- * @param prefetch starts a store read while the token is checked, so that a request waits once. It must read nothing
- * that only the caller may know, since a refused request drops its answer. Only a token that could admit the request
- * prefetches anything.
+ * Admits requests whose access token has `scope` and is for the path's company. It verifies the token, asks
+ * whether it was revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750
+ * §3.1 requires: 401 without a valid token, 403 if the token lacks the scope or is for another company. It
+ * also throws 429 above the client's limit, and 503 if the token cannot be checked.
+ * @param prefetch starts a store read while the token is checked, so that a request waits once. It must read
+ * nothing that only the caller may know, since a refused request drops its answer. Only a token that could
+ * admit the request prefetches anything.
  */
 export const accessToken = <Early = undefined, Needs = unknown>(
   scope: Scope,
@@ -51,7 +51,8 @@ export const accessToken = <Early = undefined, Needs = unknown>(
       const early = permitted ? prefetch?.(token, needs) : undefined
       // If the request is refused, no one reads the answer.
       early?.catch(() => {})
-      // Both commands are written to Redis before either answer is read, so this waits once. Counting never rejects.
+      // Both commands are written to Redis before either answer is read, so this waits once. Counting never
+      // rejects.
       const [rate] = await Promise.all([requestsPerClient.consume(clientId), tokens.requireLive(token)])
       ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
       if (!rate.allowed) throw new Problem('rate_limited', 'Too many requests from this client.')

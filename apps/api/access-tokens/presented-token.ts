@@ -3,8 +3,9 @@ import { type Bearer, bearerOf } from '#shared/access-tokens/bearer.ts'
 import type { ApiContext } from '../http/state.ts'
 
 /**
- * Returns the access token in the Authorization header (RFC 6750 §2.1). A token anywhere else is never accepted. One
- * in the query as well makes the result `repeated`, since §2 allows only one method per request.
+ * Returns the access token in the Authorization header (RFC 6750 §2.1). A token anywhere else is never
+ * accepted. One in the query as well makes the result `repeated`, since §2 allows only one method per
+ * request.
  */
 export function presentedToken(ctx: ApiContext): Bearer {
   const bearer = bearerOf(ctx.req)
@@ -25,7 +26,9 @@ const readForm = koaBody({
   onError: () => {},
 })
 
-/** Whether a form contains a token too. This reads the body, so call it only once the caller is authenticated. */
+/**
+ * Whether a form contains a token too. This reads the body, so call it only once the caller is authenticated.
+ */
 export async function sentInForm(ctx: ApiContext): Promise<boolean> {
   if (ctx.method === 'GET' || ctx.method === 'HEAD' || !ctx.is('application/x-www-form-urlencoded'))
     return false

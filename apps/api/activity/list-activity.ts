@@ -4,7 +4,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '../accounts/activity.ts'
 import { actor, actorAnswer } from '../accounts/actor.ts'
 import { instant } from '../http/instant.ts'
-import { cursorOf, cursorTime, nextCursor, pageParameters } from '../http/page.ts'
+import { cursorTime, encodeCursor, nextCursor, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
 
@@ -83,7 +83,7 @@ export const listActivityRoute = route({
       subject: clientId,
       ...filter,
     })
-    return { entries: records.map(shown), nextCursor: next && cursorOf(next) }
+    return { entries: records.map(shown), nextCursor: next && encodeCursor(next) }
   },
 })
 

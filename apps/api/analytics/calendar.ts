@@ -15,19 +15,19 @@ export interface ZoneDay {
 }
 
 /**
- * The day that a moment belongs to in an IANA time zone. Takes about 20 µs: callers that ask often
- * should keep the result until `end_ms`, or use createDateOf. An event's day and the end of a day must come from the
- * same rules and the same time zone data, or an event could still reach a day that was called final. So no query
- * derives a day on its own.
+ * The day that a moment belongs to in an IANA time zone. Takes about 20 µs: callers that ask often should
+ * keep the result until `end_ms`, or use createDateFinder. An event's day and the end of a day must come from
+ * the same rules and the same time zone data, or an event could still reach a day that was called final. So
+ * no query derives a day on its own.
  * @throws RangeError for an unknown time zone.
  */
-export function dayOf(timezone: string, at_ms: number): ZoneDay {
+export function zoneDayAt(timezone: string, at_ms: number): ZoneDay {
   const start = Temporal.Instant.fromEpochMilliseconds(Math.floor(at_ms))
     .toZonedDateTimeISO(timezone)
     .startOfDay()
   const next = start.add({ days: 1 }).startOfDay()
-  // Where clocks went back across midnight, an hour of the old date came again after the new day had begun. A day
-  // stays in one piece: that hour is part of the new one.
+  // Where clocks went back across midnight, an hour of the old date came again after the new day had begun. A
+  // day stays in one piece: that hour is part of the new one.
   return at_ms < next.epochMilliseconds
     ? zoneDay(start, next)
     : zoneDay(next, next.add({ days: 1 }).startOfDay())
@@ -41,8 +41,11 @@ const zoneDay = (start: Temporal.ZonedDateTime, next: Temporal.ZonedDateTime): Z
 
 const DAYS_REMEMBERED = 5_000
 
-/** Returns a function that finds the date of a moment and remembers the days it met: events come by the thousand. */
-export function createDateOf(timezone: string): (at_ms: number) => string {
+/**
+ * Returns a function that finds the date of a moment and remembers the days it met: events come by the
+ * thousand.
+ */
+export function createDateFinder(timezone: string): (at_ms: number) => string {
   /** By UTC day, which overlaps up to three days of the zone. */
   const met = new Map<number, ZoneDay[]>()
   return (at_ms) => {
@@ -51,7 +54,7 @@ export function createDateOf(timezone: string): (at_ms: number) => string {
     const known = near.find(({ start_ms, end_ms }) => at_ms >= start_ms && at_ms < end_ms)
     if (known) return known.date
     if (met.size >= DAYS_REMEMBERED) met.clear()
-    const day = dayOf(timezone, at_ms)
+    const day = zoneDayAt(timezone, at_ms)
     met.set(utcDay, [...near, day])
     return day.date
   }

@@ -1,8 +1,8 @@
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type CompanyRecord, findCompany } from '../accounts/people.ts'
-import { addDays, dayOf, type ZoneDay } from './calendar.ts'
+import { type Company, findCompany } from '../accounts/people.ts'
+import { addDays, type ZoneDay, zoneDayAt } from './calendar.ts'
 import { LATE_EVENTS_MS } from './days.ts'
 
 const RECENT_DAYS = 30
@@ -38,10 +38,10 @@ export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clo
   }
   const remembered = new Map<string, Remembered>()
 
-  function remember(company: CompanyRecord, readAt_ms: number, now_ms: number): Remembered {
-    const today = dayOf(company.timezone, now_ms)
-    const changing = dayOf(company.timezone, now_ms - LATE_EVENTS_MS)
-    const finalThrough = dayOf(company.timezone, changing.start_ms - 1).date
+  function remember(company: Company, readAt_ms: number, now_ms: number): Remembered {
+    const today = zoneDayAt(company.timezone, now_ms)
+    const changing = zoneDayAt(company.timezone, now_ms - LATE_EVENTS_MS)
+    const finalThrough = zoneDayAt(company.timezone, changing.start_ms - 1).date
     const entry = {
       company,
       readAt_ms,

@@ -96,7 +96,10 @@ export function dailyRange(
 export interface DailyReads {
   /** Asks Postgres for the revision of a company's days, which changes whenever they do. */
   readRevision(vendorId: string): Promise<string | undefined>
-  /** Reads a range. Rebuilds the answer only if its days have changed since: `revision` must be newer than the request. */
+  /**
+   * Reads a range. Rebuilds the answer only if its days have changed since: `revision` must be newer than the
+   * request.
+   */
   readDaily(company: CompanyCalendar, range: DateRange, revision: string | undefined): Promise<DailyAnswer>
 }
 
@@ -175,5 +178,8 @@ function forEachMetric<Value>(value: (metric: Metric) => Value): Record<Metric, 
   return Object.fromEntries(METRICS.map((metric) => [metric, value(metric)])) as Record<Metric, Value>
 }
 
-/** A number that JSON.stringify writes exactly as given. TypeScript does not know it yet, and its type is a pretence. */
+/**
+ * A number that JSON.stringify writes exactly as given. TypeScript does not know it yet, and its type is a
+ * pretence.
+ */
 const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => number }

@@ -69,8 +69,8 @@ export async function readStoredDays(db: Database, { vendorId, from, to }: Daily
 }
 
 /**
- * Which of these dates an import may not add to: those with figures whose event ids may be partly forgotten, so
- * that a repeat could not be told from a new event. A date without figures is open.
+ * Which of these dates an import may not add to: those with figures whose event ids may be partly forgotten,
+ * so that a repeat could not be told from a new event. A date without figures is open.
  */
 export async function datesClosedToImports(
   db: Queryable,

@@ -7,8 +7,8 @@ const ERRORS_LIMIT_BYTES = 255 * 1_024
 const POINTER_LIMIT_BYTES = 100
 
 /**
- * Turns the faults of a call's events into the `errors[]` of a problem. Every invalid event is named. Its further
- * faults are added while there is room.
+ * Turns the faults of a call's events into the `errors[]` of a problem. Every invalid event is named. Its
+ * further faults are added while there is room.
  * @param faults one list per event, in order; empty if the event is valid.
  */
 export function eventErrors(faults: readonly (readonly EventFault[])[]): InputError[] {

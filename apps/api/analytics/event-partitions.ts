@@ -1,9 +1,14 @@
 import type { Database } from '#shared/stores/postgres.ts'
 import { EVENT_IDS_REMEMBERED_DAYS } from './event.ts'
 
-/** Weekly partitions created in advance: how long housekeeping may fail before the default partition is needed. */
+/**
+ * Weekly partitions created in advance: how long housekeeping may fail before the default partition is
+ * needed.
+ */
 const WEEKS_AHEAD = 4
-/** A statement with this many ids takes about 50 ms, and a round of this many less than the shutdown deadline. */
+/**
+ * A statement with this many ids takes about 50 ms, and a round of this many less than the shutdown deadline.
+ */
 const IDS_FORGOTTEN_AT_ONCE = 10_000
 const STATEMENTS_A_ROUND = 20
 
@@ -12,12 +17,13 @@ export const EVENT_RETENTION_DAYS_MIN = EVENT_IDS_REMEMBERED_DAYS
 export const EVENT_RETENTION_DAYS_DEFAULT = 90
 
 /**
- * Creates the partitions that will be needed, drops those whose events are all older than `eventRetention_days`, and
- * deletes old ids. Any process may call it at any time, because Postgres runs one call at a time. The work is done by
- * database functions that enforce the limits themselves, since the service's role may neither create or drop a table
- * nor delete an event or an id. Returns the names of the partitions, and how many ids it deleted.
+ * Creates the partitions that will be needed, drops those whose events are all older than
+ * `eventRetention_days`, and deletes old ids. Any process may call it at any time, because Postgres runs one
+ * call at a time. The work is done by database functions that enforce the limits themselves, since the
+ * service's role may neither create or drop a table nor delete an event or an id. Returns the names of the
+ * partitions, and how many ids it deleted.
  */
-export async function keepEventsInOrder(
+export async function maintainEventPartitions(
   db: Database,
   { eventRetention_days }: { eventRetention_days: number },
 ) {

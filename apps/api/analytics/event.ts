@@ -9,8 +9,8 @@ export const EVENT_AHEAD_MAX_MS = 5 * MINUTE_MS
 /** An id sent again within this time is recognised as a repeat. */
 export const EVENT_IDS_REMEMBERED_DAYS = 35
 /**
- * How long after its first event was stored a day is open to imports. All of its ids are remembered then, with days
- * to spare, so that every repeat is known for one.
+ * How long after its first event was stored a day is open to imports. All of its ids are remembered then,
+ * with days to spare, so that every repeat is known for one.
  */
 export const DAY_OPEN_TO_IMPORTS_DAYS = 30
 export const EVENT_ID_MAX_CHARACTERS = 255
@@ -26,8 +26,8 @@ const CLOCK_TO_MS_CHARACTERS = 'hh:mm:ss.mmm'.length
 const CONTROL_CHARACTER = /\p{Cc}/u
 
 /**
- * Fractions of a millisecond are dropped.
- * Returns Unix time in ms, or NaN for text that is not a time, for a date that does not exist, or before 1970.
+ * Fractions of a millisecond are dropped. Returns Unix time in ms, or NaN for text that is not a time, for a
+ * date that does not exist, or before 1970.
  */
 function instant_ms(text: string): number {
   const [, date, clock = '', sign, hours, minutes] = TIME.exec(text) ?? []
@@ -137,7 +137,7 @@ export interface EventRules {
   now_ms: number
   currency: string
   /** The date of an instant in the company's time zone. */
-  dateOf: (at_ms: number) => string
+  findDate: (at_ms: number) => string
   /** The greatest age that is still accepted. Infinity: any age. */
   ageMax_ms: number
 }
@@ -149,9 +149,9 @@ export interface EventFault {
 }
 
 /** Judges one event as it was sent. Never throws. Returns the event, or its first two faults. */
-export function judgeEvent(
+export function checkEvent(
   sent: unknown,
-  { now_ms, ageMax_ms, currency: expected, dateOf }: EventRules,
+  { now_ms, ageMax_ms, currency: expected, findDate }: EventRules,
 ): { event: AnalyticsEvent } | { faults: EventFault[] } {
   const parsed = analyticsEventSchema.safeParse(sent)
   if (!parsed.success) return { faults: parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX) }
@@ -176,7 +176,7 @@ export function judgeEvent(
       eventId: event.eventId,
       type: event.type,
       occurredAt_ms,
-      date: dateOf(occurredAt_ms),
+      date: findDate(occurredAt_ms),
       quantity: 'quantity' in event ? event.quantity : null,
       amountMinor: 'amountMinor' in event ? event.amountMinor : null,
     },

@@ -9,10 +9,10 @@ import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { type InputError, Problem, unavailable } from '../problems/problems.ts'
-import { createDateOf } from './calendar.ts'
+import { createDateFinder } from './calendar.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './company-calendar.ts'
 import { LATE_EVENTS_MS } from './days.ts'
-import { type AnalyticsEvent, analyticsEventSchema, judgeEvent } from './event.ts'
+import { type AnalyticsEvent, analyticsEventSchema, checkEvent } from './event.ts'
 import { eventErrors } from './event-errors.ts'
 import { SumTooLargeError, storeEvents } from './store-events.ts'
 
@@ -90,7 +90,8 @@ export const reportEventsRoute = route({
   },
   problems: ['not_found', ...BODY_PROBLEMS],
   async handle({ clientId, vendorId }, needs: EventNeeds, ctx) {
-    // The number of events is known only once the body is read. If the client's limit is used up, it is not read.
+    // The number of events is known only once the body is read. If the client's limit is used up, it is not
+    // read.
     const rate = await needs.eventsPerClient.consume(clientId, 0)
     if (rate.remaining === 0) throw overLimit(rate)
     // A call takes its place before its body is read, so waiting calls hold no bodies in memory.
@@ -124,15 +125,15 @@ async function requireValid(
   { timezone, currency }: CompanyCalendar,
   now_ms: number,
 ): Promise<AnalyticsEvent[]> {
-  const rules = { now_ms, ageMax_ms: LATE_EVENTS_MS, currency, dateOf: dateFinderOf(timezone) }
-  const verdicts: ReturnType<typeof judgeEvent>[] = []
+  const rules = { now_ms, ageMax_ms: LATE_EVENTS_MS, currency, findDate: dateFinderOf(timezone) }
+  const verdicts: ReturnType<typeof checkEvent>[] = []
   let turnEnds_ms = performance.now() + JUDGING_TURN_MS
   for (const event of sent) {
     if (performance.now() > turnEnds_ms) {
       await setImmediate()
       turnEnds_ms = performance.now() + JUDGING_TURN_MS
     }
-    verdicts.push(judgeEvent(event, rules))
+    verdicts.push(checkEvent(event, rules))
   }
   const errors = eventErrors(verdicts.map((verdict) => ('faults' in verdict ? verdict.faults : [])))
   if (errors.length > 0) throw refused(errors)
@@ -143,7 +144,7 @@ async function requireValid(
 const dateFinders = new Map<string, (at_ms: number) => string>()
 
 function dateFinderOf(timezone: string): (at_ms: number) => string {
-  const finder = dateFinders.get(timezone) ?? createDateOf(timezone)
+  const finder = dateFinders.get(timezone) ?? createDateFinder(timezone)
   dateFinders.set(timezone, finder)
   return finder
 }

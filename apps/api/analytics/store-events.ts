@@ -5,13 +5,13 @@ import { queryPrepared } from '../stores/prepared-query.ts'
 import type { AnalyticsEvent } from './event.ts'
 
 /*
- * Storing events is one statement and so one transaction and one round trip: the ids that are new are remembered,
- * their events are stored, and the days are counted up from what was stored. A writer that meets an id which
- * another one is just storing waits until that one has committed or failed, so that an event counts once whatever
- * happens to either. Every writer takes ids, after all ids days, in the same order, and last the revision of the
- * company, which a trigger changes: none can wait in a circle, as long as a transaction stores events of a company by
- * one statement. Writers of one company meet in the rows of its days and in its revision, for the end of the
- * statement only; those of different companies share nothing.
+ * Storing events is one statement and so one transaction and one round trip: the ids that are new are
+ * remembered, their events are stored, and the days are counted up from what was stored. A writer that meets
+ * an id which another one is just storing waits until that one has committed or failed, so that an event
+ * counts once whatever happens to either. Every writer takes ids, after all ids days, in the same order, and
+ * last the revision of the company, which a trigger changes: none can wait in a circle, as long as a
+ * transaction stores events of a company by one statement. Writers of one company meet in the rows of its
+ * days and in its revision, for the end of the statement only; those of different companies share nothing.
  */
 const STORE = `
   with stored as (
@@ -55,8 +55,8 @@ export interface StoredEvents {
 }
 
 /**
- * Stores events of one company and counts them into their days, each id once, all or nothing; committed when it
- * resolves.
+ * Stores events of one company and counts them into their days, each id once, all or nothing; committed when
+ * it resolves.
  * @throws SumTooLargeError
  */
 export async function storeEvents(
@@ -105,7 +105,7 @@ function isSumTooLarge(error: unknown): boolean {
 }
 
 /** Which of the events' ids are remembered. */
-export async function rememberedIds(
+export async function findRememberedIds(
   db: Database,
   vendorId: string,
   events: readonly AnalyticsEvent[],

@@ -5,9 +5,12 @@ import {
   SEND_TIMEOUT_MS,
   TLS_TIMEOUT_MS,
 } from '../guarded-fetch/exchange.ts'
-import type { Failure } from '../guarded-fetch/failures.ts'
+import type { FetchFailure } from '../guarded-fetch/failures.ts'
 
-/** Facts that a sentence may mention. None comes from a receiver at an address that was not verified as public. */
+/**
+ * Facts that a sentence may mention. None comes from a receiver at an address that was not verified as
+ * public.
+ */
 export interface AdviceFacts {
   host: string
   certificate: CertificateFacts | null
@@ -29,10 +32,10 @@ function wrongHost({ host, certificate }: AdviceFacts): string {
 }
 
 /**
- * One sentence for each failure to get an answer. Deliberately coarse, so that a test send cannot be used to scan other
- * people's networks.
+ * One sentence for each failure to get an answer. Deliberately coarse, so that a test send cannot be used to
+ * scan other people's networks.
  */
-const ON_FAILURE: Record<Failure, string | ((facts: AdviceFacts) => string)> = {
+const ON_FAILURE: Record<FetchFailure, string | ((facts: AdviceFacts) => string)> = {
   url_refused:
     'The saved URL violates a rule that was added after it was saved; save a public HTTPS URL again.',
   name_not_found: ({ host }) => `DNS has no address for ${host}; check the spelling and the DNS records.`,
@@ -72,7 +75,7 @@ const ON_FAILURE: Record<Failure, string | ((facts: AdviceFacts) => string)> = {
   stopped: 'The test was stopped before the receiver answered; try again.',
 }
 
-export function adviceOnFailure(failure: Failure, facts: AdviceFacts): string {
+export function adviceOnFailure(failure: FetchFailure, facts: AdviceFacts): string {
   const advice = ON_FAILURE[failure]
   return typeof advice === 'string' ? advice : advice(facts)
 }
@@ -100,8 +103,8 @@ export function adviceOnStatus(status: number): string {
     return 'The receiver answered 304, which is not a valid answer to a POST; answer with 200 or 204.'
   if (status < 400)
     return `The receiver redirects (${status}), and redirects are not followed; save the receiver's final URL.`
-  const known = ON_STATUS[status]
-  if (known) return known
+  const advice = ON_STATUS[status]
+  if (advice) return advice
   return status < 500
     ? `The receiver refused the event (${status}); check its log for the reason.`
     : `The receiver failed while handling the event (${status}); check its log.`

@@ -14,8 +14,8 @@ export interface Destination {
 /** Returns undefined if the company never saved one. */
 export async function findDestination(db: Queryable, vendorId: string): Promise<Destination | undefined> {
   const { rows } = await db.raw(
-    `select d.callback_url as "callbackUrl", d.verified, d.updated_at as "updatedAt", d.updated_by as "updatedBy",
-       u.name as "updatedByName"
+    `select d.callback_url as "callbackUrl", d.verified, d.updated_at as "updatedAt",
+       d.updated_by as "updatedBy", u.name as "updatedByName"
      from callback_destinations d join users u on u.user_id = d.updated_by where d.vendor_id = ?`,
     [vendorId],
   )
@@ -23,7 +23,7 @@ export async function findDestination(db: Queryable, vendorId: string): Promise<
 }
 
 /** Returns the saved URL, or undefined, and locks it until the transaction ends. */
-export async function holdCallbackUrl(transaction: Queryable, vendorId: string): Promise<string | undefined> {
+export async function lockCallbackUrl(transaction: Queryable, vendorId: string): Promise<string | undefined> {
   const { rows } = await transaction.raw(
     'select callback_url as "callbackUrl" from callback_destinations where vendor_id = ? for update',
     [vendorId],
@@ -34,14 +34,20 @@ export async function holdCallbackUrl(transaction: Queryable, vendorId: string):
 /** Saves the company's callback, replacing any earlier one. */
 export async function saveDestination(
   db: Queryable,
-  saved: { vendorId: string } & Omit<Destination, 'updatedByName'>,
+  {
+    vendorId,
+    callbackUrl,
+    verified,
+    updatedAt,
+    updatedBy,
+  }: { vendorId: string } & Omit<Destination, 'updatedByName'>,
 ): Promise<void> {
   await db.raw(
     `insert into callback_destinations (vendor_id, callback_url, verified, updated_at, updated_by)
      values (?, ?, ?, ?, ?)
      on conflict (vendor_id) do update set callback_url = excluded.callback_url, verified = excluded.verified,
        updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
-    [saved.vendorId, saved.callbackUrl, saved.verified, saved.updatedAt, saved.updatedBy],
+    [vendorId, callbackUrl, verified, updatedAt, updatedBy],
   )
 }
 
@@ -49,9 +55,9 @@ export async function saveDestination(
 const TEST_LEASE_S = 15
 
 /**
- * Marks the company's callback as being tested, for 15 s at most, in one statement for all processes.
- * Returns undefined if no callback is saved, or if a test of it is running. With `lease`, endTest ends only this test and
- * no later one.
+ * Marks the company's callback as being tested, for 15 s at most, in one statement for all processes. Returns
+ * undefined if no callback is saved, or if a test of it is running. With `lease`, endTest ends only this test
+ * and no later one.
  */
 export async function beginTest(
   db: Queryable,

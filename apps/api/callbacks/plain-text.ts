@@ -1,7 +1,8 @@
-// biome-ignore-all lint/suspicious/noControlCharactersInRegex: control characters are what this file looks for
+// biome-ignore-all lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
 
 /**
- * Terminal escapes (ECMA-48). An unterminated string stays, except for its introducing characters, which are controls.
+ * Terminal escapes (ECMA-48). An unterminated string stays, except for its introducing characters, which are
+ * controls.
  */
 const ESCAPES: readonly RegExp[] = [
   // OSC, DCS, SOS, PM and APC strings with their content (§5.6), in 7-bit and C1 forms
@@ -29,11 +30,12 @@ const TAG = /<[^<>]*>/g
 const TAG_ROUNDS = 8
 
 /**
- * Strips terminal escapes, control characters, invisible characters and tags, so that the text cannot affect a
- * terminal, a browser or a reader's eye. Line breaks become `\n`. Runs of line breaks or spaces become one. Linear.
+ * Strips terminal escapes, control characters, invisible characters and tags, so that the text cannot affect
+ * a terminal, a browser or a reader's eye. Line breaks become `\n`. Runs of line breaks or spaces become one.
+ * Linear.
  */
 export function plainText(text: string): string {
-  const visible = ESCAPES.reduce((rest, sequence) => rest.replace(sequence, ''), text)
+  const visible = ESCAPES.reduce((result, sequence) => result.replace(sequence, ''), text)
     .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
     .replaceAll('\t', ' ')
     .replace(UNSEEN, '')
@@ -51,9 +53,12 @@ export function plainText(text: string): string {
 
 /** Removes comments and elements that a page does not show as text, including their content. */
 function withoutHiddenElements(text: string): string {
-  /** End tags known to be missing from the rest of the text. Searching again for each opener would be quadratic. */
+  /**
+   * End tags known to be missing from the rest of the text. Searching again for each opener would be
+   * quadratic.
+   */
   const missing = new Set<string>()
-  let shown = ''
+  let result = ''
   let from = 0
   for (const opener of text.matchAll(HIDDEN_ELEMENT)) {
     const name = opener[1]?.toLowerCase() ?? ''
@@ -61,11 +66,11 @@ function withoutHiddenElements(text: string): string {
     const end = END_OF_HIDDEN[name] ?? END_OF_COMMENT
     end.lastIndex = opener.index + opener[0].length
     if (end.test(text)) {
-      shown += text.slice(from, opener.index)
+      result += text.slice(from, opener.index)
       from = end.lastIndex
     } else {
       missing.add(name)
     }
   }
-  return shown + text.slice(from)
+  return result + text.slice(from)
 }

@@ -35,12 +35,12 @@ export const readCallbackRoute = route({
 
 /** Returns a company's callback as the API answers it, with nulls if none was ever saved. */
 export async function callbackAnswer(db: Database, vendorId: string): Promise<z.infer<typeof Callback>> {
-  const saved = await findDestination(db, vendorId)
+  const destination = await findDestination(db, vendorId)
   return {
     vendorId,
-    callbackUrl: saved?.callbackUrl ?? null,
-    verified: saved?.verified ?? false,
-    updatedAt: saved?.updatedAt.toISOString() ?? null,
-    updatedBy: saved ? actorAnswer(saved.updatedBy, saved.updatedByName) : null,
+    callbackUrl: destination?.callbackUrl ?? null,
+    verified: destination?.verified ?? false,
+    updatedAt: destination?.updatedAt.toISOString() ?? null,
+    updatedBy: destination ? actorAnswer(destination.updatedBy, destination.updatedByName) : null,
   }
 }

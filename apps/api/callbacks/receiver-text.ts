@@ -6,12 +6,12 @@ const MAX_LINES = 40
 const MAX_LINE_CHARACTERS = 400
 
 /**
- * Makes text from a receiver safe to show, as lines that fit a screen. This function owns the order. Text is stripped
- * first, so that nothing invisible can break up a secret, then redacted, and only then cut, so that no cut can leave
- * an unrecognisable part of a secret. Linear.
+ * Makes text from a receiver safe to show, as lines that fit a screen. This function owns the order. Text is
+ * stripped first, so that nothing invisible can break up a secret, then redacted, and only then cut, so that
+ * no cut can leave an unrecognisable part of a secret. Linear.
  * @param raw decoded text.
  */
-export function shownText(raw: string, maxLines = MAX_LINES): string[] {
+export function displayLines(raw: string, maxLines = MAX_LINES): string[] {
   return cutToLines(redact(plainText(raw)), maxLines)
 }
 
@@ -26,16 +26,21 @@ export interface ReceivedBody {
   contentEncoding: string | undefined
 }
 
-/** Returns the body, safe to show. A compressed or binary body, or one in an unknown charset, is only described. */
-export type ShownBody = { lines: string[] } | { summary: string }
+export type DisplayBody = { lines: string[] } | { summary: string }
 
-export function shownBody(body: ReceivedBody): ShownBody {
-  const decoded = decode(body)
-  if ('summary' in decoded) return decoded
-  return { lines: shownText(body.whole ? decoded.text : withoutLastWord(decoded.text)) }
+/**
+ * Returns the body, safe to show. A compressed or binary body, or one in an unknown charset, is only described.
+ */
+/** Returns the body, safe to show. If it is compressed, binary or in an unknown charset, it is only described. */
+export function displayBody(body: ReceivedBody): DisplayBody {
+  const content = decode(body)
+  if ('summary' in content) return content
+  return { lines: displayLines(body.whole ? content.text : withoutLastWord(content.text)) }
 }
 
-const LETTERS_OF_BINARY_SHARE = 0.1
+/** A text with a larger share of control or replacement characters is binary. */
+const ODD_CHARACTERS_MAX_SHARE = 0.1
+
 function decode({
   bytes,
   contentType,
@@ -63,7 +68,7 @@ function decoderFor(contentType: string | undefined): TextDecoder | undefined {
 
 function looksBinary(text: string): boolean {
   const odd = text.match(/[\0-\x06\x0e-\x1a\x1c-\x1f\uFFFD]/g)?.length ?? 0
-  return text.includes('\0') || odd > text.length * LETTERS_OF_BINARY_SHARE
+  return text.includes('\0') || odd > text.length * ODD_CHARACTERS_MAX_SHARE
 }
 
 /** Reading may have stopped in the middle of a secret, and the first part would not be recognised. */

@@ -1,23 +1,26 @@
-import {
-  hasCredentialScheme,
-  isCredentialName,
-  isIdentifierName,
-  SECRET_SHAPES,
-  SECRET_STARTS,
-} from '../guarded-fetch/secret-shapes.ts'
+import { isCredentialName, nameWords, SECRET_SHAPES } from '../guarded-fetch/secret-shapes.ts'
 
 /*
  * Hides secrets in text that is about to be shown to the owner of the receiver. A secret is recognised by its
- * appearance. Hiding by name alone would hide why the receiver refused the event, which the owner needs to know. Every
- * step takes linear time, and valid JSON stays valid.
+ * appearance. Hiding by name alone would hide why the receiver refused the event, which the owner needs to
+ * know. Every step takes linear time, and valid JSON stays valid.
  */
 
 const HIDDEN = '[redacted]'
+
+/** The first part of a truncated secret. It is hidden here, but not refused in a URL. */
+const SECRET_STARTS: readonly RegExp[] = [
+  /(?<![A-Za-z0-9])(?:ias|ses|inv)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
+  /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
+  /gh[opusr]_[A-Za-z0-9]{10,}/,
+  /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}/,
+]
+
 const SHAPES = [...SECRET_SHAPES, ...SECRET_STARTS].map(
   (shape) => new RegExp(shape.source, `${shape.flags}g`),
 )
 
-/** @param text plain text of any number of lines. */
+/** Returns plain text of any number of lines without its secrets. */
 export function redact(text: string): string {
   let result = hideHeaderValues(text)
   for (const shape of SHAPES) {
@@ -25,7 +28,7 @@ export function redact(text: string): string {
   }
   return result.replace(WORD, (word, at: number) => {
     const start = escapeBefore(result, at, word)
-    return `${start}${shownWord(word.slice(start.length), nameBefore(result, at))}`
+    return `${start}${redactWord(word.slice(start.length), nameBefore(result, at))}`
   })
 }
 
@@ -43,8 +46,8 @@ const UNNAMED_KEY_CHARACTERS = 32
 /** Where lower case, upper case and digits alternate: rarely in words, every other character in keys. */
 const CHANGE = /(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]/g
 
-/** Paths and URLs are judged segment by segment. */
-function shownWord(word: string, name: string): string {
+/** Paths and URLs are checked segment by segment. */
+function redactWord(word: string, name: string): string {
   if (!word.startsWith('/')) return looksLikeKey(word, name) ? HIDDEN : word
   return word
     .split('/')
@@ -53,8 +56,8 @@ function shownWord(word: string, name: string): string {
 }
 
 /**
- * Whether a word is long and random. After a credential's name, a shorter and less varied word is enough. After an
- * identifier's name, no word counts.
+ * Whether a word is long and random. After a credential's name, a shorter and less varied word is enough.
+ * After an identifier's name, no word counts.
  */
 function looksLikeKey(word: string, name: string): boolean {
   if (word.length < NAMED_KEY_CHARACTERS) return false
@@ -67,6 +70,13 @@ function looksLikeKey(word: string, name: string): boolean {
   const random = mixed && digits >= 2 && changes * 4 >= word.length
   return word.length >= UNNAMED_KEY_CHARACTERS && random && !isIdentifierName(name)
 }
+
+/** Whether a word announces credentials as an authentication scheme does (RFC 9110 §11.1). */
+const hasCredentialScheme = (word: string): boolean => /^(?:basic|bearer|digest|negotiate)$/i.test(word)
+
+/** Whether a value of this name is an identifier, which people need to find a request again. */
+const isIdentifierName = (name: string): boolean =>
+  ['id', 'ids', 'etag', 'ray', 'trace', 'traceparent'].includes(nameWords(name).at(-1) ?? '')
 
 /** `name: `, `name=`, `"name":"` or `name ` directly before the position where it is applied. */
 const NAME = /(?<=([A-Za-z][\w.-]{0,60})\\{0,7}["']?\s{0,8}(?:[:=]›?|\s)\s{0,8}\\{0,7}["']?)/y
@@ -86,7 +96,7 @@ const JSON_LITERAL = /(?:null|true|false|-?\d[\d.eE+-]*)(?=[\s,}\]]|$)/y
 
 function hideHeaderValues(text: string): string {
   const quotes = createQuoteReader(text)
-  let shown = ''
+  let result = ''
   let from = 0
   for (const header of text.matchAll(HEADER)) {
     if (header.index < from) continue
@@ -94,15 +104,15 @@ function hideHeaderValues(text: string): string {
     const quoted = quotes.areOpenAt(start)
     const isMember = !quoted && JSON_NAME_END.test(header[1] ?? '')
     const { hidden, end } = hideValue(text, start, { quoted, isMember })
-    shown += text.slice(from, start) + hidden
+    result += text.slice(from, start) + hidden
     from = end
   }
-  return shown + text.slice(from)
+  return result + text.slice(from)
 }
 
 /**
- * Hides the value that begins at `start`: that of a JSON member, or else the rest of the line or of the JSON string that
- * surrounds it.
+ * Hides the value that begins at `start`: that of a JSON member, or else the rest of the line or of the JSON
+ * string that surrounds it.
  */
 function hideValue(
   text: string,
@@ -120,8 +130,8 @@ function hideValue(
     const literal = read(JSON_LITERAL)
     if (literal) return { hidden: literal, end: start + literal.length }
   }
-  const rest = read(quoted ? STRING_REST : LINE_REST)
-  return { hidden: rest && HIDDEN, end: start + rest.length }
+  const value = read(quoted ? STRING_REST : LINE_REST)
+  return { hidden: value && HIDDEN, end: start + value.length }
 }
 
 const STRING_OR_BRACKET = /"(?:[^"\\]|\\[\s\S])*"?|[[\]{}]/g
@@ -132,11 +142,11 @@ function hideStrings(text: string, start: number): { hidden: string; end: number
   let hidden = ''
   let from = start
   let depth = 0
-  for (let found = STRING_OR_BRACKET.exec(text); found; found = STRING_OR_BRACKET.exec(text)) {
-    const [token] = found
+  for (let match = STRING_OR_BRACKET.exec(text); match; match = STRING_OR_BRACKET.exec(text)) {
+    const [token] = match
     const end = STRING_OR_BRACKET.lastIndex
     const isName = /^\s{0,8}:/.test(text.slice(end, end + 9))
-    hidden += text.slice(from, found.index) + (token.startsWith('"') && !isName ? `"${HIDDEN}"` : token)
+    hidden += text.slice(from, match.index) + (token.startsWith('"') && !isName ? `"${HIDDEN}"` : token)
     from = end
     if (token === '[' || token === '{') depth += 1
     if (token === ']' || token === '}') depth -= 1
@@ -145,13 +155,16 @@ function hideStrings(text: string, start: number): { hidden: string; end: number
   return { hidden: hidden + text.slice(from), end: text.length }
 }
 
-/** Returns whether a position is inside double quotes opened on the same line. Query positions in rising order. */
-function createQuoteReader(text: string): { areOpenAt(place: number): boolean } {
+/**
+ * Returns whether a position is inside double quotes opened on the same line. Query positions in rising
+ * order.
+ */
+function createQuoteReader(text: string): { areOpenAt(position: number): boolean } {
   let at = 0
   let open = false
   return {
-    areOpenAt(place) {
-      for (; at < place; at++) {
+    areOpenAt(position) {
+      for (; at < position; at++) {
         if (text[at] === '\\') at += 1
         else if (text[at] === '"') open = !open
         else if (text[at] === '\n') open = false

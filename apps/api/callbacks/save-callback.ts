@@ -3,18 +3,18 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { record } from '../accounts/activity.ts'
 import type { AddressReason, AddressRule } from '../guarded-fetch/address-verdict.ts'
-import { judgeName } from '../guarded-fetch/name-verdict.ts'
+import { checkName } from '../guarded-fetch/name-verdict.ts'
 import type { Resolve } from '../guarded-fetch/resolver.ts'
-import { type CallbackUrl, hostToLog, judgeCallbackUrl } from '../guarded-fetch/url-verdict.ts'
+import { checkPublicUrl, hostToLog, type PublicUrl } from '../guarded-fetch/url-verdict.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { canWrite } from '../people/access.ts'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '../problems/callback-url-problems.ts'
 import { Problem } from '../problems/problems.ts'
-import { holdCallbackUrl, saveDestination } from './destinations.ts'
+import { lockCallbackUrl, saveDestination } from './destinations.ts'
 import { Callback, callbackAnswer } from './read-callback.ts'
 
-/** The value is not validated by a schema, but by the callback URL rules, each of which has its own code. */
+/** The URL is checked by checkPublicUrl instead of a schema, since each of its rules has its own code. */
 const CallbackInput = z
   .strictObject({
     callbackUrl: z.nonoptional(z.unknown(), 'must be there').meta({
@@ -29,7 +29,7 @@ const CallbackInput = z
 
 interface Internet {
   resolve: Resolve
-  judgeAddress: AddressRule
+  checkAddress: AddressRule
 }
 
 export const saveCallbackRoute = route({
@@ -44,20 +44,20 @@ export const saveCallbackRoute = route({
   answers: { 200: { description: 'The saved callback.', schema: Callback } },
   problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
   async handle(
-    { vendorId, session: { userId }, body: { callbackUrl: typed } },
-    { db, clock, resolve, judgeAddress }: { db: Database; clock: Clock } & Internet,
+    { vendorId, session: { userId }, body: { callbackUrl: input } },
+    { db, clock, resolve, checkAddress }: { db: Database; clock: Clock } & Internet,
     ctx,
   ) {
-    const verdict = judgeCallbackUrl(typed, judgeAddress)
-    if (!verdict.ok) throw refused(ctx, { ...verdict, host: hostToLog(typed) })
-    const verified = await verify(ctx, verdict.url, { resolve, judgeAddress })
+    const verdict = checkPublicUrl(input, checkAddress)
+    if (!verdict.ok) throw refusal(ctx, { ...verdict, host: hostToLog(input) })
+    const verified = await verify(ctx, verdict.url, { resolve, checkAddress })
     const { href: callbackUrl, host } = verdict.url
     await db.transaction(async (transaction) => {
-      const saved = { vendorId, callbackUrl, verified, updatedAt: new Date(clock.now()), updatedBy: userId }
-      const former = await holdCallbackUrl(transaction, vendorId)
-      await saveDestination(transaction, saved)
+      const previousUrl = await lockCallbackUrl(transaction, vendorId)
+      const updatedAt = new Date(clock.now())
+      await saveDestination(transaction, { vendorId, callbackUrl, verified, updatedAt, updatedBy: userId })
       // Only the host, because the rest of the URL may be a secret of the receiver's.
-      const before = former === undefined ? null : { host: new URL(former).host }
+      const before = previousUrl === undefined ? null : { host: new URL(previousUrl).host }
       const detail = { before, after: { host } }
       await record(transaction, { vendorId, by: userId }, 'callback.saved', host, detail)
     })
@@ -69,13 +69,13 @@ export const saveCallbackRoute = route({
  * Returns whether DNS answered, and only with public addresses.
  * @throws Problem if it returns one that is not. Without an answer the URL is saved, since sends fail closed.
  */
-async function verify(ctx: ApiContext, url: CallbackUrl, internet: Internet): Promise<boolean> {
+async function verify(ctx: ApiContext, url: PublicUrl, internet: Internet): Promise<boolean> {
   if (url.address !== null) return true
-  const verdict = await judgeName(url.hostname, internet)
+  const verdict = await checkName(url.hostname, internet)
   if (verdict.kind === 'not_public') {
     const code = 'callback_url_resolves_to_private_address'
     const sentence = CALLBACK_URL_PROBLEMS[code]
-    throw refused(ctx, { code, sentence, host: url.hostname, addressReason: verdict.reason })
+    throw refusal(ctx, { code, sentence, host: url.hostname, addressReason: verdict.reason })
   }
   return verdict.kind === 'public' && verdict.complete
 }
@@ -88,7 +88,8 @@ interface RefusedUrl {
   addressReason: AddressReason | null
 }
 
-function refused(ctx: ApiContext, { code, sentence, host, addressReason }: RefusedUrl): Problem {
+/** Logs the refusal and returns its problem. */
+function refusal(ctx: ApiContext, { code, sentence, host, addressReason }: RefusedUrl): Problem {
   ctx.state.log.info({ event: 'callback.refused', code, host, addressReason }, 'callback URL refused')
   return new Problem(code, sentence, { errors: [{ pointer: '/callbackUrl', detail: sentence }] })
 }

@@ -5,8 +5,8 @@ import type { ApiContext } from '../http/state.ts'
 import { canRead } from '../people/access.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
 import { beginTest, endTest, findDestination } from './destinations.ts'
-import { CallbackTest, type TestResult } from './report.ts'
 import type { TestSender } from './sender.ts'
+import { CallbackTest, type TestResult } from './test-result.ts'
 
 export const sendTestEventRoute = route({
   method: 'post',
@@ -35,13 +35,13 @@ export const sendTestEventRoute = route({
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw new Problem('rate_limited', 'Too many test events for this company.')
     const test = await beginTest(db, vendorId)
-    if (!test) throw await notStarted(db, vendorId)
+    if (!test) throw await startProblem(db, vendorId)
     const caller = callerSignal(ctx)
-    const { result, ...verdict } = await testSender
+    const { result, ...details } = await testSender
       .send({ url: test.callbackUrl, vendorId, signal: caller })
       .finally(() =>
         endTest(db, { vendorId, lease: test.lease }).catch((error: Error) =>
-          // The lease expires on its own. The result matters more.
+          // The lease expires on its own, and the caller still gets the result.
           ctx.state.log.warn(
             { event: 'callback.not_recorded', error: error.message },
             'the end of a callback test could not be recorded',
@@ -50,7 +50,7 @@ export const sendTestEventRoute = route({
       )
     const outcome = result?.outcome ?? 'unconfirmed'
     ctx.state.log.info(
-      { event: 'callback.tested', vendorId, outcome, status: result?.status, ...verdict },
+      { event: 'callback.tested', vendorId, outcome, status: result?.status, ...details },
       'callback tested',
     )
     if (!result && !caller.aborted) throw unavailable('The service is restarting. Send the test event again.')
@@ -59,7 +59,8 @@ export const sendTestEventRoute = route({
   },
 })
 
-async function notStarted(db: Database, vendorId: string): Promise<Problem> {
+/** Returns why no test could begin. */
+async function startProblem(db: Database, vendorId: string): Promise<Problem> {
   if (!(await findDestination(db, vendorId)))
     return new Problem('callback_not_configured', 'Save a callback URL first.')
   const detail = 'A test event for this company is already being sent. Wait for its result.'

@@ -22,12 +22,14 @@ export type AddressReason = keyof typeof ADDRESS_REASONS
 /** `address` is in canonical form, so two spellings of an address give the same text. */
 export type AddressVerdict = { public: true; address: string } | { public: false; reason: AddressReason }
 
-/** Judges one address in the text form of net.isIP. Pure. */
+/** Classifies one address in the text form of net.isIP. Pure. */
 export type AddressRule = (address: string) => AddressVerdict
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** ipaddr.js's names for the IANA special-purpose registries. Any other name except `unicast` is `reserved`. */
+/**
+ * ipaddr.js's names for the IANA special-purpose registries. Any other name except `unicast` is `reserved`.
+ */
 const REASON_OF_RANGE: Record<string, AddressReason> = {
   unspecified: 'unspecified',
   loopback: 'loopback',
@@ -45,7 +47,8 @@ const REASON_OF_RANGE: Record<string, AddressReason> = {
   teredo: 'embeds_ipv4',
 }
 
-// Azure's wire server is public according to the registries, but every virtual machine reaches its host through it.
+// Azure's wire server is public according to the registries, but every virtual machine reaches its host
+// through it.
 const CLOUD_PLATFORM = '168.63.129.16'
 // RFC 4291 §2.4: all that IANA allocates as global unicast
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
@@ -55,8 +58,8 @@ const RETURNED_6BONE = ipaddr.parseCIDR('3ffe::/16') as [ipaddr.IPv6, number]
 const ISATAP = new Set(['0:5efe', '200:5efe'])
 
 /**
- * An address is public only if every host on the internet can reach it: global unicast in the IANA registries, except
- * IPv6 addresses that embed an IPv4 address.
+ * An address is public only if every host on the internet can reach it: global unicast in the IANA
+ * registries, except IPv6 addresses that embed an IPv4 address.
  * @param denyRanges further CIDR ranges to refuse: an operator's own public addresses or NAT64 prefix.
  * @throws Error if one of `denyRanges` is not a CIDR range.
  */

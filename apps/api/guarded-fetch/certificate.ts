@@ -14,8 +14,9 @@ export interface CertificateFacts {
 }
 
 /**
- * Returns the certificate that the peer sent, acceptable or not; null if there is none or it is unreadable. Uses
- * getPeerCertificate, because after getPeerX509Certificate Node 24.21 finds no certificate left to verify.
+ * Returns the certificate that the peer sent, acceptable or not; null if there is none or it is unreadable.
+ * Uses getPeerCertificate, because after getPeerX509Certificate Node 24.21 finds no certificate left to
+ * verify.
  */
 export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
   try {

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls'
 import got, { type Request } from 'got'
 import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { type CertificateFacts, certificateFacts } from './certificate.ts'
-import { type Failure, failureOf, PeerError } from './failures.ts'
+import { classifyFailure, type FetchFailure, PeerError } from './failures.ts'
 
 export const CONNECT_TIMEOUT_MS = 3_000
 export const TLS_TIMEOUT_MS = 3_000
@@ -52,28 +52,29 @@ export interface Exchange {
   tlsVersion: string | null
   answer: ReceiverAnswer | null
   /** Set when there is no answer. */
-  failure: Failure | null
+  failure: FetchFailure | null
 }
 
 export interface ExchangeOptions {
-  /** A judged URL. */
+  /** The `href` of a PublicUrl. */
   href: string
   /** Addresses verified as public. No other is ever connected to. */
   addresses: readonly string[]
-  judgeAddress: AddressRule
+  checkAddress: AddressRule
   /** Certificate authorities in PEM that replace Node's own. */
   certificateAuthority: string | undefined
   /** The JSON to POST. undefined: a GET. */
   payload?: string | undefined
-  /** How much of the answer's body is kept. */
+  /** How much of the body is kept. */
   bodyLimit_bytes: number
-  /** Ends the exchange at once. Its reason is a Failure. */
+  /** Ends the exchange at once. Its reason is a FetchFailure. */
   signal: AbortSignal
 }
 
 /**
- * Sends one request over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that affects where the
- * bytes go or how much comes back is explicit. Never rejects. Its sockets are destroyed when it resolves.
+ * Sends one request over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that
+ * affects where the bytes go or how much comes back is explicit. Never rejects. Its sockets are destroyed
+ * when it resolves.
  */
 export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   const facts: Exchange = {
@@ -93,7 +94,7 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   const request = startRequest(options, agent)
   // Destroyed streams may emit several errors. Without a listener, one would end the process.
   request.on('error', () => {})
-  await settled(request, facts, options)
+  await waitForAnswer(request, facts, options)
   request.destroy()
   // Nothing else owns an upgraded socket (101), so it is destroyed here.
   for (const socket of sockets) socket.destroy()
@@ -102,26 +103,26 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
 }
 
 /** Waits until an answer's body has been read, or for a failure, and records either in `facts`. */
-function settled(request: Request, facts: Exchange, options: ExchangeOptions): Promise<void> {
+function waitForAnswer(request: Request, facts: Exchange, options: ExchangeOptions): Promise<void> {
   const { signal } = options
   return new Promise((resolve) => {
-    const fail = (failure: Failure) => {
+    const fail = (failure: FetchFailure) => {
       if (!facts.answer) facts.failure ??= failure
       resolve()
     }
     const failWith = (error?: Error) => {
       if (facts.answer) return
       const { connected, secured } = facts.moments
-      fail(failureOf(error, { connected: connected !== undefined, secured: secured !== undefined }))
+      fail(classifyFailure(error, { connected: connected !== undefined, secured: secured !== undefined }))
     }
-    onAbort(signal, () => !facts.answer && fail(signal.reason as Failure))
+    onAbort(signal, () => !facts.answer && fail(signal.reason as FetchFailure))
     request.once('error', failWith)
     request.once('close', () => failWith())
     request.once('upgrade', () => fail('interim_only'))
     limitInterimAnswers(request, () => fail('interim_only'))
     request.once('response', (head: AnswerHead) => {
-      const refused = refusedHead(head)
-      if (refused) return fail(refused)
+      const failure = headFailure(head)
+      if (failure) return fail(failure)
       const { statusCode: status, rawHeaders } = head
       facts.answer = { status, headers: pairs(rawHeaders), body: Buffer.alloc(0), bodyEnd: 'broken' }
       resolve(readBody(request, facts.answer, options))
@@ -136,7 +137,7 @@ interface AnswerHead {
 }
 
 /** Refuses oversized answers, and those that Node's parser accepts although HTTP forbids them. */
-function refusedHead({ statusCode, httpVersion, rawHeaders }: AnswerHead): Failure | undefined {
+function headFailure({ statusCode, httpVersion, rawHeaders }: AnswerHead): FetchFailure | undefined {
   // RFC 9110 §15: three digits from 100 to 599, of which 1xx is never final
   if (statusCode < 200 || statusCode > 599 || !/^1\.[01]$/.test(httpVersion)) return 'not_http'
   return rawHeaders.length > 2 * HEADER_FIELDS_LIMIT ? 'headers_too_large' : undefined
@@ -216,10 +217,10 @@ function createPinnedAgent(
 }
 
 /** Records times and the certificate, and cuts a connection to any address that was not checked. */
-function observe(socket: TLSSocket, facts: Exchange, { addresses, judgeAddress }: ExchangeOptions): void {
+function observe(socket: TLSSocket, facts: Exchange, { addresses, checkAddress }: ExchangeOptions): void {
   const { moments } = facts
   const checkPeer = () => {
-    facts.peerRefused = peerRefusal(socket, addresses, judgeAddress)
+    facts.peerRefused = peerRefusal(socket, addresses, checkAddress)
     if (facts.peerRefused === null) return true
     socket.destroy(new PeerError('connected to an address that was not checked'))
     return false
@@ -247,9 +248,9 @@ function observe(socket: TLSSocket, facts: Exchange, { addresses, judgeAddress }
 function peerRefusal(
   socket: Socket,
   addresses: readonly string[],
-  judgeAddress: AddressRule,
+  checkAddress: AddressRule,
 ): PeerRefusal | null {
-  const verdict = judgeAddress(socket.remoteAddress ?? '')
+  const verdict = checkAddress(socket.remoteAddress ?? '')
   if (!verdict.public) return verdict.reason
   return addresses.includes(verdict.address) ? null : 'not_checked'
 }

@@ -1,7 +1,9 @@
 import { TimeoutError } from 'got'
 
-/** Why no answer came. Deliberately coarse, so that nobody can scan other people's networks with our requests. */
-export type Failure =
+/**
+ * Why no answer came. Deliberately coarse, so that no one can scan other people's networks with our requests.
+ */
+export type FetchFailure =
   | 'url_refused'
   | 'name_not_found'
   | 'name_unanswered'
@@ -29,7 +31,7 @@ export type Failure =
   | 'stopped'
 
 /** OpenSSL's verification errors by Node's names for them. */
-const CERTIFICATE_ERRORS: Record<string, Failure> = {
+const CERTIFICATE_ERRORS: Record<string, FetchFailure> = {
   CERT_HAS_EXPIRED: 'certificate_expired',
   CERT_NOT_YET_VALID: 'certificate_not_yet_valid',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate_self_signed',
@@ -51,7 +53,7 @@ const CLIENT_CERTIFICATE =
   /CERTIFICATE_REQUIRED|TLSV1_ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_NO_CERTIFICATE/
 
 /** By got's names for the phases of a request. */
-const TIMEOUTS: Record<string, Failure> = {
+const TIMEOUTS: Record<string, FetchFailure> = {
   connect: 'connect_timeout',
   secureConnect: 'tls_timeout',
   send: 'send_timeout',
@@ -61,13 +63,13 @@ const TIMEOUTS: Record<string, Failure> = {
 export class PeerError extends Error {}
 
 /** Names the failure of an exchange by how far it got. `error` is undefined if the connection just closed. */
-export function failureOf(
+export function classifyFailure(
   error: Error | undefined,
   { connected, secured }: { connected: boolean; secured: boolean },
-): Failure {
+): FetchFailure {
   if (error?.cause instanceof PeerError || error instanceof PeerError) return 'address_not_public'
   if (error instanceof TimeoutError) return TIMEOUTS[error.event] ?? 'no_answer'
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (!connected) return code === 'ETIMEDOUT' ? 'connect_timeout' : 'unreachable'
   const fromTls = tlsFailureOf(code)
   if (!secured) return fromTls ?? (code === 'ECONNRESET' ? 'closed' : 'tls_failed')
@@ -78,17 +80,17 @@ export function failureOf(
 }
 
 /**
- * Returns Node's code for an error. If a write was waiting for a handshake that failed, the code is only EPROTO, and
- * the message has OpenSSL's reason: `…:SSL routines:function:reason:…`.
+ * Returns Node's code for an error. If a write was waiting for a handshake that failed, the code is only
+ * EPROTO, and the message has OpenSSL's reason: `…:SSL routines:function:reason:…`.
  */
-function codeOf(error: Error | undefined): string {
+function errorCode(error: Error | undefined): string {
   const code = String((error as NodeJS.ErrnoException | undefined)?.code ?? '')
   const [, reason] =
     code === 'EPROTO' ? (/:SSL routines:[^:]*:([^:]+):/.exec(error?.message ?? '') ?? []) : []
   return reason ? `ERR_SSL_${reason.toUpperCase().replaceAll(' ', '_')}` : code
 }
 
-function tlsFailureOf(code: string): Failure | undefined {
+function tlsFailureOf(code: string): FetchFailure | undefined {
   const failure = CERTIFICATE_ERRORS[code]
   if (failure) return failure
   if (OTHER_CERTIFICATE_ERROR.test(code)) return 'certificate_refused'

@@ -11,21 +11,21 @@ export type NameVerdict =
   | { kind: 'not_found' | 'no_answer' }
 
 /**
- * Queries DNS once and judges every answer. One non-public address disqualifies the whole name. Never rejects, and
- * takes at most 3 s.
+ * Queries DNS once and checks every answer. One non-public address disqualifies the whole name. Never
+ * rejects, and takes at most 3 s.
  */
-export async function judgeName(
+export async function checkName(
   name: string,
-  { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal?: AbortSignal },
+  { resolve, checkAddress, signal }: { resolve: Resolve; checkAddress: AddressRule; signal?: AbortSignal },
 ): Promise<NameVerdict> {
   const answer = resolve(name, signal).catch(() => undefined)
   // Ends by the deadline, whatever the resolver does.
   const resolution = (await within(DNS_DEADLINE_MS, answer)) ?? NO_ANSWER
   if (resolution.failure !== null) return { kind: resolution.failure }
-  const verdicts = resolution.addresses.map((address) => judgeAddress(address))
+  const verdicts = resolution.addresses.map((address) => checkAddress(address))
   const addresses = verdicts.flatMap((verdict) => (verdict.public ? [verdict.address] : []))
-  const refused = verdicts.find((verdict) => !verdict.public)
-  if (refused) return { kind: 'not_public', reason: refused.reason }
+  const refusal = verdicts.find((verdict) => !verdict.public)
+  if (refusal) return { kind: 'not_public', reason: refusal.reason }
   if (addresses.length === 0) return { kind: 'not_found' }
   return { kind: 'public', addresses: [...new Set(addresses)], complete: resolution.complete }
 }

@@ -22,8 +22,8 @@ export type ResolutionFailure = 'not_found' | 'no_answer'
 export type Resolve = (name: string, signal?: AbortSignal) => Promise<Resolution>
 
 /**
- * Queries the system's name servers directly (c-ares), without a hosts file, search list or cache, so that a name
- * resolves as it does for everyone else.
+ * Queries the system's name servers directly (c-ares), without a hosts file, search list or cache, so that a
+ * name resolves as it does for everyone else.
  * @param servers other name servers, as `address` or `address:port`.
  */
 export function createResolver({
@@ -42,7 +42,9 @@ export function createResolver({
     signal?.addEventListener('abort', cancel)
     try {
       if (signal?.aborted) return { addresses: [], complete: false, failure: 'no_answer' }
-      return combined(await Promise.all([asked(resolver.resolve4(name)), asked(resolver.resolve6(name))]))
+      return combine(
+        await Promise.all([readAnswer(resolver.resolve4(name)), readAnswer(resolver.resolve6(name))]),
+      )
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', cancel)
@@ -50,10 +52,10 @@ export function createResolver({
   }
 }
 
-type Answer = { addresses: string[]; answered: boolean }
+type DnsAnswer = { addresses: string[]; answered: boolean }
 
 /** ENODATA: the name exists without an address of this family. ENOTFOUND: NXDOMAIN. */
-async function asked(query: Promise<string[]>): Promise<Answer> {
+async function readAnswer(query: Promise<string[]>): Promise<DnsAnswer> {
   try {
     return { addresses: (await query).filter((address) => isIP(address) !== 0), answered: true }
   } catch (error) {
@@ -62,7 +64,7 @@ async function asked(query: Promise<string[]>): Promise<Answer> {
   }
 }
 
-function combined(answers: readonly Answer[]): Resolution {
+function combine(answers: readonly DnsAnswer[]): Resolution {
   const addresses = [...new Set(answers.flatMap((answer) => answer.addresses))]
   const complete = answers.every((answer) => answer.answered)
   const failure = addresses.length > 0 ? null : complete ? 'not_found' : 'no_answer'

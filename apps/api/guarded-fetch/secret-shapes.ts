@@ -1,16 +1,14 @@
 import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
-/*
- * Secrets with a recognisable form. A callback URL must not contain one, and none is ever shown in a receiver's answer.
- */
+/* Secrets with a recognisable form. A public URL must not contain one, and callbacks show none of them. */
 
 /** Each matches one kind of secret anywhere in a text. */
 export const SECRET_SHAPES: readonly RegExp[] = [
   CLIENT_SECRET_PATTERN,
   SESSION_TOKEN_PATTERN,
   INVITATION_TOKEN_PATTERN,
-  // JSON Web Token: three base64url parts, the first of which is a JSON object (RFC 7519); JWE has five. It begins at
-  // the first `eyJ` of a word, since trying each of them would be quadratic.
+  // JSON Web Token: three base64url parts, the first of which is a JSON object (RFC 7519); JWE has five. It
+  // begins at the first `eyJ` of a word, since trying each of them would be quadratic.
   /(?<![\w-])(?:(?!eyJ)[\w-])*eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){1,3}/,
   // Amazon Web Services access key id
   /(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}/,
@@ -51,14 +49,6 @@ export const SECRET_SHAPES: readonly RegExp[] = [
   /(?<=:\/\/)[^\s/?#@:"]*:[^\s/?#@"]+@/,
 ]
 
-/** The first part of a truncated secret. It is hidden, but not refused in a URL. */
-export const SECRET_STARTS: readonly RegExp[] = [
-  /(?<![A-Za-z0-9])(?:ias|ses|inv)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
-  /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
-  /gh[opusr]_[A-Za-z0-9]{10,}/,
-  /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}/,
-]
-
 const CREDENTIAL_WORDS =
   /^(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|passcode|pwd|pass|credentials?|creds?|apikeys?|signature|sig|hmac|jwt|bearer|auth|authorization|authentication|oauth|session|sessionid|sessid|jsessionid|phpsessid|cookies?|otp|sas)$/
 const CREDENTIAL_ENDINGS =
@@ -67,11 +57,12 @@ const CREDENTIAL_ENDINGS =
 const HARMLESS_KEYS = /(?:public|sort|primary|foreign|partition|cache|idempotency|object|row|group)key$/
 
 /**
- * Whether a parameter, member or header field of this name carries a credential. The name is split into words however
- * they are joined (`api_key`, `apiKey`, `x-api-key`, `APIKEY`), so `keyword` and `design` do not match.
+ * Whether a parameter, member or header field of this name carries a credential. The name is split into words
+ * however they are joined (`api_key`, `apiKey`, `x-api-key`, `APIKEY`), so `keyword` and `design` do not
+ * match.
  */
 export function isCredentialName(name: string): boolean {
-  const words = wordsOf(name)
+  const words = nameWords(name)
   const joined = words.join('')
   if (HARMLESS_KEYS.test(joined)) return false
   const last = words.at(-1)
@@ -85,15 +76,8 @@ export function isCredentialName(name: string): boolean {
   )
 }
 
-/** Whether a word announces credentials as an authentication scheme does (RFC 9110 §11.1). */
-export const hasCredentialScheme = (word: string): boolean =>
-  /^(?:basic|bearer|digest|negotiate)$/i.test(word)
-
-/** Whether a value of this name is an identifier, which people need to find a request again. */
-export const isIdentifierName = (name: string): boolean =>
-  ['id', 'ids', 'etag', 'ray', 'trace', 'traceparent'].includes(wordsOf(name).at(-1) ?? '')
-
-function wordsOf(name: string): string[] {
+/** Returns the words of a name in lower case, however they are joined. */
+export function nameWords(name: string): string[] {
   return name
     .normalize('NFKC')
     .replace(/([a-z])([A-Z])/g, '$1 $2')

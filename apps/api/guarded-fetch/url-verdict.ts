@@ -4,9 +4,9 @@ import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '../problems/
 import { ADDRESS_REASONS, type AddressReason, type AddressRule } from './address-verdict.ts'
 import { isCredentialName, SECRET_SHAPES } from './secret-shapes.ts'
 
-/** A URL that may be saved, normalised. `address` is set if its host is an IP literal. */
-export interface CallbackUrl {
-  /** As serialised by the WHATWG parser. Judging it again gives the same verdict. */
+/** A public https URL without credentials, normalised. `address` is set if its host is an IP literal. */
+export interface PublicUrl {
+  /** As serialised by the WHATWG parser. Checking it again gives the same verdict. */
   href: string
   /** A name, or an IP literal without the brackets of IPv6. */
   hostname: string
@@ -17,7 +17,7 @@ export interface CallbackUrl {
 }
 
 export type UrlVerdict =
-  | { ok: true; url: CallbackUrl }
+  | { ok: true; url: PublicUrl }
   /** `addressReason` says why the IP literal is not public; null for every other code. */
   | { ok: false; code: CallbackUrlProblemCode; sentence: string; addressReason: AddressReason | null }
 
@@ -33,8 +33,8 @@ const BAD_PORTS = new Set([
   10080,
 ])
 /**
- * Top-level names without public names: those of RFC 6761, 6762 (and its appendix G), 7686, 8375 and 9476, ICANN's
- * reserved `internal`, and those that private networks and clusters use.
+ * Top-level names without public names: those of RFC 6761, 6762 (and its appendix G), 7686, 8375 and 9476,
+ * ICANN's reserved `internal`, and those that private networks and clusters use.
  */
 const RESERVED_TOP_LEVELS = new Set(
   'localhost local localdomain internal intranet intra private corp home lan mail arpa onion i2p alt test example invalid svc cluster consul docker loopback workgroup'.split(
@@ -62,28 +62,28 @@ function refuseAddress(addressReason: AddressReason): UrlVerdict {
 }
 
 /**
- * Judges a callback URL as typed by a person. Pure, without DNS. The raw text is judged before the parsed URL, because
- * the WHATWG parser silently repairs much that would deceive a reader.
+ * Checks a URL as a person typed it. Pure, without DNS. The raw text is checked before the parsed URL,
+ * because the WHATWG parser silently repairs much that would deceive a reader.
  */
-export function judgeCallbackUrl(typed: unknown, judgeAddress: AddressRule): UrlVerdict {
-  if (typed === null) return refuse('callback_url_empty')
-  if (typeof typed !== 'string') return refuse('callback_url_not_text')
-  if (typed.length > MAX_BYTES + MAX_SPACES) return refuse('callback_url_too_long')
-  const text = withoutSpacesAround(typed)
-  const code = refusedText(text)
+export function checkPublicUrl(input: unknown, checkAddress: AddressRule): UrlVerdict {
+  if (input === null) return refuse('callback_url_empty')
+  if (typeof input !== 'string') return refuse('callback_url_not_text')
+  if (input.length > MAX_BYTES + MAX_SPACES) return refuse('callback_url_too_long')
+  const text = withoutSpacesAround(input)
+  const code = textProblem(text)
   if (code) return refuse(code)
   const url = URL.parse(text)
   if (!url) return refuse('callback_url_malformed')
-  return judgeParsed(url, judgeAddress)
+  return checkParsedUrl(url, checkAddress)
 }
 
 /**
- * Returns the host of a typed URL for the log: an address, or a name of at least two labels. Returns null for anything
+ * Returns a URL's host for the log: an address, or a name of at least two labels. Returns null for anything
  * else, which may be a secret pasted into the wrong field.
  */
-export function hostToLog(typed: unknown): string | null {
-  if (typeof typed !== 'string' || typed.length > MAX_BYTES + MAX_SPACES) return null
-  const host = URL.parse(typed)?.hostname.replace(/^\[|\]$/g, '') ?? ''
+export function hostToLog(input: unknown): string | null {
+  if (typeof input !== 'string' || input.length > MAX_BYTES + MAX_SPACES) return null
+  const host = URL.parse(input)?.hostname.replace(/^\[|\]$/g, '') ?? ''
   const labels = host.split('.')
   return isIP(host) || (labels.length > 1 && labels.every(isHostLabel)) ? host : null
 }
@@ -96,8 +96,8 @@ function withoutSpacesAround(text: string): string {
   return text.slice(start, end)
 }
 
-/** The first rule that the raw text violates. */
-function refusedText(text: string): CallbackUrlProblemCode | undefined {
+/** Returns the first rule that the raw text violates. */
+function textProblem(text: string): CallbackUrlProblemCode | undefined {
   if (text === '') return 'callback_url_empty'
   if (Buffer.byteLength(text) > MAX_BYTES) return 'callback_url_too_long'
   if (WHITE_SPACE.test(text)) return 'callback_url_white_space'
@@ -112,30 +112,33 @@ function refusedText(text: string): CallbackUrlProblemCode | undefined {
   return undefined
 }
 
-function judgeParsed(url: URL, judgeAddress: AddressRule): UrlVerdict {
+function checkParsedUrl(url: URL, checkAddress: AddressRule): UrlVerdict {
   if (Buffer.byteLength(url.href) > MAX_BYTES) return refuse('callback_url_too_long')
   if (url.username || url.password) return refuse('callback_url_userinfo')
   const port = url.port === '' ? HTTPS_PORT : Number(url.port)
   const hostname = url.hostname.replace(/^\[|\]$/g, '')
   let address: string | null = null
   if (isIP(hostname)) {
-    const verdict = judgeAddress(hostname)
+    const verdict = checkAddress(hostname)
     if (!verdict.public) return refuseAddress(verdict.reason)
     address = verdict.address
   } else {
-    const code = refusedName(hostname)
+    const code = nameProblem(hostname)
     if (code) return refuse(code)
   }
   if (port !== HTTPS_PORT && (port < FIRST_UNPRIVILEGED_PORT || BAD_PORTS.has(port))) {
     return refuse('callback_url_port')
   }
-  const code = refusedCredential(url)
+  const code = credentialProblem(url)
   if (code) return refuse(code)
   return { ok: true, url: { href: url.href, hostname, host: url.host, port, address } }
 }
 
-/** @param name as the parser returns it: lower case, Unicode as punycode. */
-function refusedName(name: string): CallbackUrlProblemCode | undefined {
+/**
+ * Returns the first rule that the host name violates.
+ * @param name as the parser returns it: lower case, Unicode as punycode.
+ */
+function nameProblem(name: string): CallbackUrlProblemCode | undefined {
   if (name.endsWith('.')) return 'callback_url_trailing_dot'
   const labels = name.split('.')
   const top = labels.at(-1) ?? ''
@@ -153,21 +156,21 @@ function refusedName(name: string): CallbackUrlProblemCode | undefined {
 const isHostLabel = (label: string): boolean =>
   LABEL.test(label) && (!label.startsWith('xn--') || domainToUnicode(label) !== label)
 
-function refusedCredential(url: URL): CallbackUrlProblemCode | undefined {
+function credentialProblem(url: URL): CallbackUrlProblemCode | undefined {
   // Both raw and decoded, because a parameter may contain a URL with its own parameters.
-  const parameters = [url.search.slice(1), decoded(url.search.slice(1))].flatMap((query) =>
+  const parameters = [url.search.slice(1), percentDecode(url.search.slice(1))].flatMap((query) =>
     query.split(/[?&;]/),
   )
-  const names = parameters.map((parameter) => decoded(parameter.split('=', 1)[0] ?? ''))
+  const names = parameters.map((parameter) => percentDecode(parameter.split('=', 1)[0] ?? ''))
   if (names.some(isCredentialName)) return 'callback_url_credential'
-  const text = decoded(`${url.pathname}${url.search}`)
+  const text = percentDecode(`${url.pathname}${url.search}`)
   return SECRET_SHAPES.some((shape) => shape.test(text)) ? 'callback_url_secret' : undefined
 }
 
 const DECODED_TIMES = 4
 
 /** Percent-decodes until nothing changes, at most four times, as a receiver might. */
-function decoded(text: string): string {
+function percentDecode(text: string): string {
   let result = text.replaceAll('+', ' ')
   for (let time = 0; time < DECODED_TIMES; time++) {
     const next = result.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>

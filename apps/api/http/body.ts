@@ -14,9 +14,9 @@ export interface BodyOptions {
 }
 
 /**
- * Returns a reader that parses the JSON body with `schema`. It is called once the caller is
- * known, so that a stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the
- * limit, 408 if the body takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
+ * Returns a reader that parses the JSON body with `schema`. It is called once the caller is known, so that a
+ * stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the limit,
+ * 408 if the body takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
  * deep or what `schema` refuses.
  */
 export function bodyReader<Schema extends z.ZodType>(

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 
-/** Header fields of every answer, unless a handler sets others: names and values in turn, as Node takes them. */
+/**
+ * Header fields of every answer, unless a handler sets others: names and values in turn, as Node takes them.
+ */
 export const STANDARD_FIELDS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",
@@ -10,7 +12,9 @@ export const STANDARD_FIELDS: readonly string[] = [
   'nosniff',
 ]
 
-/** Sends an answer at once, with all its fields. Setting each of them first would cost several times as much. */
+/**
+ * Sends an answer at once, with all its fields. Setting each of them first would cost several times as much.
+ */
 export function send(
   res: ServerResponse,
   { status, fields, bytes }: { status: number; fields: readonly string[]; bytes: Buffer },

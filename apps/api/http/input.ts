@@ -48,8 +48,8 @@ const jsonPointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 /**
- * Returns a validator of the query. It throws Problem 422 for an unknown parameter, a repeated one, or a value that
- * does not match `schema`.
+ * Returns a validator of the query. It throws Problem 422 for an unknown parameter, a repeated one, or a
+ * value that does not match `schema`.
  */
 export function queryReader<Schema extends z.ZodObject>(
   schema: Schema,
@@ -59,14 +59,14 @@ export function queryReader<Schema extends z.ZodObject>(
 }
 
 export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string): z.infer<T> {
-  const sent = new Map<string, string>()
+  const parameters = new Map<string, string>()
   const repeated = new Set<string>()
   for (const [name, value] of new URLSearchParams(querystring)) {
-    if (sent.has(name)) repeated.add(name)
-    else sent.set(name, value)
+    if (parameters.has(name)) repeated.add(name)
+    else parameters.set(name, value)
   }
   const errors = [...repeated].map((name) => ({ pointer: `?${name}`, detail: 'must be sent once' }))
-  const result = schema.safeParse(Object.fromEntries(sent))
+  const result = schema.safeParse(Object.fromEntries(parameters))
   if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
   if (errors.length > 0 || !result.success) {
     throw invalidInput('A query parameter is invalid; see errors.', ...errors.slice(0, ERRORS_SHOWN))
@@ -74,14 +74,17 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
   return result.data
 }
 
-/** Returns a validator of the headers that `schema` names. It throws Problem 422 if they do not match `schema`. */
+/**
+ * Returns a validator of the headers that `schema` names. It throws Problem 422 if they do not match
+ * `schema`.
+ */
 export function headersReader<Schema extends z.ZodObject>(
   schema: Schema,
 ): (ctx: ApiContext) => z.infer<Schema> {
   const names = Object.keys(schema.shape)
   return (ctx) => {
-    const sent = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
-    const result = schema.safeParse(Object.fromEntries(sent))
+    const values = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
+    const result = schema.safeParse(Object.fromEntries(values))
     if (result.success) return result.data
     const errors = inputErrors(result.error.issues, (pointer) => pointer.slice(1))
     throw invalidInput('A header is invalid; see errors.', ...errors)

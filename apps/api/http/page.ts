@@ -27,7 +27,7 @@ export const pageParameters = <T extends z.ZodType>(position: T) => ({
     .string()
     .max(CURSOR_LIMIT_CHARACTERS, 'is not a cursor of this list')
     .transform((text, context): z.infer<T> => {
-      const parsed = position.safeParse(decoded(text))
+      const parsed = position.safeParse(decodeCursor(text))
       if (parsed.success) return parsed.data
       context.addIssue({ code: 'custom', message: 'is not a cursor of this list' })
       return z.NEVER
@@ -37,12 +37,12 @@ export const pageParameters = <T extends z.ZodType>(position: T) => ({
 })
 
 /** How many pages of the default size a query requests at once; 1 if it requests no page. */
-export function pagesAsked({ limit }: { limit?: unknown }): number {
+export function countPages({ limit }: { limit?: unknown }): number {
   const entries = typeof limit === 'string' ? Number(limit) : LIMIT_DEFAULT
   return entries > LIMIT_DEFAULT && entries <= LIMIT_MAX ? Math.ceil(entries / LIMIT_DEFAULT) : 1
 }
 
-function decoded(cursor: string): unknown {
+function decodeCursor(cursor: string): unknown {
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
   } catch {
@@ -62,10 +62,10 @@ export function page<T>(
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   if (rows.length <= limit || last === undefined) return { rows: shown, nextCursor: null }
-  return { rows: shown, nextCursor: cursorOf(positionOf(last)) }
+  return { rows: shown, nextCursor: encodeCursor(positionOf(last)) }
 }
 
-export const cursorOf = (position: unknown): string =>
+export const encodeCursor = (position: unknown): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url')
 
 export const nextCursor = z

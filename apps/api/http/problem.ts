@@ -9,15 +9,16 @@ export const problemType = (apiResource: string, code: string): string =>
   `${apiResource}/docs/errors#problem-${code}`
 
 /**
- * Answers every error that a handler throws as application/problem+json (RFC 9457). A database that is down or too
- * slow gives 503, any unexpected error 500. Both are logged here, once, without any content of the request.
+ * Answers every error that a handler throws as application/problem+json (RFC 9457). A database that is down
+ * or too slow gives 503, any unexpected error 500. Both are logged here, once, without any content of the
+ * request.
  */
 export function createProblemMiddleware(apiResource: string): Middleware<ApiState> {
   return async (ctx, next) => {
     try {
       await next()
     } catch (error) {
-      const problem = asProblem(error)
+      const problem = toProblem(error)
       logFailure(ctx, problem, error)
       ctx.state.problem = problem.code
       ctx.state.refusal = refusalOf(ctx.state, problem)
@@ -39,14 +40,17 @@ export function createProblemMiddleware(apiResource: string): Middleware<ApiStat
 }
 
 /**
- * Logs `error` with its stack if `problem`, the answer to the caller, reports a failure of the service itself. A bug is
- * an error. An unavailable store or key is a warning, since every request repeats it.
+ * Logs `error` with its stack if `problem`, the answer to the caller, reports a failure of the service
+ * itself. A bug is an error. An unavailable store or key is a warning, since every request repeats it.
  */
 export function logFailure({ state }: { state: ApiState }, problem: Problem, error: unknown): void {
   if (problem.status < 500) return
   const cause = problem === error ? problem.cause : error
   const level = problem.code === 'internal' ? 'error' : 'warn'
-  state.log[level]({ event: 'request.failed', problem: problem.code, ...described(cause) }, 'request failed')
+  state.log[level](
+    { event: 'request.failed', problem: problem.code, ...describeCause(cause) },
+    'request failed',
+  )
 }
 
 const NOTED_STATUS = [401, 403, 422, 429]
@@ -70,13 +74,13 @@ function faultsOf({ errors = [] }: Problem): string | undefined {
 }
 
 /** Returns the problem that reports an error to the caller. */
-export function asProblem(error: unknown): Problem {
+export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (isUnavailable(error)) return unavailable('A backing service is unavailable. Try again shortly.', error)
   return new Problem('internal', 'Internal error. It has been logged.')
 }
 
-function described(error: unknown): { error?: string; stack?: string | undefined } {
+function describeCause(error: unknown): { error?: string; stack?: string | undefined } {
   if (error === undefined) return {}
   return error instanceof Error ? { error: error.message, stack: error.stack } : { error: String(error) }
 }

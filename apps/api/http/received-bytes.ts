@@ -9,8 +9,9 @@ const SILENCE_MAX_MS = 3_000
 const ARRIVAL_MAX_MS = 6_000
 
 /**
- * A body over its limit, up to this length, is discarded by node:http once it was answered. A closed connection would be
- * reset by the rest of it, and a proxy would lose the answer with it. Its sender has as long as for any request.
+ * A body over its limit, up to this length, is discarded by node:http once it was answered. A closed
+ * connection would be reset by the rest of it, and a proxy would lose the answer with it. Its sender has as
+ * long as for any request.
  */
 const DISCARDED_MAX_BYTES = 4 * 1_024 * 1_024
 
@@ -21,10 +22,10 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 }
 
 /**
- * Returns a reader of the bytes of a body. A body whose declared length exceeds the limit is not read.
- * Throws Problem 413 above the limit, 408 if the body stalls or takes too long, 400 if it is cut off. Each of them
- * closes the connection, since the rest of the body may still be arriving, unless that rest is known to be short enough
- * to discard.
+ * Returns a reader of the bytes of a body. A body whose declared length exceeds the limit is not read. Throws
+ * Problem 413 above the limit, 408 if the body stalls or takes too long, 400 if it is cut off. Each of them
+ * closes the connection, since the rest of the body may still be arriving, unless that rest is known to be
+ * short enough to discard.
  */
 export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Buffer> {
   const read = koaBody({
@@ -45,15 +46,16 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     const declared_bytes = declaredLength(ctx.req) ?? 0
     if (declared_bytes > limit_bytes) throw tooLarge(limit_bytes, declared_bytes > DISCARDED_MAX_BYTES)
     if (ctx.req.destroyed) throw cutOff()
-    const late = Promise.withResolvers<never>()
-    const give = () => late.reject(closing('request_timeout', 'The body took too long to arrive.'))
-    const silence = setTimeout(give, SILENCE_MAX_MS)
-    const arrival = setTimeout(give, ARRIVAL_MAX_MS)
-    const heard = () => silence.refresh()
+    const timeout = Promise.withResolvers<never>()
+    const onTimeout = () =>
+      timeout.reject(closingProblem('request_timeout', 'The body took too long to arrive.'))
+    const silence = setTimeout(onTimeout, SILENCE_MAX_MS)
+    const arrival = setTimeout(onTimeout, ARRIVAL_MAX_MS)
+    const onData = () => silence.refresh()
     const reading = read(ctx as never, async () => {})
-    ctx.req.on('data', heard)
+    ctx.req.on('data', onData)
     try {
-      await Promise.race([reading, late.promise])
+      await Promise.race([reading, timeout.promise])
     } catch (error) {
       // Ignores everything else that arrives.
       reading.catch(() => {})
@@ -62,19 +64,21 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     } finally {
       clearTimeout(silence)
       clearTimeout(arrival)
-      ctx.req.off('data', heard)
+      ctx.req.off('data', onData)
     }
     const body: unknown = ctx.request.body
     return Buffer.isBuffer(body) ? body : Buffer.alloc(0)
   }
 }
 
-const closing = (code: 'malformed_json' | 'payload_too_large' | 'request_timeout', detail: string): Problem =>
-  new Problem(code, detail, { headers: { Connection: 'close' } })
+const closingProblem = (
+  code: 'malformed_json' | 'payload_too_large' | 'request_timeout',
+  detail: string,
+): Problem => new Problem(code, detail, { headers: { Connection: 'close' } })
 
 function tooLarge(limit_bytes: number, close = true): Problem {
   const detail = `The body can have at most ${limit_bytes} bytes.`
-  return close ? closing('payload_too_large', detail) : new Problem('payload_too_large', detail)
+  return close ? closingProblem('payload_too_large', detail) : new Problem('payload_too_large', detail)
 }
 
-const cutOff = (): Problem => closing('malformed_json', 'The body ended too early.')
+const cutOff = (): Problem => closingProblem('malformed_json', 'The body ended too early.')

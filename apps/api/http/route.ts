@@ -13,7 +13,10 @@ export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: s
 export interface Access<Caller extends object, Needs = unknown> {
   /** Returns the caller. @throws Problem when the caller is not allowed. */
   admit: (ctx: ApiContext, needs: Needs) => Promise<Caller>
-  /** Returns the queue in which a caller's handler waits, unless the route has a deadline of its own. Default: none. */
+  /**
+   * Returns the queue in which a caller's handler waits, unless the route has a deadline of its own. Default:
+   * none.
+   */
   turn?: (caller: Caller, needs: Needs) => Turn
   security?: Security
   problems: readonly ProblemCode[]
@@ -97,7 +100,8 @@ interface Definition<
   bodyOptions?: BodyOptions
   answers: Answers & Record<number, Answer>
   /**
-   * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
+   * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on
+   * `ctx`.
    * @param needs what the handler takes of the running service, by name.
    */
   handle(
@@ -113,8 +117,9 @@ interface Definition<
 }
 
 /**
- * Defines a route: who may call it, its input, its answers and its handler. The published schemas are the ones that
- * validate, and the handler's types come from them. The order of checks is always caller, body, query, headers.
+ * Defines a route: who may call it, its input, its answers and its handler. The published schemas are the
+ * ones that validate, and the handler's types come from them. The order of checks is always caller, body,
+ * query, headers.
  */
 export function route<
   const Path extends string,
@@ -167,7 +172,7 @@ export const preconditionFailed = (): Problem =>
   new Problem('precondition_failed', 'If-Match does not match the current ETag.')
 
 /** A path as the documentation has it: `{vendorId}` for `:vendorId`. */
-export const patternOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 
 /** What a router serves at a path. */
 export interface Endpoint extends ServedRoute {
@@ -179,7 +184,7 @@ export interface Endpoint extends ServedRoute {
 export function routerOf(endpoints: readonly Endpoint[]): ApiRouter {
   const router = createRouter()
   for (const endpoint of endpoints) {
-    const matched: MatchedRoute = { ...endpoint, pattern: patternOf(endpoint.path) }
+    const matched: MatchedRoute = { ...endpoint, pattern: pathTemplate(endpoint.path) }
     router[endpoint.method](endpoint.path, (ctx, next) => {
       ctx.state.route = matched
       return endpoint.handler(ctx, next)

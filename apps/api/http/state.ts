@@ -21,7 +21,10 @@ export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
   log: Log
-  /** Header fields of the answer: names and values in turn. A field that the response sets itself replaces them. */
+  /**
+   * Header fields of the answer: names and values in turn. A field that the response sets itself replaces
+   * them.
+   */
   fields: string[]
   /** The route that matched, once one has. */
   route?: MatchedRoute
@@ -31,7 +34,10 @@ export interface ApiState {
   vendorId?: string
   /** The authenticated client, set before authorization. */
   client?: { clientId: string; vendorId: string }
-  /** Why that client is refused, more precisely than in the problem: a word, and the scope or fields concerned. */
+  /**
+   * Why that client is refused, more precisely than in the problem: a word, and the scope or fields
+   * concerned.
+   */
   refusal?: { reason: string; about?: string | undefined } | undefined
   /** The `code` of the problem that was answered. */
   problem?: string

@@ -1,6 +1,6 @@
 /**
- * Why a callback URL is refused (422). The key is the problem's `code`. The sentence tells the person who typed the URL
- * which rule it violates and, where it helps, how to fix it.
+ * Why a callback URL is refused (422). The key is the problem's `code`. The sentence tells the person who
+ * typed the URL which rule it violates and, where it helps, how to fix it.
  */
 export const CALLBACK_URL_PROBLEMS = {
   callback_url_not_text: 'Send callbackUrl as a string such as https://hooks.example.com/events.',

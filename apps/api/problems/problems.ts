@@ -6,8 +6,8 @@ const callbackUrlProblems = Object.fromEntries(
 ) as Record<CallbackUrlProblemCode, typeof CALLBACK_URL_REFUSED>
 
 /**
- * Every problem that the resource API can answer with (RFC 9457), with its status and title. The key is `code`, which
- * callers may rely on. `title` and `detail` are for people and may change.
+ * Every problem that the resource API can answer with (RFC 9457), with its status and title. The key is
+ * `code`, which callers may rely on. `title` and `detail` are for people and may change.
  */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
@@ -55,9 +55,9 @@ export interface InputError {
 }
 
 /**
- * Thrown by a handler. The error middleware writes it as application/problem+json. It has no stack trace, because
- * it is an answer and a flood of refusals should not pay for traces that no one reads. If it reports an internal
- * failure, that error is its `cause`.
+ * Thrown by a handler. The error middleware writes it as application/problem+json. It has no stack trace,
+ * because it is an answer and a flood of refusals should not pay for traces that no one reads. If it reports
+ * an internal failure, that error is its `cause`.
  */
 export class Problem extends Error {
   readonly code: ProblemCode

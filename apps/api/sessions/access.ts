@@ -3,7 +3,7 @@ import { hashSecret, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { pagesAsked } from '../http/page.ts'
+import { countPages } from '../http/page.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { Problem } from '../problems/problems.ts'
@@ -39,9 +39,9 @@ export const signedIn: Access<{ session: SessionState }, SessionNeeds> = {
       if (!guesses.allowed) throw tooMany('Too many invalid session tokens.', rateLimitHeaders(guesses))
       throw unauthenticated('The session is invalid or has ended. Sign in again.', 'invalid_token')
     }
-    if (session.fenced) throw databaseUnconfirmed()
-    ctx.state.userId = session.userId
-    const rate = await limits.requestsPerSession.consume(session.sessionId, pagesAsked(ctx.query))
+    if (found.fenced) throw restored()
+    ctx.state.userId = found.userId
+    const rate = await limits.requestsPerSession.consume(found.sessionId, countPages(ctx.query))
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw tooMany('Too many requests in this session.')
     if (now_ms - session.lastSeenAt.getTime() >= SEEN_EVERY_MS) {

@@ -3,7 +3,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
-import { asProblem, logFailure } from '../http/problem.ts'
+import { logFailure, toProblem } from '../http/problem.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { unavailable } from '../problems/problems.ts'
@@ -98,8 +98,8 @@ async function finish(
 function asRefusal(ctx: ApiContext, error: unknown): SignInRefusal {
   if (error instanceof SignInRefusal) return error
   // Two simultaneous first sign-ins of one person.
-  if (sqlState(error) === UNIQUE_VIOLATION) return new SignInRefusal('unavailable', 'at_once')
-  const problem = asProblem(error)
+  if (sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable', 'at_once')
+  const problem = toProblem(error)
   if (problem.code !== 'unavailable') throw error
   logFailure(ctx, problem, error)
   return new SignInRefusal('unavailable', 'database')

@@ -1,10 +1,10 @@
 import type { JWK } from 'jose'
+import { findAddresses } from '../guarded-fetch/address-lookup.ts'
 import type { AddressRule } from '../guarded-fetch/address-verdict.ts'
 import { exchange } from '../guarded-fetch/exchange.ts'
-import type { Failure } from '../guarded-fetch/failures.ts'
+import type { FetchFailure } from '../guarded-fetch/failures.ts'
 import type { Resolve } from '../guarded-fetch/resolver.ts'
-import { findAddresses } from '../guarded-fetch/route.ts'
-import { judgeCallbackUrl } from '../guarded-fetch/url-verdict.ts'
+import { checkPublicUrl } from '../guarded-fetch/url-verdict.ts'
 import { createFairQueue } from '../http/fair-queue.ts'
 import { parseKeySet } from '../keys/key-set.ts'
 import { unavailable } from '../problems/problems.ts'
@@ -17,7 +17,7 @@ const QUEUE = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
 
 export interface Internet {
   resolve: Resolve
-  judgeAddress: AddressRule
+  checkAddress: AddressRule
   certificateAuthority?: string | undefined
 }
 
@@ -34,8 +34,8 @@ export type FetchKeysInTurn = (vendorId: string, issuer: string) => ReturnType<F
 export function createFetchKeys(internet: Internet): FetchKeys {
   return async (issuer) => {
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort('total_timeout' satisfies Failure), TOTAL_TIMEOUT_MS)
-    const read = (url: unknown) => readDocument(url, internet, stop.signal)
+    const timer = setTimeout(() => stop.abort('total_timeout' satisfies FetchFailure), TOTAL_TIMEOUT_MS)
+    const read = (url: unknown) => readDocument(url, outside, stop.signal)
     try {
       const discovery = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
       if (typeof discovery === 'string') return discovery
@@ -57,18 +57,18 @@ export function queueFetches(fetchKeys: FetchKeys): FetchKeysInTurn {
 }
 
 async function readDocument(
-  url: unknown,
-  { resolve, judgeAddress, certificateAuthority }: Internet,
+  input: unknown,
+  { resolve, checkAddress, certificateAuthority }: Outside,
   signal: AbortSignal,
 ): Promise<Record<string, unknown> | string> {
-  const verdict = judgeCallbackUrl(url, judgeAddress)
+  const verdict = checkPublicUrl(input, checkAddress)
   if (!verdict.ok) return 'it must be a public https URL, and so must its jwks_uri'
-  const route = await findAddresses(verdict.url, { resolve, judgeAddress, signal })
-  if (route.failure) return describeFailure(route.failure)
+  const lookup = await findAddresses(verdict.url, { resolve, checkAddress, signal })
+  if (lookup.failure) return inWords(lookup.failure)
   const { answer, failure } = await exchange({
     href: verdict.url.href,
-    addresses: route.addresses,
-    judgeAddress,
+    addresses: lookup.addresses,
+    checkAddress,
     certificateAuthority,
     bodyLimit_bytes: DOCUMENT_LIMIT_BYTES,
     signal,
@@ -86,7 +86,7 @@ async function readDocument(
   return 'its documents must be JSON, and not compressed'
 }
 
-const describeFailure = (failure: Failure): string =>
+const inWords = (failure: FetchFailure): string =>
   failure === 'total_timeout'
     ? `it must publish its keys within ${TOTAL_TIMEOUT_MS / 1_000} seconds`
     : failure.replaceAll('_', ' ')

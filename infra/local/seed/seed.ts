@@ -11,7 +11,7 @@ import {
   listAccounts,
   saveMembership,
 } from '../../../apps/api/accounts/people.ts'
-import { addDays, dayOf, type ZoneDay } from '../../../apps/api/analytics/calendar.ts'
+import { addDays, type ZoneDay, zoneDayAt } from '../../../apps/api/analytics/calendar.ts'
 import { readStoredDays } from '../../../apps/api/analytics/days.ts'
 import { storeEvents } from '../../../apps/api/analytics/store-events.ts'
 import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'
@@ -96,13 +96,13 @@ async function seedPeople(
  */
 async function seedDays(db: Database, { company, trade }: DemoCompany, now_ms: number): Promise<number> {
   const { vendorId, timezone } = company
-  const today = dayOf(timezone, now_ms)
+  const today = zoneDayAt(timezone, now_ms)
   const ninety = addDays(today.date, 1 - DAYS_SEEDED)
   const { days, newestEvent_ms } = await readStoredDays(db, { vendorId, from: ninety, to: today.date })
   const stored = new Set(days.map(({ date }) => date))
-  const newest = newestEvent_ms === undefined ? ninety : dayOf(timezone, newestEvent_ms).date
+  const newest = newestEvent_ms === undefined ? ninety : zoneDayAt(timezone, newestEvent_ms).date
   const missing: ZoneDay[] = []
-  for (let day = today; day.date > newest || day.date >= ninety; day = dayOf(timezone, day.start_ms - 1))
+  for (let day = today; day.date > newest || day.date >= ninety; day = zoneDayAt(timezone, day.start_ms - 1))
     if (!stored.has(day.date)) missing.push(day)
   const events = missing.flatMap((day) => dayEvents(vendorId, trade, day, now_ms))
   await storeEvents(db, vendorId, events)

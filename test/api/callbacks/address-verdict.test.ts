@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type AddressReason, createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
 
-const judge = createAddressRule()
+const check = createAddressRule()
 
 /** First and last address of each range of the IANA special-purpose registries, and the neighbours outside it. */
 const IPV4_RANGES: [
@@ -118,11 +118,11 @@ const IPV6_RANGES: [
 describe('the verdict on an address', () => {
   for (const [reason, first, last, before, after] of [...IPV4_RANGES, ...IPV6_RANGES]) {
     it(`refuses ${first} to ${last}: ${reason}`, () => {
-      assert.deepEqual(judge(first), { public: false, reason })
-      assert.deepEqual(judge(last), { public: false, reason })
+      assert.deepEqual(check(first), { public: false, reason })
+      assert.deepEqual(check(last), { public: false, reason })
     })
     for (const neighbour of [before, after]) {
-      if (neighbour) it(`accepts ${neighbour}, beside it`, () => assert.equal(judge(neighbour).public, true))
+      if (neighbour) it(`accepts ${neighbour}, beside it`, () => assert.equal(check(neighbour).public, true))
     }
   }
 
@@ -136,11 +136,11 @@ describe('the verdict on an address', () => {
     '64:ff9b::a9fe:a9fe',
     '2002:a9fe:a9fe::1',
   ]) {
-    it(`refuses the metadata service ${address}`, () => assert.equal(judge(address).public, false))
+    it(`refuses the metadata service ${address}`, () => assert.equal(check(address).public, false))
   }
 
   for (const address of ['1.1.1.1', '8.8.8.8', '93.184.216.34', '223.255.255.254', '2606:4700::1111']) {
-    it(`accepts ${address}`, () => assert.deepEqual(judge(address), { public: true, address }))
+    it(`accepts ${address}`, () => assert.deepEqual(check(address), { public: true, address }))
   }
 
   for (const [spelling, address] of [
@@ -149,7 +149,7 @@ describe('the verdict on an address', () => {
     ['2A00:1450:4001:82A::200E', '2a00:1450:4001:82a::200e'],
     ['2606:4700::1.1.1.1', '2606:4700::101:101'],
   ] as const) {
-    it(`gives ${spelling} one spelling`, () => assert.deepEqual(judge(spelling), { public: true, address }))
+    it(`gives ${spelling} one spelling`, () => assert.deepEqual(check(spelling), { public: true, address }))
   }
 
   for (const text of [
@@ -175,7 +175,7 @@ describe('the verdict on an address', () => {
     '８.８.８.８',
   ]) {
     it(`refuses ${JSON.stringify(text)}, which is no address`, () =>
-      assert.deepEqual(judge(text), { public: false, reason: 'not_an_address' }))
+      assert.deepEqual(check(text), { public: false, reason: 'not_an_address' }))
   }
 
   it('refuses the ranges that an operator denies, at both edges, and no neighbour', () => {
@@ -200,7 +200,7 @@ describe('the verdict on an address', () => {
       fc.property(fc.nat(0xffffffff), (value) => {
         const address = [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.')
         const listed = ranges.some(([first, last]) => value >= first && value <= last)
-        assert.equal(judge(address).public, !listed, address)
+        assert.equal(check(address).public, !listed, address)
       }),
       { numRuns: 2_000 },
     )
@@ -209,7 +209,7 @@ describe('the verdict on an address', () => {
   it('accepts no IPv6 address outside 2000::/3', () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
-        const verdict = judge(address)
+        const verdict = check(address)
         if (verdict.public) assert.match(verdict.address, /^[23][0-9a-f]{3}:/)
       }),
       { numRuns: 2_000 },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { plainText } from '../../../apps/api/callbacks/plain-text.ts'
-import { shownBody, shownText } from '../../../apps/api/callbacks/receiver-text.ts'
+import { displayBody, displayLines } from '../../../apps/api/callbacks/receiver-text.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'
 
 /** Nothing that acts: no control, escape, format or bidi character, no tag; new lines are the only exception. */
@@ -85,7 +85,7 @@ describe('what a receiver sent, as plain text', () => {
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         const text = plainText(pieces.join(''))
         assertHarmless(text)
-        for (const line of shownText(pieces.join(''))) assertHarmless(line)
+        for (const line of displayLines(pieces.join(''))) assertHarmless(line)
       }),
       { numRuns: 3_000 },
     )
@@ -94,7 +94,7 @@ describe('what a receiver sent, as plain text', () => {
 
 describe('a body', () => {
   const text = (bytes: Buffer | string, contentType?: string, contentEncoding?: string) =>
-    shownBody({ bytes: Buffer.from(bytes as Buffer), whole: true, contentType, contentEncoding })
+    displayBody({ bytes: Buffer.from(bytes as Buffer), whole: true, contentType, contentEncoding })
 
   for (const [name, packed] of [
     ['gzip', gzipSync('hello')],
@@ -134,7 +134,7 @@ describe('a body', () => {
     assert.match(JSON.stringify(text('+ADw-script+AD4-', 'text/html; charset=utf-7')), /a binary body/)
   })
   it('cuts a body to lines, and says so', () => {
-    const lines = shownText(Array.from({ length: 50 }, (_, at) => `${at} ${'😀'.repeat(500)}`).join('\n'))
+    const lines = displayLines(Array.from({ length: 50 }, (_, at) => `${at} ${'😀'.repeat(500)}`).join('\n'))
     assert.equal(lines.length, 41)
     assert.equal(lines[40], '… and 10 more lines')
     assert.equal([...(lines[0] ?? '')].length, 401)
@@ -146,7 +146,7 @@ describe('a body', () => {
       contentType: undefined,
       contentEncoding: undefined,
     }
-    assert.deepEqual(shownBody({ ...cut, whole: false }), { lines: ['token'] })
+    assert.deepEqual(displayBody({ ...cut, whole: false }), { lines: ['token'] })
   })
   it('redacts a body before cutting it, and after removing what is invisible', () => {
     const secret = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc'
@@ -156,7 +156,7 @@ describe('a body', () => {
       secret.replaceAll('C', '\u001b[31mC'),
       secret.replaceAll('L', '<wbr>L'),
     ]) {
-      const shown = shownText(sent).join('')
+      const shown = displayLines(sent).join('')
       assert.doesNotMatch(shown, /4eC39|zdp7dc/)
       assert.match(shown, /\[reda/)
     }

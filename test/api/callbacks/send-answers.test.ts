@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { forBlock } from '../../support/block.ts'
 import { eventually } from '../../support/eventually.ts'
 import {

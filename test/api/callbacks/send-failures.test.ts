@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { TLSSocket, type TlsOptions } from 'node:tls'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { createResolver, type Resolution } from '../../../apps/api/guarded-fetch/resolver.ts'
 import { startBlackhole } from '../../support/blackhole.ts'
 import { createCertificate } from '../../support/certificates.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TLSSocket } from 'node:tls'
 import { createGzip } from 'node:zlib'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { run } from '../../support/program.ts'
 import { authority, startTlsReceiver } from '../../support/receivers.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import fc from 'fast-check'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import type { AddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'
 import { forBlock } from '../../support/block.ts'
@@ -84,7 +84,7 @@ describe('a test send connects to addresses that were judged public, and to no o
 
   it('tries the next checked address when the first does not answer', async () => {
     const { resolve } = resolverOf(found('127.0.0.9', '127.0.0.1'))
-    const result = await sendTo(receiver.url, { resolve, judgeAddress: ruleWith('127.0.0.9', '127.0.0.1') })
+    const result = await sendTo(receiver.url, { resolve, checkAddress: ruleWith('127.0.0.9', '127.0.0.1') })
     assert.equal(result.outcome, 'success')
     assert.equal(result.receiver?.address, '127.0.0.1')
   })
@@ -94,20 +94,20 @@ describe('a test send connects to addresses that were judged public, and to no o
     await using last = await startTlsReceiver({ talk: answering(OK), host: addresses.at(-1) as string })
     const delivered = async (to: string[]) => {
       const { resolve } = resolverOf(found(...to))
-      return (await sendTo(last.url, { resolve, judgeAddress: ruleWith(...to) })).delivered
+      return (await sendTo(last.url, { resolve, checkAddress: ruleWith(...to) })).delivered
     }
     assert.deepEqual([await delivered(addresses), await delivered(addresses.slice(1))], [false, true])
   })
 
   it('ends a connection whose peer is no longer allowed', async () => {
-    let judged = 0
-    const judgeAddress = (address: string) => {
-      judged += 1
-      return judged === 1
+    let checks = 0
+    const checkAddress = (address: string) => {
+      checks += 1
+      return checks === 1
         ? ({ public: true, address } as const)
         : ({ public: false, reason: 'denied' } as const)
     }
-    const result = await sendTo(receiver.url, { judgeAddress })
+    const result = await sendTo(receiver.url, { checkAddress })
     assert.match(result.advice, /not public/)
     assert.equal(receiver.received, '')
     assert.equal(result.receiver, null)
@@ -115,13 +115,13 @@ describe('a test send connects to addresses that were judged public, and to no o
 
   it('ends a connection to a public address that is not among the checked ones', async () => {
     // The address of the connection reads differently from the one that was checked; both count as public.
-    const judged: string[] = []
-    const judgeAddress: AddressRule = (address) => {
-      judged.push(address)
-      return { public: true, address: judged.length === 1 ? '127.0.0.1' : '127.0.0.9' }
+    const checked: string[] = []
+    const checkAddress: AddressRule = (address) => {
+      checked.push(address)
+      return { public: true, address: checked.length === 1 ? '127.0.0.1' : '127.0.0.9' }
     }
     const { resolve } = resolverOf(found('127.0.0.1'))
-    const { result, failure, addressReason } = await senderFor({ resolve, judgeAddress }).send({
+    const { result, failure, addressReason } = await senderFor({ resolve, checkAddress }).send({
       url: receiver.url,
       vendorId: 'ven_acme',
       signal: new AbortController().signal,
@@ -150,7 +150,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     it(`refuses ${url || 'nothing'}, should it ever have been saved`, async () => {
       const { resolve, asked } = resolverOf(found('127.0.0.1'))
       const saved = url.replace('PORT', String(receiver.port))
-      const result = await sendTo(saved, { resolve, judgeAddress: ruleWith() })
+      const result = await sendTo(saved, { resolve, checkAddress: ruleWith() })
       assert.equal(result.outcome, 'unconfirmed')
       assert.equal(result.receiver, null)
       assert.equal(asked.length, 0)
@@ -163,7 +163,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     const publicToo: string[] = []
     let reached = 0
     const real = ruleWith()
-    const judgeAddress: AddressRule = (address) => {
+    const checkAddress: AddressRule = (address) => {
       if (!real(address).public && address !== '127.0.0.1') return real(address)
       if (address !== '127.0.0.1') publicToo.push(address)
       return publicToo.length > 0 ? { public: true, address: '127.0.0.1' } : real(address)
@@ -196,7 +196,7 @@ describe('a test send connects to addresses that were judged public, and to no o
       fc.asyncProperty(url, answers, async (saved, addresses) => {
         publicToo.length = 0
         receiver.connections = 0
-        const result = await sendTo(saved, { resolve: async () => found(...addresses), judgeAddress })
+        const result = await sendTo(saved, { resolve: async () => found(...addresses), checkAddress })
         assert.equal(trapped(), 0)
         const isLiteral = result.timings.dnsMs === null
         const allowed =

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { systemClock } from '#shared/process/clock.ts'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
 import { createTestSender, type TestSender } from '../../../apps/api/callbacks/sender.ts'
+import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { type AddressRule, createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
 import type { Resolution, Resolve } from '../../../apps/api/guarded-fetch/resolver.ts'
 import { authority } from '../../support/receivers.ts'
@@ -31,13 +31,13 @@ export function resolverOf(...answers: Resolution[]): { resolve: Resolve; asked:
 /** Where every name is on loopback. */
 export const OUTSIDE = {
   resolve: resolverOf(found('127.0.0.1')).resolve,
-  judgeAddress: ruleWith('127.0.0.1'),
+  checkAddress: ruleWith('127.0.0.1'),
   certificateAuthority: authority.pem,
 }
 
 export interface SendingOptions {
   resolve?: Resolve
-  judgeAddress?: AddressRule
+  checkAddress?: AddressRule
   certificateAuthority?: string | undefined
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import { createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
-import { hostToLog, judgeCallbackUrl } from '../../../apps/api/guarded-fetch/url-verdict.ts'
+import { checkPublicUrl, hostToLog } from '../../../apps/api/guarded-fetch/url-verdict.ts'
 import {
   CALLBACK_URL_PROBLEMS,
   type CallbackUrlProblemCode,
@@ -12,7 +12,7 @@ import { ACCEPTED } from './accepted-urls.ts'
 import { REFUSED } from './refused-urls.ts'
 
 const rule = createAddressRule()
-const judge = (typed: unknown) => judgeCallbackUrl(typed, rule)
+const check = (input: unknown) => checkPublicUrl(input, rule)
 const shown = (typed: unknown): string => {
   const text = typeof typed === 'string' ? JSON.stringify(typed) : String(typed)
   return text.length > 90 ? `${text.slice(0, 90)}… (${text.length})` : text
@@ -23,7 +23,7 @@ describe('the verdict on a callback URL', () => {
     describe(`refuses with ${code}`, () => {
       for (const typed of cases) {
         it(shown(typed), () => {
-          const verdict = judge(typed)
+          const verdict = check(typed)
           assert.equal(verdict.ok ? `accepted as ${verdict.url.href}` : verdict.code, code)
         })
       }
@@ -33,7 +33,7 @@ describe('the verdict on a callback URL', () => {
   describe('accepts', () => {
     for (const [typed, saved] of ACCEPTED) {
       it(shown(typed), () => {
-        const verdict = judge(typed)
+        const verdict = check(typed)
         assert.equal(verdict.ok ? verdict.url.href : verdict.code, saved)
       })
     }
@@ -50,18 +50,18 @@ describe('the verdict on a callback URL', () => {
     const sentences = Object.values(CALLBACK_URL_PROBLEMS)
     assert.equal(new Set(sentences).size, sentences.length)
     for (const sentence of sentences) assert.match(sentence, /^[A-Z].+\.$/)
-    const verdict = judge('https://user:hunter2@hooks.acme.com/')
+    const verdict = check('https://user:hunter2@hooks.acme.com/')
     assert.ok(!verdict.ok && !verdict.sentence.includes('hunter2'))
   })
 
   it('says which kind of address a refused literal is', () => {
-    const verdict = judge('https://0x7f.1/')
+    const verdict = check('https://0x7f.1/')
     assert.ok(!verdict.ok)
     assert.match(verdict.sentence, /^The host is a loopback address\./)
   })
 
   it('takes the parts from the normal form', () => {
-    const verdict = judge('HTTPS://Hooks.Acme.com:8443/a/../b?c=d')
+    const verdict = check('HTTPS://Hooks.Acme.com:8443/a/../b?c=d')
     assert.deepEqual(verdict, {
       ok: true,
       url: {
@@ -72,7 +72,7 @@ describe('the verdict on a callback URL', () => {
         address: null,
       },
     })
-    const literal = judge('https://[2606:4700:0::1111]/')
+    const literal = check('https://[2606:4700:0::1111]/')
     assert.ok(literal.ok)
     assert.equal(literal.url.address, '2606:4700::1111')
     assert.equal(literal.url.hostname, '2606:4700::1111')
@@ -82,17 +82,17 @@ describe('the verdict on a callback URL', () => {
     const url = `https://acme.com/${'a'.repeat(2_031)}`
     assert.equal(Buffer.byteLength(url), 2_048)
     for (const typed of [` ${url}`, `${' '.repeat(32)}${url}${' '.repeat(32)}`]) {
-      const verdict = judge(typed)
+      const verdict = check(typed)
       assert.equal(verdict.ok ? verdict.url.href : verdict.code, url)
     }
-    const verdict = judge(`${' '.repeat(33)}${url}${' '.repeat(32)}`)
+    const verdict = check(`${' '.repeat(33)}${url}${' '.repeat(32)}`)
     assert.equal(!verdict.ok && verdict.code, 'callback_url_too_long')
   })
 
   it('uses the address rule that it is given for literals', () => {
     const denying = createAddressRule({ denyRanges: ['8.8.8.0/24'] })
-    assert.equal(judgeCallbackUrl('https://8.8.8.8/', denying).ok, false)
-    assert.equal(judgeCallbackUrl('https://8.8.4.4/', denying).ok, true)
+    assert.equal(checkPublicUrl('https://8.8.8.8/', denying).ok, false)
+    assert.equal(checkPublicUrl('https://8.8.4.4/', denying).ok, true)
   })
 })
 
@@ -111,7 +111,7 @@ describe('whatever is typed, the verdict', () => {
     fc.assert(
       fc.property(
         fc.oneof(anyUrl, fc.string({ unit: ANY_CHARACTER }), fc.anything()),
-        (typed) => void judge(typed),
+        (typed) => void check(typed),
       ),
     )
   })
@@ -119,7 +119,7 @@ describe('whatever is typed, the verdict', () => {
   it('accepts only a public HTTPS destination, whatever is typed', () => {
     fc.assert(
       fc.property(anyUrl, (typed) => {
-        const verdict = judge(typed)
+        const verdict = check(typed)
         if (!verdict.ok) return
         const url = new URL(verdict.url.href)
         assert.equal(url.protocol, 'https:')
@@ -137,8 +137,8 @@ describe('whatever is typed, the verdict', () => {
   it('judges the saved form of a URL alike', () => {
     fc.assert(
       fc.property(anyUrl, (typed) => {
-        const verdict = judge(typed)
-        if (verdict.ok) assert.deepEqual(judge(verdict.url.href), verdict)
+        const verdict = check(typed)
+        if (verdict.ok) assert.deepEqual(check(verdict.url.href), verdict)
       }),
       { numRuns: 3_000 },
     )

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { createDateOf } from '../../../apps/api/analytics/calendar.ts'
+import { createDateFinder } from '../../../apps/api/analytics/calendar.ts'
 import { childrenOf, cpuSeconds, watchServer } from './cores.ts'
 import { addClients, requestToken } from './fixtures.ts'
 import { measureRounds, type Sample, throughput } from './measure.ts'
@@ -121,7 +121,7 @@ async function postgresCpuSeconds({ postgresDirectory }: World): Promise<number>
   return sum
 }
 
-const dateOf = createDateOf('Europe/Berlin')
+const dateOf = createDateFinder('Europe/Berlin')
 
 type Event = ReturnType<typeof randomEvent>
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { BODY_PROBLEMS } from '../../http/body.ts'
-import { patternOf, type RouteDescription, type Security } from '../../http/route.ts'
+import { pathTemplate, type RouteDescription, type Security } from '../../http/route.ts'
 import { PROBLEMS, type ProblemCode } from '../../problems/problems.ts'
 import { describeAuthServer } from './auth-server.ts'
 import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
@@ -72,7 +72,7 @@ export function createApiDocument({
   const { paths, components } = describeAuthServer({ issuer, resource: apiResource })
   const schemas: Record<string, JsonSchema> = { Problem: problemSchema(), ...components.schemas }
   for (const route of routes) {
-    const path = patternOf(route.path)
+    const path = pathTemplate(route.path)
     paths[path] ??= {}
     paths[path][route.method] = describeOperation(path, route, schemas)
   }

@@ -1,11 +1,15 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
-import type { BodyEnd, Exchange, ReceiverAnswer } from '../guarded-fetch/exchange.ts'
-import { BODY_TIMEOUT_MS } from '../guarded-fetch/exchange.ts'
-import type { Failure } from '../guarded-fetch/failures.ts'
+import {
+  BODY_TIMEOUT_MS,
+  type BodyEnd,
+  type Exchange,
+  type ReceiverAnswer,
+} from '../guarded-fetch/exchange.ts'
+import type { FetchFailure } from '../guarded-fetch/failures.ts'
 import { instant } from '../http/instant.ts'
 import { adviceOnFailure, adviceOnStatus } from './advice.ts'
-import { shownBody, shownText } from './receiver-text.ts'
+import { displayBody, displayLines } from './receiver-text.ts'
 
 const milliseconds = z.int().nonnegative()
 
@@ -45,7 +49,7 @@ export const CallbackTest = z
 
 export type TestResult = z.infer<typeof CallbackTest>
 
-/** All measured facts about a test. */
+/** What was measured during a test. */
 export interface TestFacts {
   url: string
   host: string
@@ -57,13 +61,13 @@ export interface TestFacts {
   dnsMs: number | null
   exchange: Exchange | null
   /** Why no request was sent. */
-  failure: Failure | null
+  failure: FetchFailure | null
 }
 
 export const BODY_LIMIT_BYTES = 16 * 1_024
 const HEADERS_SHOWN = 30
 
-/** All text from the receiver is plain, redacted and cut to size. */
+/** Returns the result for a person. All text from the receiver is plain, redacted and cut to size. */
 export function testResult(facts: TestFacts): TestResult {
   const { exchange, url } = facts
   const answer = exchange?.answer ?? null
@@ -105,7 +109,7 @@ const between = (from: number | undefined, to: number | undefined): number | nul
 function logOf(
   { exchange, host, port, addressCount }: TestFacts,
   timings: TestResult['timings'],
-  failure: Failure | null,
+  failure: FetchFailure | null,
 ): string[] {
   const lines: string[] = []
   if (addressCount !== null && addressCount > 0 && exchange) {
@@ -137,29 +141,29 @@ function answerLines(answer: ReceiverAnswer, timings: TestResult['timings']): st
 }
 
 /** Marks text from the receiver, so that it cannot pass for a step of the test. */
-const quoted = (line: string): string => `| ${line}`
+const quote = (line: string): string => `| ${line}`
 
 /** Headers arrive as Latin-1 (RFC 9110 §5.5). */
 function headerLines({ headers }: ReceiverAnswer): string[] {
   const lines = headers
     .slice(0, HEADERS_SHOWN)
-    .map(([name, value]) => quoted(shownText(`${name.toLowerCase()}: ${value}`).join(' ')))
+    .map(([name, value]) => quote(displayLines(`${name.toLowerCase()}: ${value}`).join(' ')))
   const more = headers.length - HEADERS_SHOWN
   return more > 0 ? [...lines, `… and ${more} more headers`] : lines
 }
 
 function bodyLines(answer: ReceiverAnswer): string[] {
-  const body = shownBody({
+  const body = displayBody({
     bytes: answer.body,
     whole: answer.bodyEnd === 'whole',
     contentType: headerOf(answer, 'content-type'),
     contentEncoding: headerOf(answer, 'content-encoding'),
   })
-  return 'summary' in body ? [body.summary] : body.lines.map(quoted)
+  return 'summary' in body ? [body.summary] : body.lines.map(quote)
 }
 
-const headerOf = (answer: ReceiverAnswer, wanted: string): string | undefined =>
-  answer.headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
+const headerOf = ({ headers }: ReceiverAnswer, name: string): string | undefined =>
+  headers.find(([key]) => key.toLowerCase() === name)?.[1]
 
 const BODY_NOTES: Record<BodyEnd, string | null> = {
   whole: null,
