@@ -14,7 +14,7 @@ import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
-import { createDailyReads } from './analytics/daily.ts'
+import { createDailyReads } from './analytics/daily-analytics.ts'
 import { maintainEventPartitions } from './analytics/event-partitions.ts'
 import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
@@ -30,8 +30,7 @@ import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createFairQueue } from './http/fair-queue.ts'
 import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
-import { type Route, routerOf } from './http/route.ts'
-import { createUnmatchedMiddleware } from './http/routes.ts'
+import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { checkTarget } from './http/target.ts'
 import { type Job, startJobs } from './jobs.ts'
@@ -308,9 +307,8 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
     clock,
     securityContact: config.SECURITY_CONTACT,
   })
-  const routes: readonly Route<Services>[] = ROUTES
-  const served = routes.map((route) => ({ ...route, handler: route.serve(services) }))
-  const routers = [routerOf(served), discovery, health]
+  const served = ROUTES.map((route) => ({ ...route, handler: route.serve(services) }))
+  const routers = [createRouter(served), discovery, health]
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(metrics))
   app.use(

@@ -2,7 +2,7 @@ import { type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { routerOf } from './http/route.ts'
+import { createRouter } from './http/router.ts'
 import type { ApiMiddleware, ApiRouter } from './http/state.ts'
 import { readDatabaseState, type SchemaState } from './revocation/database-state.ts'
 
@@ -91,7 +91,7 @@ export function createHealthRoutes({
   metrics.gauge('integration_fenced', { help: fenced, over: 'max' }, async (set) =>
     set((await databaseState()).schema === 'fenced' ? 1 : 0),
   )
-  return routerOf([
+  return createRouter([
     { method: 'get', path: '/healthz', handler: getHealth },
     { method: 'get', path: '/readyz', handler: getReadiness },
   ])

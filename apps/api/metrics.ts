@@ -3,26 +3,26 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { reportEventsRoute } from './analytics/report-events.ts'
 import type { ApiState } from './http/state.ts'
 import { countStaleIssuers } from './workload/issuers.ts'
 
-const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
 const STORE_WAIT_MS = 2_000
 
 /** Counts each answer, and the events that an answer says were stored. */
 export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState> {
   const help = 'Analytics events that integrators reported, by what became of them'
-  const stored = metrics.counter('integration_events_total', help, { result: ['accepted', 'duplicate'] })
+  const events = metrics.counter('integration_events_total', help, { result: ['accepted', 'duplicate'] })
   return async (ctx, next) => {
     const started_ms = performance.now()
     await next()
     const { method, status } = ctx
     const route = ctx.state.route?.path ?? 'unmatched'
     metrics.answered({ route, method, status, duration_ms: performance.now() - started_ms })
-    if (route !== EVENTS_ROUTE || status !== 200) return
+    if (route !== reportEventsRoute.path || status !== 200) return
     const { accepted, duplicates } = ctx.body as { accepted: number; duplicates: number }
-    stored.inc({ result: 'accepted' }, accepted)
-    stored.inc({ result: 'duplicate' }, duplicates)
+    events.inc({ result: 'accepted' }, accepted)
+    events.inc({ result: 'duplicate' }, duplicates)
   }
 }
 

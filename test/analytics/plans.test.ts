@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { insertCompany } from '../../apps/api/accounts/people.ts'
-import { readStoredDays } from '../../apps/api/analytics/days.ts'
 import type { AnalyticsEvent } from '../../apps/api/analytics/event.ts'
-import { findRememberedIds, storeEvents } from '../../apps/api/analytics/store-events.ts'
+import { findRememberedIds, readStoredDays, storeEvents } from '../../apps/api/analytics/store.ts'
 import { forBlock } from '../support/block.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
 

@@ -7,7 +7,7 @@ import { listen } from '#shared/process/http-server.ts'
 import { createDeadlineMiddleware } from '../../apps/api/http/deadline.ts'
 import { createProblemMiddleware } from '../../apps/api/http/problem.ts'
 import { createRequestMiddleware } from '../../apps/api/http/request.ts'
-import { routerOf } from '../../apps/api/http/route.ts'
+import { createRouter } from '../../apps/api/http/router.ts'
 import type { ApiMiddleware, ApiState } from '../../apps/api/http/state.ts'
 import { silentLog } from '../support/log.ts'
 
@@ -21,7 +21,7 @@ describe('a request that takes longer than the deadline', () => {
     await sleep(2 * DEADLINE_MS)
     ctx.body = 'in its own time'
   })
-  const router = routerOf([
+  const router = createRouter([
     get('/slow/:id', async (ctx) => {
       await released
       done.push('slow')

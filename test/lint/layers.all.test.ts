@@ -48,7 +48,7 @@ describe('the layers', () => {
     ['apps/auth/new.ts', '../../apps/api/accounts/people.ts'],
     ['apps/auth/new.ts', '#apps/api/accounts/people.ts'],
     ['apps/auth/new.ts', '#apps/api/accounts/passwords.ts'],
-    ['apps/auth/new.ts', '#apps/api/analytics/days.ts'],
+    ['apps/auth/new.ts', '#apps/api/analytics/store.ts'],
     ['apps/api/new.ts', '../auth/service.ts'],
     ['apps/api/new.ts', '../../infra/database/migrate.ts'],
     ['apps/api/clients/new.ts', '../callbacks/routes.ts'],

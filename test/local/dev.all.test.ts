@@ -63,7 +63,7 @@ describe('npm run dev', () => {
 
   for (const [what, path, name, from, to] of [
     ['a page of /docs', '/docs/scopes', 'apps/api/discovery/docs/pages/scopes.md', '# ', '# Edited '],
-    ['the API', '/v1/nowhere', 'apps/api/http/routes.ts', 'No such path.', 'No such path here.'],
+    ['the API', '/v1/nowhere', 'apps/api/http/router.ts', 'No such path.', 'No such path here.'],
     [
       'what the authorization server is described by',
       '/openapi.json',

@@ -37,10 +37,10 @@ interface AccessTokenNeeds {
  * nothing that only the caller may know, since a refused request drops its answer. Only a token that could
  * admit the request prefetches anything.
  */
-export const accessToken = <Early = undefined, Needs = unknown>(
+export const accessToken = <Prefetched = undefined, Needs = unknown>(
   scope: Scope,
-  prefetch?: (token: AccessTokenState, needs: Needs) => Promise<Early>,
-): Access<AccessTokenState & { early?: Promise<Early> | undefined }, AccessTokenNeeds & Needs> => ({
+  prefetch?: (token: AccessTokenState, needs: Needs) => Promise<Prefetched>,
+): Access<AccessTokenState & { prefetched?: Promise<Prefetched> | undefined }, AccessTokenNeeds & Needs> => ({
   async admit(ctx, needs) {
     const { accessTokens: tokens, requestsPerClient } = needs
     try {
@@ -48,9 +48,9 @@ export const accessToken = <Early = undefined, Needs = unknown>(
       const { clientId, vendorId } = token
       ctx.state.client = { clientId, vendorId }
       const permitted = token.scopes.includes(scope) && vendorId === ctx.params.vendorId
-      const early = permitted ? prefetch?.(token, needs) : undefined
+      const prefetched = permitted ? prefetch?.(token, needs) : undefined
       // If the request is refused, no one reads the answer.
-      early?.catch(() => {})
+      prefetched?.catch(() => {})
       // Both commands are written to Redis before either answer is read, so this waits once. Counting never
       // rejects.
       const [rate] = await Promise.all([requestsPerClient.consume(clientId), tokens.requireLive(token)])
@@ -60,7 +60,7 @@ export const accessToken = <Early = undefined, Needs = unknown>(
       tokens.requireScope(token, scope)
       tokens.requireCompany(token, ctx.params.vendorId)
       ctx.state.vendorId = vendorId
-      return { ...token, early }
+      return { ...token, prefetched }
     } catch (error) {
       if (!(error instanceof TokenRefused)) throw error
       note(ctx, error)

@@ -4,8 +4,8 @@ import type { ApiContext } from '../http/state.ts'
 
 /**
  * Returns the access token in the Authorization header (RFC 6750 §2.1). A token anywhere else is never
- * accepted. One in the query as well makes the result `repeated`, since §2 allows only one method per
- * request.
+ * accepted. One in the query as well makes the result `repeated`, since §2 allows one
+ * method per request.
  */
 export function presentedToken(ctx: ApiContext): Bearer {
   const bearer = bearerOf(ctx.req)

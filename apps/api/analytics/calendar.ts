@@ -5,6 +5,12 @@ import { Temporal } from 'temporal-polyfill'
 const DAY_MS = 86_400_000
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
+/** First and last date, both included. */
+export interface DateRange {
+  from: string
+  to: string
+}
+
 /** One day of a time zone: 23, 24 or 25 hours, rarely something else. */
 export interface ZoneDay {
   date: string
@@ -15,10 +21,9 @@ export interface ZoneDay {
 }
 
 /**
- * The day that a moment belongs to in an IANA time zone. Takes about 20 µs: callers that ask often should
- * keep the result until `end_ms`, or use createDateFinder. An event's day and the end of a day must come from
- * the same rules and the same time zone data, or an event could still reach a day that was called final. So
- * no query derives a day on its own.
+ * Returns the day that a moment belongs to in an IANA time zone. This takes about 20 µs, so frequent callers keep
+ * the result until `end_ms`, or use createDateFinder. No query derives a day on its own: with other rules or other
+ * time zone data than those that end a day, an event could still reach a day that was called final.
  * @throws RangeError for an unknown time zone.
  */
 export function zoneDayAt(timezone: string, at_ms: number): ZoneDay {
@@ -39,23 +44,20 @@ const zoneDay = (start: Temporal.ZonedDateTime, next: Temporal.ZonedDateTime): Z
   end_ms: next.epochMilliseconds,
 })
 
-const DAYS_REMEMBERED = 5_000
+const DAYS_CACHED_MAX = 5_000
 
-/**
- * Returns a function that finds the date of a moment and remembers the days it met: events come by the
- * thousand.
- */
+/** Returns a function that finds the date of a moment. It caches days, since events come by the thousand. */
 export function createDateFinder(timezone: string): (at_ms: number) => string {
   /** By UTC day, which overlaps up to three days of the zone. */
-  const met = new Map<number, ZoneDay[]>()
+  const cache = new Map<number, ZoneDay[]>()
   return (at_ms) => {
     const utcDay = Math.floor(at_ms / DAY_MS)
-    const near = met.get(utcDay) ?? []
-    const known = near.find(({ start_ms, end_ms }) => at_ms >= start_ms && at_ms < end_ms)
-    if (known) return known.date
-    if (met.size >= DAYS_REMEMBERED) met.clear()
+    const cachedDays = cache.get(utcDay) ?? []
+    const cachedDay = cachedDays.find(({ start_ms, end_ms }) => at_ms >= start_ms && at_ms < end_ms)
+    if (cachedDay) return cachedDay.date
+    if (cache.size >= DAYS_CACHED_MAX) cache.clear()
     const day = zoneDayAt(timezone, at_ms)
-    met.set(utcDay, [...near, day])
+    cache.set(utcDay, [...cachedDays, day])
     return day.date
   }
 }
@@ -65,10 +67,10 @@ export function isDate(text: string): boolean {
   return DATE.test(text) && !text.startsWith('0000') && toDate(toNumber(text)) === text
 }
 
-/** `date` moved by whole calendar days. */
+/** Returns `date` moved by whole calendar days. */
 export const addDays = (date: string, days: number): string => toDate(toNumber(date) + days)
 
-/** How many days lie from `from` to `to`; negative when `to` is earlier. */
+/** Returns the number of days from `from` to `to`, negative if `to` is earlier. */
 export const daysBetween = (from: string, to: string): number => toNumber(to) - toNumber(from)
 
 /** Days since 1970-01-01. */

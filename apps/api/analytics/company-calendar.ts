@@ -2,18 +2,12 @@ import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type Company, findCompany } from '../accounts/people.ts'
-import { addDays, type ZoneDay, zoneDayAt } from './calendar.ts'
-import { LATE_EVENTS_MS } from './days.ts'
+import { addDays, type DateRange, type ZoneDay, zoneDayAt } from './calendar.ts'
+import { EVENT_AGE_MAX_MS } from './event.ts'
 
 const RECENT_DAYS = 30
-const REMEMBERED_MS = 60_000
-const COMPANIES_REMEMBERED = 10_000
-
-/** First and last date, both included. */
-export interface DateRange {
-  from: string
-  to: string
-}
+const COMPANY_LIFETIME_MS = 60_000
+const COMPANIES_CACHED_MAX = 10_000
 
 /** A company and its current calendar days. */
 export interface CompanyCalendar extends CompanyRecord {
@@ -28,19 +22,19 @@ export type FindCompanyCalendar = (vendorId: string) => Promise<CompanyCalendar 
 
 /** Company records are cached for a minute, and their days until they end. */
 export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clock }): FindCompanyCalendar {
-  interface Remembered {
-    company: CompanyRecord
+  interface CachedCompany {
+    company: Company
     readAt_ms: number
     today: ZoneDay
     /** The oldest day that can still change, which is the current day of 72 hours ago. */
     changing: ZoneDay
     calendar: CompanyCalendar
   }
-  const remembered = new Map<string, Remembered>()
+  const cache = new Map<string, CachedCompany>()
 
-  function remember(company: Company, readAt_ms: number, now_ms: number): Remembered {
+  function store(company: Company, readAt_ms: number, now_ms: number): CachedCompany {
     const today = zoneDayAt(company.timezone, now_ms)
-    const changing = zoneDayAt(company.timezone, now_ms - LATE_EVENTS_MS)
+    const changing = zoneDayAt(company.timezone, now_ms - EVENT_AGE_MAX_MS)
     const finalThrough = zoneDayAt(company.timezone, changing.start_ms - 1).date
     const entry = {
       company,
@@ -54,19 +48,19 @@ export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clo
         recent: { from: addDays(today.date, 1 - RECENT_DAYS), to: today.date },
       },
     }
-    setNewest(remembered, company.vendorId, entry, COMPANIES_REMEMBERED)
+    setNewest(cache, company.vendorId, entry, COMPANIES_CACHED_MAX)
     return entry
   }
 
   return async (vendorId) => {
     const now_ms = clock.now()
-    const known = remembered.get(vendorId)
-    if (known && now_ms >= known.readAt_ms && now_ms < known.readAt_ms + REMEMBERED_MS) {
-      const inside = contains(known.today, now_ms) && contains(known.changing, now_ms - LATE_EVENTS_MS)
-      return inside ? known.calendar : remember(known.company, known.readAt_ms, now_ms).calendar
+    const entry = cache.get(vendorId)
+    if (entry && now_ms >= entry.readAt_ms && now_ms < entry.readAt_ms + COMPANY_LIFETIME_MS) {
+      const isCurrent = contains(entry.today, now_ms) && contains(entry.changing, now_ms - EVENT_AGE_MAX_MS)
+      return isCurrent ? entry.calendar : store(entry.company, entry.readAt_ms, now_ms).calendar
     }
     const company = await findCompany(db, vendorId)
-    return company && remember(company, now_ms, now_ms).calendar
+    return company && store(company, now_ms, now_ms).calendar
   }
 }
 

@@ -1,14 +1,9 @@
 import type { Database } from '#shared/stores/postgres.ts'
 import { EVENT_IDS_REMEMBERED_DAYS } from './event.ts'
 
-/**
- * Weekly partitions created in advance: how long housekeeping may fail before the default partition is
- * needed.
- */
+/** Weekly partitions created in advance. If the job fails for longer, the default partition takes the events. */
 const WEEKS_AHEAD = 4
-/**
- * A statement with this many ids takes about 50 ms, and a round of this many less than the shutdown deadline.
- */
+/** A statement with so many ids takes about 50 ms, and a round of 20 less than the shutdown deadline. */
 const IDS_FORGOTTEN_AT_ONCE = 10_000
 const STATEMENTS_A_ROUND = 20
 

@@ -4,13 +4,15 @@ import { isDate } from './calendar.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
+/** Events may be reported this long after they occurred, so a day may change this long after its end. */
+export const EVENT_AGE_MAX_MS = 72 * HOUR_MS
 /** How far the sender's clock may be ahead. */
 export const EVENT_AHEAD_MAX_MS = 5 * MINUTE_MS
 /** An id sent again within this time is recognised as a repeat. */
 export const EVENT_IDS_REMEMBERED_DAYS = 35
 /**
- * How long after its first event was stored a day is open to imports. All of its ids are remembered then,
- * with days to spare, so that every repeat is known for one.
+ * An import may add to a day for this long after the day's first event was stored. All of its ids are still
+ * remembered then, with days to spare, so every repeat is recognised.
  */
 export const DAY_OPEN_TO_IMPORTS_DAYS = 30
 export const EVENT_ID_MAX_CHARACTERS = 255
@@ -86,15 +88,15 @@ const currency = z.string("must be the company's currency").meta({
   examples: ['EUR'],
 })
 
-const counted = <T extends string>(type: T, id: string, what: string) =>
+const countedEvent = <T extends string>(type: T, id: string, what: string) =>
   z.strictObject({ eventId, type: z.literal(type), occurredAt, quantity: count(what) }).meta({ id })
 
 /** One event as it is sent. Each type has its own required and optional members. */
 export const analyticsEventSchema = z.discriminatedUnion(
   'type',
   [
-    counted('impression', 'ImpressionEvent', 'How many impressions.'),
-    counted('click', 'ClickEvent', 'How many clicks.'),
+    countedEvent('impression', 'ImpressionEvent', 'How many impressions.'),
+    countedEvent('click', 'ClickEvent', 'How many clicks.'),
     z
       .strictObject({
         eventId,
@@ -132,11 +134,11 @@ export interface AnalyticsEvent {
   amountMinor: number | null
 }
 
-/** What an event is judged by, besides its own shape. */
+/** What an event is checked against, besides its own shape. */
 export interface EventRules {
   now_ms: number
   currency: string
-  /** The date of an instant in the company's time zone. */
+  /** Returns the date of an instant in the company's time zone. */
   findDate: (at_ms: number) => string
   /** The greatest age that is still accepted. Infinity: any age. */
   ageMax_ms: number
@@ -148,12 +150,12 @@ export interface EventFault {
   detail: string
 }
 
-/** Judges one event as it was sent. Never throws. Returns the event, or its first two faults. */
+/** Checks one event as it was sent. Returns the event, or its first two faults. Never throws. */
 export function checkEvent(
-  sent: unknown,
+  input: unknown,
   { now_ms, ageMax_ms, currency: expected, findDate }: EventRules,
 ): { event: AnalyticsEvent } | { faults: EventFault[] } {
-  const parsed = analyticsEventSchema.safeParse(sent)
+  const parsed = analyticsEventSchema.safeParse(input)
   if (!parsed.success) return { faults: parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX) }
   const event = parsed.data
   const occurredAt_ms = event.occurredAt

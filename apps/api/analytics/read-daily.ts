@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
+import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { accessToken } from '../access-tokens/access.ts'
 import { type Json, preconditionFailed, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { canRead } from '../people/access.ts'
-import { Problem } from '../problems/problems.ts'
-import { isDate } from './calendar.ts'
-import type { FindCompanyCalendar } from './company-calendar.ts'
-import { DailyAnalytics, type DailyReads, dailyRange } from './daily.ts'
+import { type InputError, Problem } from '../problems/problems.ts'
+import { addDays, type DateRange, daysBetween, isDate } from './calendar.ts'
+import type { CompanyCalendar, FindCompanyCalendar } from './company-calendar.ts'
+import { DailyAnalytics, type DailyReads } from './daily-analytics.ts'
 
 const dateParameter = (description: string) =>
   z
@@ -94,12 +95,12 @@ async function handle(
     vendorId,
     query,
     headers,
-    early,
+    prefetched,
   }: {
     vendorId: string
     query: z.infer<typeof DailyQuery>
     headers: z.infer<typeof DailyHeaders>
-    early?: Promise<string | undefined> | undefined
+    prefetched?: Promise<string | undefined> | undefined
   },
   { findCompanyCalendar, dailyReads: { readRevision, readDaily } }: DailyNeeds,
   ctx: ApiContext,
@@ -107,7 +108,7 @@ async function handle(
   const company = await findCompanyCalendar(vendorId)
   if (!company) throw new Problem('not_found', 'This company no longer exists.')
   const range = dailyRange(query, company)
-  const revision = await (early ?? readRevision(vendorId))
+  const revision = await (prefetched ?? readRevision(vendorId))
   const { json, tag } = await readDaily(company, range, revision)
   if (failsIfMatch(headers['If-Match'], tag)) throw preconditionFailed()
   ctx.state.fields.push('ETag', tag, 'Cache-Control', 'private, no-cache')
@@ -116,4 +117,27 @@ async function handle(
     return undefined
   }
   return json
+}
+
+const FIRST_DATE = '0001-01-01'
+
+/** @throws Problem invalid_input if the range is reversed, ends after today or is too long. */
+function dailyRange(
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+  { today, recent }: CompanyCalendar,
+): DateRange {
+  if (from === undefined && to === undefined) return recent
+  const last = to ?? today
+  const first = from ?? addDays(last, daysBetween(recent.to, recent.from))
+  const errors: InputError[] = []
+  if (last > today) errors.push({ pointer: '?to', detail: `must not be after today, ${today}` })
+  if (first > last) errors.push({ pointer: '?from', detail: `must not be after ${last}` })
+  // ISO 8601 has a year 0; Postgres does not.
+  if (first < FIRST_DATE)
+    errors.push({ pointer: '?to', detail: `must leave room for 30 days after ${FIRST_DATE}` })
+  if (daysBetween(first, last) >= RANGE_MAX_DAYS) {
+    errors.push({ pointer: '?from', detail: `must be less than ${RANGE_MAX_DAYS} days before ${last}` })
+  }
+  if (errors.length > 0) throw new Problem('invalid_input', 'The date range is invalid.', { errors })
+  return { from: first, to: last }
 }

@@ -11,10 +11,14 @@ import type { ApiContext } from '../http/state.ts'
 import { type InputError, Problem, unavailable } from '../problems/problems.ts'
 import { createDateFinder } from './calendar.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './company-calendar.ts'
-import { LATE_EVENTS_MS } from './days.ts'
-import { type AnalyticsEvent, analyticsEventSchema, checkEvent } from './event.ts'
-import { eventErrors } from './event-errors.ts'
-import { SumTooLargeError, storeEvents } from './store-events.ts'
+import {
+  type AnalyticsEvent,
+  analyticsEventSchema,
+  checkEvent,
+  EVENT_AGE_MAX_MS,
+  type EventFault,
+} from './event.ts'
+import { SumTooLargeError, storeEvents } from './store.ts'
 
 const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
@@ -27,8 +31,8 @@ const CALLS_AT_ONCE_PER_COMPANY = 2
 const CALLS_WAITING_MAX = 200
 /** Shorter than the timeout of a proxy in front, and short enough for a slow body to arrive afterwards. */
 const CALL_WAIT_MS = 15_000
-/** How long judging a call holds up other requests at a time. */
-const JUDGING_TURN_MS = 1
+/** How long checking a call holds up other requests at a time. */
+const CHECKING_TURN_MS = 1
 
 const events = <T extends z.ZodType>(element: T) =>
   z.strictObject(
@@ -95,55 +99,55 @@ export const reportEventsRoute = route({
     const rate = await needs.eventsPerClient.consume(clientId, 0)
     if (rate.remaining === 0) throw overLimit(rate)
     // A call takes its place before its body is read, so waiting calls hold no bodies in memory.
-    return needs.eventTurns(vendorId, () => storeReported({ clientId, vendorId }, needs, ctx))
+    return needs.eventTurns(vendorId, () => storeSentEvents({ clientId, vendorId }, needs, ctx))
   },
 })
 
-async function storeReported(
+async function storeSentEvents(
   { clientId, vendorId }: { clientId: string; vendorId: string },
   { integratorsDb, clock, findCompanyCalendar, eventsPerClient }: EventNeeds,
   ctx: ApiContext,
 ) {
-  const { events: sent } = await readEnvelope(ctx)
-  const rate = await eventsPerClient.consume(clientId, sent.length)
+  const { events: input } = await readEnvelope(ctx)
+  const rate = await eventsPerClient.consume(clientId, input.length)
   if (!rate.allowed) {
     // A smaller call may still fit.
-    throw overLimit(await eventsPerClient.consume(clientId, -sent.length))
+    throw overLimit(await eventsPerClient.consume(clientId, -input.length))
   }
   ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
   const company = await findCompanyCalendar(vendorId)
   if (!company) throw new Problem('not_found', 'This company no longer exists.')
-  const valid = await requireValid(sent, company, clock.now())
-  return storeEvents(integratorsDb, vendorId, valid).catch((error: unknown) => {
-    throw error instanceof SumTooLargeError ? refused([SUM_TOO_LARGE]) : error
+  const events = await requireValid(input, company, clock.now())
+  return storeEvents(integratorsDb, vendorId, events).catch((error: unknown) => {
+    throw error instanceof SumTooLargeError ? invalidEvents([SUM_TOO_LARGE]) : error
   })
 }
 
 /** Returns a call's events. @throws Problem invalid_input, which names every invalid one. */
 async function requireValid(
-  sent: readonly unknown[],
+  input: readonly unknown[],
   { timezone, currency }: CompanyCalendar,
   now_ms: number,
 ): Promise<AnalyticsEvent[]> {
-  const rules = { now_ms, ageMax_ms: LATE_EVENTS_MS, currency, findDate: dateFinderOf(timezone) }
+  const rules = { now_ms, ageMax_ms: EVENT_AGE_MAX_MS, currency, findDate: dateFinderFor(timezone) }
   const verdicts: ReturnType<typeof checkEvent>[] = []
-  let turnEnds_ms = performance.now() + JUDGING_TURN_MS
-  for (const event of sent) {
+  let turnEnds_ms = performance.now() + CHECKING_TURN_MS
+  for (const event of input) {
     if (performance.now() > turnEnds_ms) {
       await setImmediate()
-      turnEnds_ms = performance.now() + JUDGING_TURN_MS
+      turnEnds_ms = performance.now() + CHECKING_TURN_MS
     }
     verdicts.push(checkEvent(event, rules))
   }
   const errors = eventErrors(verdicts.map((verdict) => ('faults' in verdict ? verdict.faults : [])))
-  if (errors.length > 0) throw refused(errors)
+  if (errors.length > 0) throw invalidEvents(errors)
   return verdicts.flatMap((verdict) => ('event' in verdict ? [verdict.event] : []))
 }
 
 /** By time zone, of which there are a few hundred. Creating one is slow. */
 const dateFinders = new Map<string, (at_ms: number) => string>()
 
-function dateFinderOf(timezone: string): (at_ms: number) => string {
+function dateFinderFor(timezone: string): (at_ms: number) => string {
   const finder = dateFinders.get(timezone) ?? createDateFinder(timezone)
   dateFinders.set(timezone, finder)
   return finder
@@ -159,5 +163,39 @@ const SUM_TOO_LARGE: InputError = {
   detail: 'must not raise a total of a day above 9007199254740991',
 }
 
-const refused = (errors: InputError[]): Problem =>
+const invalidEvents = (errors: InputError[]): Problem =>
   new Problem('invalid_input', 'Nothing was stored; errors names each invalid event.', { errors })
+
+/** Leaves room for the rest of the answer, which is limited to 256 KiB in total. */
+const ERRORS_LIMIT_BYTES = 255 * 1_024
+/** A longer pointer contains a member name that the caller invented. */
+const POINTER_LIMIT_BYTES = 100
+
+/**
+ * Turns the faults of a call's events into the `errors[]` of a problem. Every invalid event is named. Its
+ * further faults are added while there is room.
+ * @param faults one list per event, in order; empty if the event is valid.
+ */
+function eventErrors(faults: readonly (readonly EventFault[])[]): InputError[] {
+  const errors = faults.map((eventFaults, index) => eventFaults.map((fault) => inputError(index, fault)))
+  let left_bytes = ERRORS_LIMIT_BYTES
+  for (const [first] of errors) if (first) left_bytes -= size_bytes(first)
+  return errors.flatMap(([first, ...others]) => {
+    if (!first) return []
+    const fitting = others.filter((error) => {
+      left_bytes -= size_bytes(error)
+      return left_bytes >= 0
+    })
+    return [first, ...fitting]
+  })
+}
+
+function inputError(index: number, { path, detail }: EventFault): InputError {
+  const parts = path.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
+  const pointer = ['/events', index, ...parts].join('/')
+  if (Buffer.byteLength(JSON.stringify(pointer)) <= POINTER_LIMIT_BYTES) return { pointer, detail }
+  return { pointer: `/events/${index}`, detail: 'must not have a member with such a long name' }
+}
+
+/** With the comma that follows it. */
+const size_bytes = (error: InputError): number => Buffer.byteLength(JSON.stringify(error)) + 1

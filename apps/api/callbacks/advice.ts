@@ -7,10 +7,7 @@ import {
 } from '../guarded-fetch/exchange.ts'
 import type { FetchFailure } from '../guarded-fetch/failures.ts'
 
-/**
- * Facts that a sentence may mention. None comes from a receiver at an address that was not verified as
- * public.
- */
+/** Facts that a sentence may mention. The certificate is of a receiver at an address verified as public. */
 export interface AdviceFacts {
   host: string
   certificate: CertificateFacts | null

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: removing control characters is the purpose
 
 /**
- * Terminal escapes (ECMA-48). An unterminated string stays, except for its introducing characters, which are
- * controls.
+ * Terminal escapes (ECMA-48). The text of an unterminated string stays. Its introducing characters are
+ * controls and are removed as such.
  */
 const ESCAPES: readonly RegExp[] = [
   // OSC, DCS, SOS, PM and APC strings with their content (§5.6), in 7-bit and C1 forms
@@ -53,10 +53,7 @@ export function plainText(text: string): string {
 
 /** Removes comments and elements that a page does not show as text, including their content. */
 function withoutHiddenElements(text: string): string {
-  /**
-   * End tags known to be missing from the rest of the text. Searching again for each opener would be
-   * quadratic.
-   */
+  /** End tags known to be missing from here on. Searching again for each opener would be quadratic. */
   const missing = new Set<string>()
   let result = ''
   let from = 0

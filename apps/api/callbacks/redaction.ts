@@ -155,10 +155,7 @@ function hideStrings(text: string, start: number): { hidden: string; end: number
   return { hidden: hidden + text.slice(from), end: text.length }
 }
 
-/**
- * Returns whether a position is inside double quotes opened on the same line. Query positions in rising
- * order.
- */
+/** Reads whether a position is inside double quotes opened on its line. Positions must rise. */
 function createQuoteReader(text: string): { areOpenAt(position: number): boolean } {
   let at = 0
   let open = false

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import { anyone, type Endpoint, type RouteDescription, routerOf } from '../http/route.ts'
+import { anyone, type RouteDescription } from '../http/route.ts'
+import { createRouter, type Endpoint } from '../http/router.ts'
 import type { ApiRouter } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
@@ -69,7 +70,7 @@ export function createDiscovery(deps: PublishingDependencies): ApiRouter {
     type: 'application/json',
     content: () => JSON.stringify(integrationsDocument(openapi())),
   })
-  return routerOf([
+  return createRouter([
     getMetadata,
     ...(pathname === METADATA_PATH ? [] : [{ ...getMetadata, path: pathname }]),
     ...(contact

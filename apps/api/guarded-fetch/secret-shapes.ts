@@ -58,8 +58,8 @@ const HARMLESS_KEYS = /(?:public|sort|primary|foreign|partition|cache|idempotenc
 
 /**
  * Whether a parameter, member or header field of this name carries a credential. The name is split into words
- * however they are joined (`api_key`, `apiKey`, `x-api-key`, `APIKEY`), so `keyword` and `design` do not
- * match.
+ * however they are joined (`api_key`, `apiKey`, `x-api-key`, `APIKEY`), so
+ * `keyword` and `design` do not match.
  */
 export function isCredentialName(name: string): boolean {
   const words = nameWords(name)

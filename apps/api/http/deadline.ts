@@ -9,9 +9,9 @@ import type { ApiMiddleware } from './state.ts'
  */
 export function createDeadlineMiddleware(deadline_ms: number): ApiMiddleware {
   return async (ctx, next) => {
-    const answered = next().then(() => true)
-    if (await within(deadline_ms, answered)) return
+    const answer = next().then(() => true)
+    if (await within(deadline_ms, answer)) return
     if (ctx.state.route?.deadline !== 'own') throw unavailable('The request timed out. Try again shortly.')
-    await answered
+    await answer
   }
 }

@@ -25,9 +25,9 @@ export function send(
 /** Sets the fields that are not set yet. A repeated name gets all its values. */
 export function setMissing(res: ServerResponse, fields: readonly string[]): void {
   const set = new Set(res.getHeaderNames())
-  const all = withCaching(fields)
-  for (let i = 0; i < all.length; i += 2) {
-    const [name = '', value = ''] = all.slice(i, i + 2)
+  const pairs = withCaching(fields)
+  for (let i = 0; i < pairs.length; i += 2) {
+    const [name = '', value = ''] = pairs.slice(i, i + 2)
     if (!set.has(name.toLowerCase())) res.appendHeader(name, value)
   }
 }

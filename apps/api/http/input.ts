@@ -74,10 +74,7 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
   return result.data
 }
 
-/**
- * Returns a validator of the headers that `schema` names. It throws Problem 422 if they do not match
- * `schema`.
- */
+/** Returns a validator of the headers that `schema` names. It throws Problem 422 if they do not match it. */
 export function headersReader<Schema extends z.ZodObject>(
   schema: Schema,
 ): (ctx: ApiContext) => z.infer<Schema> {

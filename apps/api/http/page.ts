@@ -36,7 +36,7 @@ export const pageParameters = <T extends z.ZodType>(position: T) => ({
     .meta({ description: 'The `nextCursor` of the previous page.' }),
 })
 
-/** How many pages of the default size a query requests at once; 1 if it requests no page. */
+/** Returns how many pages of the default size a query requests at once; 1 if it requests no page. */
 export function countPages({ limit }: { limit?: unknown }): number {
   const entries = typeof limit === 'string' ? Number(limit) : LIMIT_DEFAULT
   return entries > LIMIT_DEFAULT && entries <= LIMIT_MAX ? Math.ceil(entries / LIMIT_DEFAULT) : 1
@@ -59,10 +59,10 @@ export function page<T>(
   limit: number,
   positionOf: (row: T) => unknown,
 ): { rows: readonly T[]; nextCursor: string | null } {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  if (rows.length <= limit || last === undefined) return { rows: shown, nextCursor: null }
-  return { rows: shown, nextCursor: encodeCursor(positionOf(last)) }
+  const pageRows = rows.slice(0, limit)
+  const last = pageRows.at(-1)
+  if (rows.length <= limit || last === undefined) return { rows: pageRows, nextCursor: null }
+  return { rows: pageRows, nextCursor: encodeCursor(positionOf(last)) }
 }
 
 export const encodeCursor = (position: unknown): string =>

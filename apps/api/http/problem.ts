@@ -1,7 +1,6 @@
 import type { Middleware } from 'koa'
 import { PROBLEMS, Problem, unavailable } from '../problems/problems.ts'
 import { isUnavailable } from '../stores/postgres-errors.ts'
-import { UNKNOWN_MEMBER } from './input.ts'
 import type { ApiState } from './state.ts'
 
 /** The URL of a problem's explanation in the documentation (RFC 9457 §3.1.1). */
@@ -10,8 +9,7 @@ export const problemType = (apiResource: string, code: string): string =>
 
 /**
  * Answers every error that a handler throws as application/problem+json (RFC 9457). A database that is down
- * or too slow gives 503, any unexpected error 500. Both are logged here, once, without any content of the
- * request.
+ * or too slow gives 503, any unexpected error 500. Both are logged here, once, without the request's content.
  */
 export function createProblemMiddleware(apiResource: string): Middleware<ApiState> {
   return async (ctx, next) => {
@@ -20,8 +18,7 @@ export function createProblemMiddleware(apiResource: string): Middleware<ApiStat
     } catch (error) {
       const problem = toProblem(error)
       logFailure(ctx, problem, error)
-      ctx.state.problem = problem.code
-      ctx.state.refusal = refusalOf(ctx.state, problem)
+      ctx.state.problem = problem
       ctx.status = problem.status
       ctx.set(problem.headers)
       ctx.set('Cache-Control', 'no-store')
@@ -51,26 +48,6 @@ export function logFailure({ state }: { state: ApiState }, problem: Problem, err
     { event: 'request.failed', problem: problem.code, ...describeCause(cause) },
     'request failed',
   )
-}
-
-const NOTED_STATUS = [401, 403, 422, 429]
-/** Matches field names and list positions only, so nothing that a caller put there by mistake. */
-const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
-const POINTERS_NOTED = 3
-
-/** Returns why the client is refused, if that is something its company can change. */
-function refusalOf({ client, refusal }: ApiState, problem: Problem): ApiState['refusal'] {
-  if (!client || !NOTED_STATUS.includes(problem.status)) return undefined
-  return { reason: refusal?.reason ?? problem.code, about: refusal?.about ?? faultsOf(problem) }
-}
-
-function faultsOf({ errors = [] }: Problem): string | undefined {
-  const faults = errors
-    .filter(({ pointer, detail }) => PLAIN_POINTER.test(pointer) && detail !== UNKNOWN_MEMBER)
-    .slice(0, POINTERS_NOTED)
-  return faults.length === 0
-    ? undefined
-    : faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
 }
 
 /** Returns the problem that reports an error to the caller. */

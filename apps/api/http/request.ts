@@ -50,7 +50,7 @@ export function createRequestMiddleware(
       method: ctx.method,
       route,
       status: ctx.status,
-      problem: state.problem,
+      problem: state.problem?.code,
       vendorId: state.vendorId,
       userId: state.userId,
       clientId: state.client?.clientId,

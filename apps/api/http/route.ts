@@ -4,8 +4,7 @@ import { Problem, type ProblemCode } from '../problems/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
-import { createRouter } from './routes.ts'
-import type { ApiContext, ApiMiddleware, ApiRouter, MatchedRoute, ServedRoute } from './state.ts'
+import type { ApiContext, ApiMiddleware, ServedRoute } from './state.ts'
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: string }
 
@@ -13,10 +12,7 @@ export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: s
 export interface Access<Caller extends object, Needs = unknown> {
   /** Returns the caller. @throws Problem when the caller is not allowed. */
   admit: (ctx: ApiContext, needs: Needs) => Promise<Caller>
-  /**
-   * Returns the queue in which a caller's handler waits, unless the route has a deadline of its own. Default:
-   * none.
-   */
+  /** Returns the queue in which a caller's handler waits, unless the route has its own deadline. Default: none. */
   turn?: (caller: Caller, needs: Needs) => Turn
   security?: Security
   problems: readonly ProblemCode[]
@@ -100,8 +96,7 @@ interface Definition<
   bodyOptions?: BodyOptions
   answers: Answers & Record<number, Answer>
   /**
-   * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on
-   * `ctx`.
+   * Returns the answer's body. Its status is the first of `answers` unless the handler sets another on `ctx`.
    * @param needs what the handler takes of the running service, by name.
    */
   handle(
@@ -138,12 +133,12 @@ export function route<
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   const status = Number(Object.keys(answers)[0])
-  const tagged = 'If-Match' in (headers?.shape ?? {})
+  const readsIfMatch = 'If-Match' in (headers?.shape ?? {})
   const serve = (needs: AccessNeeds & Needs): ApiMiddleware => {
     return async (ctx) => {
       const caller = await by.admit(ctx, needs)
-      // A resource without a tag matches none.
-      if (!tagged && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
+      // A resource without an entity tag matches none.
+      if (!readsIfMatch && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
       const input = {
         params: ctx.params,
         body: readBody && (await readBody(ctx)),
@@ -151,15 +146,15 @@ export function route<
         headers: readHeaders?.(ctx),
       }
       ctx.status = status
-      const handled = () => handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
+      const run = () => handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
       const turn = definition.deadline === undefined ? by.turn?.(caller, needs) : undefined
-      answer(ctx, await (turn ? turn(handled) : handled()))
+      sendAnswer(ctx, await (turn ? turn(run) : run()))
     }
   }
   return { ...definition, serve }
 }
 
-function answer(ctx: ApiContext, body: unknown): void {
+function sendAnswer(ctx: ApiContext, body: unknown): void {
   if (body instanceof Json) {
     ctx.respond = false
     const fields = [...ctx.state.fields, 'Content-Type', 'application/json; charset=utf-8']
@@ -170,25 +165,3 @@ function answer(ctx: ApiContext, body: unknown): void {
 /** A request with If-Match must not be carried out unless a tag matches (RFC 9110 §13.1.1). */
 export const preconditionFailed = (): Problem =>
   new Problem('precondition_failed', 'If-Match does not match the current ETag.')
-
-/** A path as the documentation has it: `{vendorId}` for `:vendorId`. */
-export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
-
-/** What a router serves at a path. */
-export interface Endpoint extends ServedRoute {
-  method: RouteDescription['method']
-  handler: ApiMiddleware
-}
-
-/** Serves the endpoints, and tells the middlewares around them which one matched. */
-export function routerOf(endpoints: readonly Endpoint[]): ApiRouter {
-  const router = createRouter()
-  for (const endpoint of endpoints) {
-    const matched: MatchedRoute = { ...endpoint, pattern: pathTemplate(endpoint.path) }
-    router[endpoint.method](endpoint.path, (ctx, next) => {
-      ctx.state.route = matched
-      return endpoint.handler(ctx, next)
-    })
-  }
-  return router
-}

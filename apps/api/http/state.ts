@@ -2,6 +2,7 @@ import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import type { RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Problem } from '../problems/problems.ts'
 
 /** What middlewares need to know about a route. */
 export interface ServedRoute {
@@ -21,10 +22,7 @@ export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
   log: Log
-  /**
-   * Header fields of the answer: names and values in turn. A field that the response sets itself replaces
-   * them.
-   */
+  /** Header fields of the answer: names and values in turn. The response's own fields replace them. */
   fields: string[]
   /** The route that matched, once one has. */
   route?: MatchedRoute
@@ -34,13 +32,10 @@ export interface ApiState {
   vendorId?: string
   /** The authenticated client, set before authorization. */
   client?: { clientId: string; vendorId: string }
-  /**
-   * Why that client is refused, more precisely than in the problem: a word, and the scope or fields
-   * concerned.
-   */
+  /** Why that client is refused, if more precise than the problem: a word, and the scope or fields concerned. */
   refusal?: { reason: string; about?: string | undefined } | undefined
-  /** The `code` of the problem that was answered. */
-  problem?: string
+  /** The problem that was answered. */
+  problem?: Problem
 }
 
 interface RouteParameters {

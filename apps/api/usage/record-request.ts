@@ -1,5 +1,13 @@
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
-import type { ApiContext } from '../http/state.ts'
+import { UNKNOWN_MEMBER } from '../http/input.ts'
+import type { ApiContext, ApiState } from '../http/state.ts'
+import type { Problem } from '../problems/problems.ts'
+
+/** Statuses of refusals that the client's company can do something about. */
+const EXPLAINED_STATUS = [401, 403, 422, 429]
+/** Matches field names and list positions only, so nothing that a caller put there by mistake. */
+const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
+const POINTERS_MAX = 3
 
 /**
  * Records an answered request of a client, for its company. The record has the route, but no path or query.
@@ -8,9 +16,10 @@ export function recordClientRequest(
   usage: Pick<ClientUsage, 'recordRequest'>,
   { method, status, state }: Pick<ApiContext, 'method' | 'status' | 'state'>,
 ): void {
-  const { client, request, route, problem, refusal } = state
+  const { client, request, route, problem } = state
   if (!client) return
-  usage.recordRequest({
+  const refusal = describeRefusal(state)
+  usage.answered({
     clientId: client.clientId,
     vendorId: client.vendorId,
     // An expired token may have been leaked and found, so it proves nothing about its sender.
@@ -19,8 +28,23 @@ export function recordClientRequest(
     address: request.clientAddress,
     route: `${method} ${route?.pattern}`,
     status,
-    code: problem,
+    code: problem?.code,
     reason: refusal?.reason,
     about: refusal?.about,
   })
+}
+
+/** Returns why the client was refused, or undefined if its company cannot change that. */
+function describeRefusal({ problem, refusal }: ApiState): ApiState['refusal'] {
+  if (!problem || !EXPLAINED_STATUS.includes(problem.status)) return undefined
+  return { reason: refusal?.reason ?? problem.code, about: refusal?.about ?? describeErrors(problem) }
+}
+
+function describeErrors({ errors = [] }: Problem): string | undefined {
+  const plainErrors = errors
+    .filter(({ pointer, detail }) => PLAIN_POINTER.test(pointer) && detail !== UNKNOWN_MEMBER)
+    .slice(0, POINTERS_MAX)
+  return plainErrors.length === 0
+    ? undefined
+    : plainErrors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
 }

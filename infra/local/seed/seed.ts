@@ -12,8 +12,7 @@ import {
   saveMembership,
 } from '../../../apps/api/accounts/people.ts'
 import { addDays, type ZoneDay, zoneDayAt } from '../../../apps/api/analytics/calendar.ts'
-import { readStoredDays } from '../../../apps/api/analytics/days.ts'
-import { storeEvents } from '../../../apps/api/analytics/store-events.ts'
+import { readStoredDays, storeEvents } from '../../../apps/api/analytics/store.ts'
 import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'
 import { dayEvents } from './day-events.ts'
 

@@ -3,8 +3,8 @@ import { collectComponents } from './shared-components.ts'
 
 /**
  * Returns the part of the document that integrators generate clients from: the authorization server, the
- * routes that accept an access token, and the components that these need. Sessions and their cookie are left
- * out.
+ * routes that accept an access token, and the components that these need. Sessions and their
+ * cookie are left out.
  */
 export function integrationsDocument(document: ApiDocument): ApiDocument {
   const isForIntegrators = ({ tags, security = document.security }: Operation) =>

@@ -2,15 +2,14 @@ import { z } from 'zod'
 import { entityTag } from '#shared/http/entity-tag.ts'
 import { createBatcher } from '#shared/process/batcher.ts'
 import { within } from '#shared/process/within.ts'
-import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { vendorId } from '../accounts/actor.ts'
 import { instant } from '../http/instant.ts'
 import { Json } from '../http/route.ts'
-import { type InputError, Problem, unavailable } from '../problems/problems.ts'
-import { addDays, daysBetween } from './calendar.ts'
-import type { CompanyCalendar, DateRange } from './company-calendar.ts'
-import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from './days.ts'
+import { unavailable } from '../problems/problems.ts'
+import { addDays, type DateRange } from './calendar.ts'
+import type { CompanyCalendar } from './company-calendar.ts'
+import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from './store.ts'
 
 const date = z.iso.date().meta({ description: "A date in the company's time zone." })
 const count = z.int().min(0)
@@ -70,35 +69,12 @@ export interface DailyAnswer {
   tag: string
 }
 
-const FIRST_DATE = '0001-01-01'
-
-/** @throws Problem invalid_input if the range is reversed, ends after today or is too long. */
-export function dailyRange(
-  { from, to }: { from?: string | undefined; to?: string | undefined },
-  { today, recent }: CompanyCalendar,
-): DateRange {
-  if (from === undefined && to === undefined) return recent
-  const last = to ?? today
-  const first = from ?? addDays(last, daysBetween(recent.to, recent.from))
-  const errors: InputError[] = []
-  if (last > today) errors.push({ pointer: '?to', detail: `must not be after today, ${today}` })
-  if (first > last) errors.push({ pointer: '?from', detail: `must not be after ${last}` })
-  // ISO 8601 has a year 0; Postgres does not.
-  if (first < FIRST_DATE)
-    errors.push({ pointer: '?to', detail: `must leave room for 30 days after ${FIRST_DATE}` })
-  if (daysBetween(first, last) >= RANGE_MAX_DAYS) {
-    errors.push({ pointer: '?from', detail: `must be less than ${RANGE_MAX_DAYS} days before ${last}` })
-  }
-  if (errors.length > 0) throw new Problem('invalid_input', 'The date range is invalid.', { errors })
-  return { from: first, to: last }
-}
-
 export interface DailyReads {
-  /** Asks Postgres for the revision of a company's days, which changes whenever they do. */
+  /** Reads the revision of a company's days, which changes whenever they do. */
   readRevision(vendorId: string): Promise<string | undefined>
   /**
-   * Reads a range. Rebuilds the answer only if its days have changed since: `revision` must be newer than the
-   * request.
+   * Reads a range. `revision` must have been read during the request. A cached answer is returned only if it has
+   * this revision.
    */
   readDaily(company: CompanyCalendar, range: DateRange, revision: string | undefined): Promise<DailyAnswer>
 }
@@ -107,31 +83,31 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
-  const readTogether = (vendorIds: string[]) => readRevisions(db, vendorIds)
-  const askRevision = createBatcher(readTogether, REVISIONS_A_QUERY, QUERIES_AT_ONCE)
-  const cached = new Map<string, CachedAnswer>()
+  const readMany = (vendorIds: string[]) => readRevisions(db, vendorIds)
+  const readBatched = createBatcher(readMany, REVISIONS_A_QUERY, QUERIES_AT_ONCE)
+  const cache = new Map<string, CachedAnswer>()
   let size_bytes = 0
 
   function remember(key: string, answer: CachedAnswer): void {
     forget(key)
-    cached.set(key, answer)
+    cache.set(key, answer)
     size_bytes += answer.json.bytes.length
-    for (const oldest of cached.keys()) {
+    for (const oldest of cache.keys()) {
       if (size_bytes <= ANSWERS_LIMIT_BYTES) return
       forget(oldest)
     }
   }
 
   function forget(key: string): void {
-    const old = cached.get(key)
-    if (old && cached.delete(key)) size_bytes -= old.json.bytes.length
+    const answer = cache.get(key)
+    if (answer && cache.delete(key)) size_bytes -= answer.json.bytes.length
   }
 
   async function readRevision(vendorId: string): Promise<string | undefined> {
-    const asked = askRevision(vendorId).then((revision) => ({ revision }))
-    const answer = await within(REVISION_WAIT_MS, asked)
-    if (!answer) throw unavailable('The database takes too long. Try again shortly.')
-    return answer.revision
+    const read = readBatched(vendorId).then((revision) => ({ revision }))
+    const result = await within(REVISION_WAIT_MS, read)
+    if (!result) throw unavailable('The database takes too long. Try again shortly.')
+    return result.revision
   }
 
   async function readDaily(
@@ -141,11 +117,11 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   ): Promise<DailyAnswer> {
     const { vendorId, timezone, currency, finalThrough } = company
     const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
-    const before = cached.get(key)
-    if (before?.revision === revision && before) return before
-    const stored = await readStoredDays(db, { vendorId, ...range })
-    const json = new Json(dailyAnalytics(company, range, stored))
-    const answer = { revision: stored.revision, json, tag: entityTag(json.bytes) }
+    const cachedAnswer = cache.get(key)
+    if (cachedAnswer?.revision === revision && cachedAnswer) return cachedAnswer
+    const storedDays = await readStoredDays(db, { vendorId, ...range })
+    const json = new Json(dailyAnalytics(company, range, storedDays))
+    const answer = { revision: storedDays.revision, json, tag: entityTag(json.bytes) }
     remember(key, answer)
     return answer
   }
@@ -156,21 +132,21 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
 function dailyAnalytics(
   { vendorId, timezone, currency, finalThrough }: CompanyCalendar,
   { from, to }: DateRange,
-  { days: stored, newestEvent_ms }: StoredDays,
+  { days: storedDays, newestEvent_ms }: StoredDays,
 ): DailyAnalytics {
-  const reported = new Map(stored.map((figures) => [figures.date, figures]))
+  const figuresByDate = new Map(storedDays.map((figures) => [figures.date, figures]))
   const days: DailyAnalytics['days'] = []
   for (let date = from; date <= to; date = addDays(date, 1)) {
-    const figures = reported.get(date)
+    const figures = figuresByDate.get(date)
     const status = !figures ? 'missing' : date <= finalThrough ? 'final' : 'provisional'
     days.push({ date, status, ...(figures ?? MISSING) })
   }
   const dataThrough = newestEvent_ms === undefined ? null : new Date(newestEvent_ms).toISOString()
   const range = { from, to, timezone }
-  return { vendorId, range, currency, dataThrough, totals: sumDays(stored), days }
+  return { vendorId, range, currency, dataThrough, totals: sumDays(storedDays), days }
 }
 
-/** Sums of up to 366 numbers below 2^53 can exceed it. Added as BigInt, they are still written exactly. */
+/** Sums of up to 366 numbers below 2^53 can exceed it, so BigInt adds them and they are written exactly. */
 const sumDays = (days: readonly DayFigures[]): DailyAnalytics['totals'] =>
   forEachMetric((metric) => rawJSON(String(days.reduce((sum, figures) => sum + BigInt(figures[metric]), 0n))))
 
@@ -178,8 +154,5 @@ function forEachMetric<Value>(value: (metric: Metric) => Value): Record<Metric, 
   return Object.fromEntries(METRICS.map((metric) => [metric, value(metric)])) as Record<Metric, Value>
 }
 
-/**
- * A number that JSON.stringify writes exactly as given. TypeScript does not know it yet, and its type is a
- * pretence.
- */
+/** Returns what JSON.stringify writes as exactly this number. TypeScript does not know the function yet. */
 const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => number }

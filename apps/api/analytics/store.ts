@@ -1,17 +1,95 @@
 import pg from 'pg'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '../stores/postgres-errors.ts'
 import { queryPrepared } from '../stores/prepared-query.ts'
-import type { AnalyticsEvent } from './event.ts'
+import type { DateRange } from './calendar.ts'
+import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS } from './event.ts'
+
+/* All SQL of the tables of events, event ids, daily figures and revisions. event-partitions.ts deletes the old. */
+
+/** The reported figures of a day. Amounts are in minor units of the company's currency. */
+export interface DayFigures {
+  date: string
+  impressions: number
+  clicks: number
+  orders: number
+  unitsSold: number
+  revenueMinor: number
+  boostSpendMinor: number
+}
+
+/**
+ * Returns the current revision of each company's daily figures, which changes whenever they do. It is undefined
+ * for a company that never had a day.
+ */
+export async function readRevisions(
+  db: Database,
+  vendorIds: readonly string[],
+): Promise<(string | undefined)[]> {
+  const distinct = [...new Set(vendorIds)]
+  const rows = await queryPrepared<[string, string]>(db, {
+    name: 'analytics_revisions',
+    text: 'select vendor_id, revision from analytics_revisions where vendor_id = any ($1)',
+    values: [distinct],
+  })
+  const revisions = new Map(rows)
+  return vendorIds.map((vendorId) => revisions.get(vendorId))
+}
+
+export interface StoredDays {
+  /** The revision at the time of this read, as from `readRevisions`. */
+  revision: string | undefined
+  /** Oldest first; a day that was never reported is left out. */
+  days: DayFigures[]
+  /** The time of the company's newest event, Unix time in ms. */
+  newestEvent_ms: number | undefined
+}
+
+/** Returns the stored days of a range with their revision, all as of one moment. */
+export async function readStoredDays(
+  db: Database,
+  { vendorId, from, to }: { vendorId: string } & DateRange,
+): Promise<StoredDays> {
+  const [row] = await queryPrepared<[string | null, DayFigures[] | null, number | null]>(db, {
+    name: 'analytics_daily_range',
+    text: `select
+        (select revision from analytics_revisions where vendor_id = $1),
+        (select json_agg(day) from (
+          select date, impressions, clicks, orders, units_sold as "unitsSold",
+            revenue_minor as "revenueMinor", boost_spend_minor as "boostSpendMinor"
+          from analytics_daily where vendor_id = $1 and date between $2 and $3 order by date) day),
+        (select floor(extract(epoch from last_event_at) * 1000)::bigint
+          from analytics_daily where vendor_id = $1 order by date desc limit 1)`,
+    values: [vendorId, from, to],
+  })
+  const [revision, days, newestEvent_ms] = row ?? []
+  return { revision: revision ?? undefined, days: days ?? [], newestEvent_ms: newestEvent_ms ?? undefined }
+}
+
+/**
+ * Returns the dates that an import may not add to. Some of their event ids may have been deleted, so that a
+ * repeat would count again. A date without figures is open.
+ */
+export async function datesClosedToImports(
+  db: Queryable,
+  vendorId: string,
+  dates: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await db.raw(
+    `select date from analytics_daily where vendor_id = ? and date = any (?::date[])
+       and (first_received_on is null or first_received_on < (now() at time zone 'UTC')::date - ?::int)`,
+    [vendorId, dates as string[], DAY_OPEN_TO_IMPORTS_DAYS],
+  )
+  return new Set(rows.map((row: { date: string }) => row.date))
+}
 
 /*
- * Storing events is one statement and so one transaction and one round trip: the ids that are new are
- * remembered, their events are stored, and the days are counted up from what was stored. A writer that meets
- * an id which another one is just storing waits until that one has committed or failed, so that an event
- * counts once whatever happens to either. Every writer takes ids, after all ids days, in the same order, and
- * last the revision of the company, which a trigger changes: none can wait in a circle, as long as a
- * transaction stores events of a company by one statement. Writers of one company meet in the rows of its
- * days and in its revision, for the end of the statement only; those of different companies share nothing.
+ * Stores events in one statement, so in one transaction and one round trip. It remembers the ids that are new,
+ * stores their events, and adds what was stored to the days. A writer that meets an id of a statement still
+ * running waits until that one has committed or failed, so an event counts exactly once. To exclude deadlocks,
+ * every writer locks the ids, then the days, each in the same order, and last the company's revision, which a
+ * trigger changes. A transaction must therefore store a company's events in one statement. Writers of one
+ * company wait for each other only at the end of the statement, and those of different companies never.
  */
 const STORE = `
   with stored as (
@@ -45,7 +123,7 @@ const STORE = `
   )
   select count(*) from stored`
 
-/** With these events a sum of a day would pass 2^53 − 1. Nothing was stored. */
+/** With these events a total of a day would exceed 2^53 − 1. Nothing was stored. */
 export class SumTooLargeError extends Error {}
 
 export interface StoredEvents {
@@ -55,8 +133,8 @@ export interface StoredEvents {
 }
 
 /**
- * Stores events of one company and counts them into their days, each id once, all or nothing; committed when
- * it resolves.
+ * Stores events of one company and counts them into their days, each id once, all or nothing. They are
+ * committed when it resolves.
  * @throws SumTooLargeError
  */
 export async function storeEvents(
@@ -104,7 +182,7 @@ function isSumTooLarge(error: unknown): boolean {
   return state === CHECK_VIOLATION && error instanceof pg.DatabaseError && error.table === 'analytics_daily'
 }
 
-/** Which of the events' ids are remembered. */
+/** Returns those of the events' ids that are remembered. */
 export async function findRememberedIds(
   db: Database,
   vendorId: string,
