@@ -18,7 +18,7 @@ import {
 export const apiShape = {
   ...commonShape,
   PORT: integer(0, 65_535, 8082).meta({ description: 'port to listen on' }),
-  /** At least one connection for each of the pools in service.ts, and three for decisions. */
+  /** At least one connection for each of the pools in compose.ts, and three for decisions. */
   DATABASE_POOL_SIZE: integer(5, 200, 13).meta({
     description:
       'maximum connections per process: 3 are for revocation checks, and the workspace gets at most half of the others',
@@ -91,7 +91,7 @@ export const apiShape = {
 export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof apiShape>>> & {
   /** Where the authorization server publishes its keys. */
   readonly JWKS_URL: string
-  /** Where people may sign in besides here, if anywhere. */
+  /** The OpenID provider that people may sign in with, if there is one. */
   readonly openid: OpenidSettings | undefined
 }
 

@@ -12,9 +12,9 @@ export interface HealthDependencies {
   db: Database
   /** Whether access tokens can be verified. */
   keysUsable: () => boolean
-  /** Whether the process is about to end. */
+  /** Whether the process is about to end, so that it should get no more requests. */
   draining: () => boolean
-  /** What the service is running without, such as `redis` or `clocks`. */
+  /** Returns the dependencies that are down or untrusted, such as `redis` or `clocks`. */
   degraded: () => string[]
   metrics: Metrics
 }
@@ -26,7 +26,7 @@ interface DatabaseState {
 
 const SILENT: DatabaseState = { schema: 'silent', isReadOnly: false }
 
-/** What /readyz waits for, by the state of the database. */
+/** What /readyz reports as missing, by the state of the database. */
 const DATABASE_WAITS: Record<DatabaseState['schema'], string[]> = {
   usable: [],
   missing: ['migrations'],
@@ -38,8 +38,8 @@ const DATABASE_WAITS: Record<DatabaseState['schema'], string[]> = {
 
 /**
  * `/healthz`: the process runs. `/readyz`: a request could be served, so there are keys, and Postgres answers
- * and has the tables that this version needs. Redis is not waited for: without it everything still works,
- * only slower.
+ * and has the tables that this version needs. Redis is not required: without it everything still works, only
+ * slower.
  */
 export function createHealthRoutes({
   db,
@@ -48,18 +48,18 @@ export function createHealthRoutes({
   degraded,
   metrics,
 }: HealthDependencies): ApiRouter {
-  let asking: Promise<DatabaseState> | undefined
+  let pendingCheck: Promise<DatabaseState> | undefined
 
   function databaseState(): Promise<DatabaseState> {
-    asking ??= within(CHECK_DEADLINE_MS, readDatabaseState(db))
+    pendingCheck ??= within(CHECK_DEADLINE_MS, readDatabaseState(db))
       .then(
         (state) => state ?? SILENT,
         () => SILENT,
       )
       .finally(() => {
-        asking = undefined
+        pendingCheck = undefined
       })
-    return asking
+    return pendingCheck
   }
 
   async function health() {
@@ -79,16 +79,17 @@ export function createHealthRoutes({
   }
 
   const getReadiness: ApiMiddleware = async (ctx) => {
-    const { waitingFor, degraded: without } = await health()
-    const worse = without.length === 0 ? {} : { degraded: without }
+    const { waitingFor, degraded: missing } = await health()
     const ready = waitingFor.length === 0
     ctx.status = ready ? 200 : 503
-    ctx.body = ready ? { status: 'ready', ...worse } : { status: 'not ready', waitingFor }
+    ctx.body = ready
+      ? { status: 'ready', ...(missing.length > 0 && { degraded: missing }) }
+      : { status: 'not ready', waitingFor }
   }
 
   measureReadiness(metrics, health)
-  const fenced = '1 while an operator has to confirm that the database is complete'
-  metrics.gauge('integration_fenced', { help: fenced, over: 'max' }, async (set) =>
+  const help = '1 while an operator has to confirm that the database is complete'
+  metrics.gauge('integration_fenced', { help, over: 'max' }, async (set) =>
     set((await databaseState()).schema === 'fenced' ? 1 : 0),
   )
   return createRouter([

@@ -1,13 +1,11 @@
 import type { Log } from '#shared/process/log.ts'
 
-/** What a process does beside the requests. It may run in every process at once. */
+/** Work besides the requests. It may run in every process at the same time. */
 export interface Job {
   every_ms: number
-  /** Also when it is started: a process may not live as long as the interval. */
+  /** Whether it also runs at the start, since a process may not live as long as the interval. */
   atOnce?: boolean
-  /**
-   * What is done in each round, one after the other, by its name in the log. One that fails stops no other.
-   */
+  /** The steps of each round, in order, by their names in the log. A failing step stops no other. */
   steps: Record<string, (isEnding: () => boolean) => Promise<unknown>>
 }
 

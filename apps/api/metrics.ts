@@ -9,7 +9,7 @@ import { countStaleIssuers } from './workload/issuers.ts'
 
 const STORE_WAIT_MS = 2_000
 
-/** Counts each answer, and the events that an answer says were stored. */
+/** Counts each answer, and the events that were stored according to the answer. */
 export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState> {
   const help = 'Analytics events that integrators reported, by what became of them'
   const events = metrics.counter('integration_events_total', help, { result: ['accepted', 'duplicate'] })
@@ -26,7 +26,7 @@ export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState
   }
 }
 
-/** Nothing is set while Postgres does not answer. */
+/** Counts the issuers whose keys are overdue. Sets nothing while Postgres does not answer. */
 export function measureIssuers({ gauge }: Metrics, db: Database, clock: Clock): void {
   const help =
     'Issuers of workloads whose keys could not be fetched for an hour: after a day they are not believed'

@@ -5,7 +5,7 @@ import { type ApiRequest, freshOwner, sharedApi } from '../support/api.ts'
 import { requestLines } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { untilBlocked } from '../support/stores.ts'
-import { REFUSED } from './callbacks/refused-urls.ts'
+import { REFUSED } from './guarded-fetch/refused-urls.ts'
 
 /** Whether a value means the same as JSON, and is not stopped by the limit on bodies. */
 function isSendable(typed: unknown): boolean {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { describeAuthServer } from '../../apps/api/discovery/openapi/auth-server.ts'
-import type { Answer } from '../../apps/api/discovery/openapi/document-shape.ts'
+import type { AnswerObject } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { sharedAuth, startAuth, TEST_ISSUER, TEST_RESOURCE } from '../support/auth.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'
@@ -136,7 +136,7 @@ describe('what answers on the authorization server', () => {
 
     for (const path of [METADATA, OPENID_METADATA])
       it(`is the example of ${path} in apps/auth/openapi.json`, async () => {
-        const response = description.paths[path]?.get?.responses['200'] as Answer
+        const response = description.paths[path]?.get?.responses['200'] as AnswerObject
         assert.deepEqual(
           response.content?.['application/json']?.example,
           (await auth.request('GET', path)).json,

@@ -16,8 +16,8 @@ import type { NewClientRecord } from '../../apps/api/clients/records.ts'
 import { createService, type ServiceOptions } from '../../apps/api/compose.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
-import { createHttpServer } from '../../apps/api/http/server.ts'
-import { insertSession } from '../../apps/api/sessions/sessions.ts'
+import { createApiServer } from '../../apps/api/http/server.ts'
+import { startSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
@@ -99,7 +99,7 @@ export async function startApi({
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
   await service.start()
-  const server = createHttpServer(service.handle)
+  const server = createApiServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   const apiDb = database.connect('api', { poolSize: 4 })

@@ -16,7 +16,7 @@ const PROBLEMS = [
   'unavailable',
 ] as const
 
-/** The claims of an access token that has passed every check. */
+/** The claims of an access token that passed every check. */
 export interface AccessTokenState {
   clientId: string
   vendorId: string
@@ -33,9 +33,9 @@ interface AccessTokenNeeds {
  * whether it was revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750
  * §3.1 requires: 401 without a valid token, 403 if the token lacks the scope or is for another company. It
  * also throws 429 above the client's limit, and 503 if the token cannot be checked.
- * @param prefetch starts a store read while the token is checked, so that a request waits once. It must read
- * nothing that only the caller may know, since a refused request drops its answer. Only a token that could
- * admit the request prefetches anything.
+ * @param prefetch starts a store read while the token is checked, so that a request waits once. It is called only
+ * if the token has the scope and is for the company. It may only read, and nothing confidential, since the token
+ * may turn out to be revoked. Then its result is dropped.
  */
 export const accessToken = <Prefetched = undefined, Needs = unknown>(
   scope: Scope,
@@ -49,10 +49,9 @@ export const accessToken = <Prefetched = undefined, Needs = unknown>(
       ctx.state.client = { clientId, vendorId }
       const permitted = token.scopes.includes(scope) && vendorId === ctx.params.vendorId
       const prefetched = permitted ? prefetch?.(token, needs) : undefined
-      // If the request is refused, no one reads the answer.
+      // If the request is refused, no one reads the result.
       prefetched?.catch(() => {})
-      // Both commands are written to Redis before either answer is read, so this waits once. Counting never
-      // rejects.
+      // Both commands go to Redis before either answer is read, so this waits once. Counting never rejects.
       const [rate] = await Promise.all([requestsPerClient.consume(clientId), tokens.requireLive(token)])
       ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
       if (!rate.allowed) throw new Problem('rate_limited', 'Too many requests from this client.')
@@ -63,7 +62,7 @@ export const accessToken = <Prefetched = undefined, Needs = unknown>(
       return { ...token, prefetched }
     } catch (error) {
       if (!(error instanceof TokenRefused)) throw error
-      note(ctx, error)
+      recordRefusal(ctx, error)
       throw new Problem(error.code, error.detail, { headers: error.headers })
     }
   },
@@ -72,7 +71,7 @@ export const accessToken = <Prefetched = undefined, Needs = unknown>(
 })
 
 /** Records the reason, so that the client's company can look up why the request was refused. */
-function note({ state }: ApiContext, { client, reason, code, scope }: TokenRefused): void {
+function recordRefusal({ state }: ApiContext, { client, reason, code, scope }: TokenRefused): void {
   if (client) state.client = client
   if (reason !== code) state.refusal = { reason }
   if (scope !== undefined) state.refusal = { reason, about: scope }

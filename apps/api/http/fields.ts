@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/**
- * Header fields of every answer, unless a handler sets others: names and values in turn, as Node takes them.
- */
+/** Header fields of every answer, unless a handler sets others: names and values in turn, as for Node. */
 export const STANDARD_FIELDS: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; frame-ancestors 'none'",

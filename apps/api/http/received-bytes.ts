@@ -9,13 +9,12 @@ const SILENCE_MAX_MS = 3_000
 const ARRIVAL_MAX_MS = 6_000
 
 /**
- * A body over its limit, up to this length, is discarded by node:http once it was answered. A closed
- * connection would be reset by the rest of it, and a proxy would lose the answer with it. Its sender has as
- * long as for any request.
+ * An oversized body of at most this length is left for node:http to discard after the answer. If the connection
+ * were closed instead, the rest of the body would reset it, and a proxy would lose the answer.
  */
 const DISCARDED_MAX_BYTES = 4 * 1_024 * 1_024
 
-/** The declared length of a body in bytes; undefined if it is chunked. */
+/** Returns the declared length of a body in bytes; undefined if it is chunked. */
 export function declaredLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length']
   return length === undefined ? undefined : Number(length)
@@ -47,8 +46,7 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     if (declared_bytes > limit_bytes) throw tooLarge(limit_bytes, declared_bytes > DISCARDED_MAX_BYTES)
     if (ctx.req.destroyed) throw cutOff()
     const timeout = Promise.withResolvers<never>()
-    const onTimeout = () =>
-      timeout.reject(closingProblem('request_timeout', 'The body took too long to arrive.'))
+    const onTimeout = () => timeout.reject(tooSlow())
     const silence = setTimeout(onTimeout, SILENCE_MAX_MS)
     const arrival = setTimeout(onTimeout, ARRIVAL_MAX_MS)
     const onData = () => silence.refresh()
@@ -80,5 +78,7 @@ function tooLarge(limit_bytes: number, close = true): Problem {
   const detail = `The body can have at most ${limit_bytes} bytes.`
   return close ? closingProblem('payload_too_large', detail) : new Problem('payload_too_large', detail)
 }
+
+const tooSlow = (): Problem => closingProblem('request_timeout', 'The body took too long to arrive.')
 
 const cutOff = (): Problem => closingProblem('malformed_json', 'The body ended too early.')

@@ -4,7 +4,7 @@ import * as shared from '#shared/process/http-server.ts'
 const LIMITS = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16 * 1_024 }
 
 /** Creates the HTTP server of a resource API process. It does not listen yet. */
-export const createHttpServer = (listener: RequestListener): Server =>
+export const createApiServer = (listener: RequestListener): Server =>
   shared.createHttpServer(listener, LIMITS, ({ status, requestId }) => ({
     contentType: 'application/problem+json',
     // No request could be read, so the status says it all (RFC 9457 §4.2.1).

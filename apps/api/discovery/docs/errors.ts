@@ -1,5 +1,5 @@
 import { CALLBACK_URL_PROBLEMS } from '../../problems/callback-url-problems.ts'
-import { table } from './markdown.ts'
+import { markdownTable } from './markdown.ts'
 
 interface Explanation {
   statuses: readonly number[]
@@ -102,7 +102,7 @@ const STATUSES_ELSEWHERE = [404, 405, 412]
 
 /** Lists the errors of the token endpoint in brief, in Markdown. */
 export const oauthErrorTable = (): string =>
-  table(
+  markdownTable(
     ['Status', 'error', 'Why'],
     Object.entries(OAUTH_ERRORS)
       .filter(([, { statuses }]) => !statuses.some((status) => STATUSES_ELSEWHERE.includes(status)))

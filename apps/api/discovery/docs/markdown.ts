@@ -32,7 +32,7 @@ export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 
 /** Returns a table in Markdown. */
-export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
+export const markdownTable = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
   [headings, headings.map(() => '---'), ...rows]
     .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
     .join('\n')

@@ -1,6 +1,6 @@
 import { PROBLEMS } from '../../problems/problems.ts'
 import type {
-  Answer,
+  AnswerObject,
   ApiDocument,
   JsonSchema,
   Media,
@@ -16,7 +16,7 @@ import {
   resolveParameter,
 } from '../openapi/shared-components.ts'
 import { OAUTH_ERRORS } from './errors.ts'
-import { table } from './markdown.ts'
+import { markdownTable } from './markdown.ts'
 
 /** Returns the slug of the page of a tag. */
 export const referenceSlug = (tag: string): string => `reference/${tag.toLowerCase()}`
@@ -47,7 +47,7 @@ export function renderReference(tag: string, document: ApiDocument): string {
         `### ${name} {#schema-${name}}`,
         schema.description,
         schema.properties ? undefined : describeType(schema),
-        members.length > 0 ? table(['Member', 'Type', 'What it is'], members) : undefined,
+        members.length > 0 ? markdownTable(['Member', 'Type', 'What it is'], members) : undefined,
       ]
         .filter((part) => part !== undefined)
         .join('\n\n')
@@ -74,12 +74,12 @@ function operationSection({ path, method, operation }: PathOperation, document: 
     ...(parameters.length > 0
       ? [
           `### Parameters {#${operationId}-parameters}`,
-          table(['Name', 'Type', 'What it is'], parameters.map(parameterRow)),
+          markdownTable(['Name', 'Type', 'What it is'], parameters.map(parameterRow)),
         ]
       : []),
     ...(requestBody ? [`### Body {#${operationId}-body}`, ...bodies(requestBody.content)] : []),
     `### Answers {#${operationId}-answers}`,
-    table(['Status', 'What it means', 'Body'], answers.map(answerRow)),
+    markdownTable(['Status', 'What it means', 'Body'], answers.map(answerRow)),
     ...answers.flatMap(([status, { content }]) => (status < '300' ? bodies(content) : [])),
   ].join('\n\n')
 }
@@ -107,7 +107,7 @@ const parameterRow = ({ name, in: location, required, description = '', schema }
 ]
 
 /** Returns the row of an answer, in which each error links to its explanation. */
-function answerRow([status, { description, content = {} }]: readonly [string, Answer]): string[] {
+function answerRow([status, { description, content = {} }]: readonly [string, AnswerObject]): string[] {
   const schema = Object.values(content)[0]?.schema
   const kind = 'application/json' in content ? 'oauth' : 'problem'
   const text = description.replaceAll(/`(\w+)`/g, (code, name: string) =>

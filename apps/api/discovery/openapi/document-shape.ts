@@ -21,7 +21,7 @@ export interface Media {
 
 export type Header = { description: string; schema: JsonSchema } | Reference
 
-export interface Answer {
+export interface AnswerObject {
   description: string
   headers?: Record<string, Header>
   content?: Record<string, Media>
@@ -39,7 +39,7 @@ export interface Operation {
   security?: SecurityRequirement[]
   parameters?: (Parameter | Reference)[]
   requestBody?: { required: true; content: Record<string, Media> }
-  responses: Record<string, Answer | Reference>
+  responses: Record<string, AnswerObject | Reference>
 }
 
 /** The subset of OpenAPI 3.1 that the API uses. */
@@ -60,7 +60,7 @@ export interface ApiDocument {
   components: {
     schemas: Record<string, JsonSchema>
     parameters: Record<string, Parameter>
-    responses: Record<string, Answer>
+    responses: Record<string, AnswerObject>
     headers: Record<string, Header>
     securitySchemes: Record<string, JsonSchema>
   }

@@ -5,7 +5,7 @@ import type { RouteDescription, Security } from '../../http/route.ts'
 import { pathTemplate } from '../../http/router.ts'
 import { PROBLEMS, type ProblemCode } from '../../problems/problems.ts'
 import { describeAuthServer } from './auth-server.ts'
-import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
+import type { AnswerObject, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
 import { createExample } from './examples.ts'
 import { resolveSchema, shareComponents } from './shared-components.ts'
 
@@ -224,10 +224,10 @@ function describeParameters(
 }
 
 /** Returns references to header fields of the document. */
-const headerReferences = (names: readonly string[]): NonNullable<Answer['headers']> =>
+const headerReferences = (names: readonly string[]): NonNullable<AnswerObject['headers']> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-function describeAnswers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
+function describeAnswers(route: RouteDescription, schemas: Schemas): Record<string, AnswerObject> {
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, { description, schema, headers = [] }]) => [
       status,
@@ -255,7 +255,7 @@ const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
 }
 
 /** Describes the problems, and 500, 502 and 504, which any route or its gateway can answer. */
-function describeProblems(codes: readonly ProblemCode[]): Record<string, Answer> {
+function describeProblems(codes: readonly ProblemCode[]): Record<string, AnswerObject> {
   const byStatus = Map.groupBy(
     [...codes, 'internal' as const, 'bad_gateway' as const, 'gateway_timeout' as const],
     (code) => PROBLEMS[code].status,
@@ -291,7 +291,7 @@ function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
   for (const { requestBody, responses } of Object.values(paths).flatMap((methods) =>
     Object.values(methods),
   )) {
-    for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as Answer[]) {
+    for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as AnswerObject[]) {
       for (const media of Object.values(content)) {
         if (media.example !== undefined) continue
         const example = createExample(media.schema, schemas)

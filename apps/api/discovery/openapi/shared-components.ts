@@ -1,5 +1,5 @@
 import type {
-  Answer,
+  AnswerObject,
   ApiDocument,
   JsonSchema,
   Media,
@@ -60,7 +60,7 @@ const parameterUses = ({ parameters = [] }: Operation): Use<Parameter>[] =>
       : [{ part, name: part.name, replace: (reference) => parameters.splice(index, 1, reference) }],
   )
 
-const answerUses = ({ responses }: Operation): Use<Answer>[] =>
+const answerUses = ({ responses }: Operation): Use<AnswerObject>[] =>
   Object.entries(responses).flatMap(([status, part]) => {
     if ('$ref' in part) return []
     const replace = (reference: Reference) => {
@@ -73,7 +73,7 @@ const answerUses = ({ responses }: Operation): Use<Answer>[] =>
  * Returns a component's name: that of its schema, or the errors that its description names, with the status
  * of an OAuth error, since these can have several.
  */
-function answerName(status: string, { description, content = {} }: Answer): string {
+function answerName(status: string, { description, content = {} }: AnswerObject): string {
   if (status < '400') {
     const { $ref = 'unchanged' } = content['application/json']?.schema ?? {}
     return `${componentName({ $ref: String($ref) })}_${status}`
@@ -117,8 +117,8 @@ export function collectComponents(
 }
 
 /** Returns the answer itself, if need be from the component that it refers to. */
-export const resolveAnswer = ({ components }: Components, answer: Answer | Reference): Answer =>
-  '$ref' in answer ? (components.responses[componentName(answer)] as Answer) : answer
+export const resolveAnswer = ({ components }: Components, answer: AnswerObject | Reference): AnswerObject =>
+  '$ref' in answer ? (components.responses[componentName(answer)] as AnswerObject) : answer
 
 /** Returns the parameter itself, if need be from the component that it refers to. */
 export const resolveParameter = ({ components }: Components, parameter: Parameter | Reference): Parameter =>

@@ -4,24 +4,24 @@ import { createFairQueue, type FairQueueOptions } from '../../apps/api/http/fair
 
 const FULL = 'no place'
 
-/** A line, and what went in and out of it. */
-function watchedLine(options: Partial<FairQueueOptions> = {}) {
-  const line = createFairQueue({
+/** Creates a queue, with the keys that it started and refused. */
+function createWatchedQueue(options: Partial<FairQueueOptions> = {}) {
+  const queue = createFairQueue({
     atOnce: 1,
     waitingMax: 10,
     wait_ms: 60_000,
     refusal: () => new Error(FULL),
     ...options,
   })
-  const begun: string[] = []
+  const started: string[] = []
   const refused: string[] = []
   const ends = new Map<string, () => void>()
   const come = (name: string) => {
     const work = () => {
-      begun.push(name)
+      started.push(name)
       return new Promise<void>((resolve) => ends.set(name, resolve))
     }
-    return line(name.slice(0, 1), work).catch(({ message }: Error) => {
+    return queue(name.slice(0, 1), work).catch(({ message }: Error) => {
       assert.equal(message, FULL)
       refused.push(name)
     })
@@ -34,29 +34,29 @@ function watchedLine(options: Partial<FairQueueOptions> = {}) {
       await settled()
     }
   }
-  return { line, begun, refused, arrive, end }
+  return { queue, started, refused, arrive, end }
 }
 
 describe('a waiting line', () => {
   it('lets keys take turns, and the first of each key come first', async () => {
-    const { begun, arrive, end } = watchedLine()
+    const { started, arrive, end } = createWatchedQueue()
     arrive('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1')
     await end('a1', 'a2', 'b1', 'c1', 'a3', 'b2')
-    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+    assert.deepEqual(started, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
 
   it('admits as many at once as it says, and no more than that of one key', async () => {
-    const { begun, arrive, end } = watchedLine({ atOnce: 3, atOncePerKey: 2 })
+    const { started, arrive, end } = createWatchedQueue({ atOnce: 3, atOncePerKey: 2 })
     arrive('a1', 'a2', 'a3', 'b1', 'c1')
-    assert.deepEqual(begun, ['a1', 'a2', 'b1'])
+    assert.deepEqual(started, ['a1', 'a2', 'b1'])
     await end('b1')
-    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1'])
+    assert.deepEqual(started, ['a1', 'a2', 'b1', 'c1'])
     await end('a1')
-    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3'])
+    assert.deepEqual(started, ['a1', 'a2', 'b1', 'c1', 'a3'])
   })
 
   it('gives places to newcomers of other keys when it is full, from the key that has the most', async () => {
-    const { begun, refused, arrive, end } = watchedLine({ waitingMax: 4 })
+    const { started, refused, arrive, end } = createWatchedQueue({ waitingMax: 4 })
     arrive('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
     await settled()
     assert.deepEqual(refused, ['a6'])
@@ -64,43 +64,47 @@ describe('a waiting line', () => {
     await settled()
     assert.deepEqual(refused, ['a6', 'a5', 'a4', 'b3'])
     await end('a1', 'a2', 'b1', 'a3')
-    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'a3', 'b2'])
+    assert.deepEqual(started, ['a1', 'a2', 'b1', 'a3', 'b2'])
   })
 
   it('refuses a newcomer when every key has one place', async () => {
-    const { refused, arrive } = watchedLine({ waitingMax: 2 })
+    const { refused, arrive } = createWatchedQueue({ waitingMax: 2 })
     arrive('a1', 'b1', 'c1', 'd1')
     await settled()
     assert.deepEqual(refused, ['d1'])
   })
 
   it('gives up on a wait that is too long, does not do the work, and lets the next one go on', async () => {
-    const { begun, refused, arrive, end } = watchedLine({ waitingMax: 2, wait_ms: 50 })
+    const { started, refused, arrive, end } = createWatchedQueue({ waitingMax: 2, wait_ms: 50 })
     const [, late] = arrive('a1', 'a2')
     await late
     assert.deepEqual(refused, ['a2'])
     arrive('a3')
     await end('a1')
-    assert.deepEqual(begun, ['a1', 'a3'])
+    assert.deepEqual(started, ['a1', 'a3'])
   })
 
   it('continues after work that failed, and passes its error on', async () => {
-    const { line } = watchedLine()
-    const failing = line('a', () => Promise.reject(new Error('from the work')))
-    const next = line('a', async () => 'done')
+    const { queue } = createWatchedQueue()
+    const failing = queue('a', () => Promise.reject(new Error('from the work')))
+    const next = queue('a', async () => 'done')
     await assert.rejects(failing, { message: 'from the work' })
     assert.equal(await next, 'done')
   })
 
   it('keeps nothing of keys that are gone, and counts right through any mixture', async () => {
-    const { begun, refused, arrive, end } = watchedLine({ atOnce: 2, atOncePerKey: 1, waitingMax: 5 })
+    const { started, refused, arrive, end } = createWatchedQueue({
+      atOnce: 2,
+      atOncePerKey: 1,
+      waitingMax: 5,
+    })
     const names = Array.from({ length: 40 }, (_, n) => `${'abc'[n % 3]}${n}`)
     const all = arrive(...names)
-    for (let n = 0; n < names.length; n++) await end(...begun.slice(n, n + 1))
+    for (let n = 0; n < names.length; n++) await end(...started.slice(n, n + 1))
     await Promise.all(all)
-    assert.equal(begun.length + refused.length, 40)
-    assert.equal(begun.length, 7)
+    assert.equal(started.length + refused.length, 40)
+    assert.equal(started.length, 7)
     arrive('x1', 'y1')
-    assert.deepEqual(begun.slice(-2), ['x1', 'y1'])
+    assert.deepEqual(started.slice(-2), ['x1', 'y1'])
   })
 })
