@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts'
 import { loggedEvents } from '../support/log.ts'
 import { assertProblem } from '../support/problem.ts'
 import { answering, type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
-import { found, OUTSIDE } from './callbacks/sending.ts'
+import { createResolution, OUTSIDE } from './callbacks/sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
@@ -21,7 +21,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
   const api = sharedApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '5/60' } })
   const owner = freshOwner(api)
   beforeEach(() => {
-    resolution = found('127.0.0.1')
+    resolution = createResolution('127.0.0.1')
   })
 
   const path = () => `/v1/vendor/${owner.vendorId}/callback-test`
@@ -98,7 +98,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
 
   it('reports a name that turned private as a result, and connects to nothing', async () => {
     const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
-    resolution = found('127.0.0.1', '10.0.0.1')
+    resolution = createResolution('127.0.0.1', '10.0.0.1')
     const { json } = await test()
     assert.deepEqual(
       [json.delivered, json.status, json.outcome, json.receiver],
@@ -284,7 +284,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
 
     it('logs one event for a name that turned private, with the reason and without the address', async () => {
       await saved(startTlsReceiver({ talk: answering(OK) }))
-      resolution = found('127.0.0.1', '10.0.0.1')
+      resolution = createResolution('127.0.0.1', '10.0.0.1')
       assert.deepEqual(await logged(), {
         outcome: 'unconfirmed',
         status: null,

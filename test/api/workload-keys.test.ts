@@ -6,7 +6,7 @@ import { createFetchKeys, type Internet } from '../../apps/api/workload/fetch-ke
 import { forEachTest } from '../support/block.ts'
 import { startTcpReceiver } from '../support/receivers.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
-import { found, OUTSIDE, resolverOf, ruleWith } from './callbacks/sending.ts'
+import { createResolution, OUTSIDE, resolverWith, ruleWith } from './callbacks/sending.ts'
 
 const jwk = {
   ...generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' }),
@@ -157,7 +157,7 @@ describe('the keys of a workload’s issuer', () => {
   it('never come from an address that is not public, whatever DNS says the second time', async () => {
     assert.match(String(await fetched({ checkAddress: ruleWith() })), /address not public/)
     await using inside = await startTcpReceiver(() => {}, '127.0.0.2', server.receiver.port)
-    const { resolve } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
+    const { resolve } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
     assert.match(String(await fetched({ resolve })), /address not public/)
     assert.equal(inside.connections, 0)
   })
@@ -169,8 +169,8 @@ describe('the keys of a workload’s issuer', () => {
   })
 
   it('are not asked for at an address that is not public', async () => {
-    const { resolve, asked } = resolverOf(found('127.0.0.1'))
+    const { resolve, names } = resolverWith(createResolution('127.0.0.1'))
     assert.match(String(await fetched({ resolve }, 'https://169.254.169.254')), /public https URL/)
-    assert.deepEqual(asked, [])
+    assert.deepEqual(names, [])
   })
 })

@@ -5,7 +5,7 @@ import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
-import { found, OUTSIDE } from '../api/callbacks/sending.ts'
+import { createResolution, OUTSIDE } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
@@ -40,7 +40,7 @@ describe('workspace: Integrations, Webhooks', () => {
     await service.stop()
   })
   beforeEach(async () => {
-    resolution = found('127.0.0.1')
+    resolution = createResolution('127.0.0.1')
     const company = await service.createCompany()
     vendorId = company.vendorId
     const { sessionToken } = await service.createPerson({ vendorId })
@@ -85,7 +85,7 @@ describe('workspace: Integrations, Webhooks', () => {
     await tab.page.getByText('Not saved', { exact: true }).waitFor()
     await button('Discard changes').click()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    resolution = found('10.0.0.7')
+    resolution = createResolution('10.0.0.7')
     await save('https://inside.acme.com/')
     await tab.page.getByText('DNS returned an address for this host that is not public').waitFor()
     assert.equal(await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').isVisible(), true)
@@ -145,7 +145,7 @@ describe('workspace: Integrations, Webhooks', () => {
     const result = tab.page.getByRole('region', { name: 'Last test' })
     await result.getByText('No: nothing was sent').waitFor()
     assert.equal(await tab.page.getByText(/may not have arrived|^Sent$/).count(), 0)
-    resolution = found('127.0.0.1')
+    resolution = createResolution('127.0.0.1')
     await button('Send test event').click()
     await saved().getByText('Delivered: your receiver answered 204').waitFor()
     await saved().getByText('Resolves to public addresses').waitFor()

@@ -83,7 +83,7 @@ export const listActivityRoute = route({
       subject: clientId,
       ...filter,
     })
-    return { entries: records.map(shown), nextCursor: next && encodeCursor(next) }
+    return { entries: records.map(entryAnswer), nextCursor: next && encodeCursor(next) }
   },
 })
 
@@ -93,7 +93,7 @@ const SERVICE = { userId: null, name: 'service' }
 const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
   action === 'client.secret_found' || (userId === null && 'reason' in detail)
 
-const shown = (record: ActivityRecord) => ({
+const entryAnswer = (record: ActivityRecord) => ({
   entryId: String(record.entryId),
   at: record.at,
   by: isByService(record) ? SERVICE : actorAnswer(record.userId, record.userName),

@@ -104,8 +104,8 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   }
 
   async function readRevision(vendorId: string): Promise<string | undefined> {
-    const read = readBatched(vendorId).then((revision) => ({ revision }))
-    const result = await within(REVISION_WAIT_MS, read)
+    const revisionRead = readBatched(vendorId).then((revision) => ({ revision }))
+    const result = await within(REVISION_WAIT_MS, revisionRead)
     if (!result) throw unavailable('The database takes too long. Try again shortly.')
     return result.revision
   }

@@ -77,11 +77,11 @@ function withoutLastWord(text: string): string {
 
 function cutToLines(text: string, maxLines: number): string[] {
   const lines = text.split('\n').filter((line) => line !== '')
-  const kept = lines.slice(0, maxLines).map((line) => {
+  const firstLines = lines.slice(0, maxLines).map((line) => {
     const characters = [...line]
     return characters.length <= MAX_LINE_CHARACTERS
       ? line
       : `${characters.slice(0, MAX_LINE_CHARACTERS).join('')}…`
   })
-  return lines.length > maxLines ? [...kept, `… and ${lines.length - maxLines} more lines`] : kept
+  return lines.length > maxLines ? [...firstLines, `… and ${lines.length - maxLines} more lines`] : firstLines
 }

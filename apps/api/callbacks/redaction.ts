@@ -103,8 +103,8 @@ function hideHeaderValues(text: string): string {
     const start = header.index + header[0].length
     const quoted = quotes.areOpenAt(start)
     const isMember = !quoted && JSON_NAME_END.test(header[1] ?? '')
-    const { hidden, end } = hideValue(text, start, { quoted, isMember })
-    result += text.slice(from, start) + hidden
+    const { replacement, end } = hideValue(text, start, { quoted, isMember })
+    result += text.slice(from, start) + replacement
     from = end
   }
   return result + text.slice(from)
@@ -118,41 +118,41 @@ function hideValue(
   text: string,
   start: number,
   { quoted, isMember }: { quoted: boolean; isMember: boolean },
-): { hidden: string; end: number } {
+): { replacement: string; end: number } {
   const read = (pattern: RegExp): string => {
     pattern.lastIndex = start
     return pattern.exec(text)?.[0] ?? ''
   }
   if (isMember) {
     const string = read(STRING_START)
-    if (string) return { hidden: `"${HIDDEN}`, end: start + string.length }
+    if (string) return { replacement: `"${HIDDEN}`, end: start + string.length }
     if (/[[{]/.test(text.charAt(start))) return hideStrings(text, start)
     const literal = read(JSON_LITERAL)
-    if (literal) return { hidden: literal, end: start + literal.length }
+    if (literal) return { replacement: literal, end: start + literal.length }
   }
   const value = read(quoted ? STRING_REST : LINE_REST)
-  return { hidden: value && HIDDEN, end: start + value.length }
+  return { replacement: value && HIDDEN, end: start + value.length }
 }
 
 const STRING_OR_BRACKET = /"(?:[^"\\]|\\[\s\S])*"?|[[\]{}]/g
 
 /** Hides every string in the JSON array or object that begins at `start`, except the names of members. */
-function hideStrings(text: string, start: number): { hidden: string; end: number } {
+function hideStrings(text: string, start: number): { replacement: string; end: number } {
   STRING_OR_BRACKET.lastIndex = start
-  let hidden = ''
+  let replacement = ''
   let from = start
   let depth = 0
   for (let match = STRING_OR_BRACKET.exec(text); match; match = STRING_OR_BRACKET.exec(text)) {
     const [token] = match
     const end = STRING_OR_BRACKET.lastIndex
     const isName = /^\s{0,8}:/.test(text.slice(end, end + 9))
-    hidden += text.slice(from, match.index) + (token.startsWith('"') && !isName ? `"${HIDDEN}"` : token)
+    replacement += text.slice(from, match.index) + (token.startsWith('"') && !isName ? `"${HIDDEN}"` : token)
     from = end
     if (token === '[' || token === '{') depth += 1
     if (token === ']' || token === '}') depth -= 1
-    if (depth === 0) return { hidden, end }
+    if (depth === 0) return { replacement, end }
   }
-  return { hidden: hidden + text.slice(from), end: text.length }
+  return { replacement: replacement + text.slice(from), end: text.length }
 }
 
 /** Reads whether a position is inside double quotes opened on its line. Positions must rise. */

@@ -64,12 +64,12 @@ const ISATAP = new Set(['0:5efe', '200:5efe'])
  * @throws Error if one of `denyRanges` is not a CIDR range.
  */
 export function createAddressRule({ denyRanges = [] }: { denyRanges?: readonly string[] } = {}): AddressRule {
-  const denied = denyRanges.map((range) => ipaddr.parseCIDR(range) as Range)
+  const deniedRanges = denyRanges.map((range) => ipaddr.parseCIDR(range) as Range)
   return (text) => {
     // ipaddr.js reads more spellings than the network stack, and zone ids (RFC 4007) name a local interface.
     if (isIP(text) === 0 || text.includes('%')) return { public: false, reason: 'not_an_address' }
     const address = ipaddr.parse(text)
-    const reason = specialPurpose(address) ?? (isWithin(address, denied) ? 'denied' : undefined)
+    const reason = specialPurpose(address) ?? (isWithin(address, deniedRanges) ? 'denied' : undefined)
     return reason ? { public: false, reason } : { public: true, address: address.toString() }
   }
 }

@@ -19,13 +19,13 @@ export async function queryPrepared<Row extends unknown[]>(
 ): Promise<Row[]> {
   const connection = await db.client.acquireConnection()
   try {
-    const named = db.userParams.pooled ? {} : { name }
+    const options = db.userParams.pooled ? {} : { name }
     const answer = Promise.withResolvers<Row[]>()
     // Not by pg's own promise: V8 puts the function that resolves it among its old objects right away, so
     // each query and its rows would stay in memory until the next full collection.
-    const answered = (error: Error | null, result: { rows: Row[] }) =>
+    const onAnswer = (error: Error | null, result: { rows: Row[] }) =>
       error ? answer.reject(error) : answer.resolve(result.rows)
-    connection.query({ ...named, text, values, rowMode: 'array' }, answered)
+    connection.query({ ...options, text, values, rowMode: 'array' }, onAnswer)
     return await answer.promise
   } finally {
     db.client.releaseConnection(connection)

@@ -10,7 +10,7 @@ import {
   startTlsReceiver,
   type TlsReceiverOptions,
 } from '../../support/receivers.ts'
-import { assertUnconfirmed, found, resolverOf, sendTo } from './sending.ts'
+import { assertUnconfirmed, createResolution, resolverWith, sendTo } from './sending.ts'
 
 const http = (status: string, ...lines: string[]): string =>
   [`HTTP/1.1 ${status}`, ...lines, '', ''].join('\r\n')
@@ -128,12 +128,12 @@ describe('a test send that is answered', () => {
       await using receiver = await startTlsReceiver({
         talk: answering(http(`${status} Any`, `Location: https://127.0.0.2:${trap.port}/`)),
       })
-      const { resolve, asked } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
+      const { resolve, names } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
       const result = await sendTo(receiver.url, { resolve })
       assertDelivered(result, status, 'receiver_failure')
       assert.equal(trap.connections, 0)
       assert.equal(receiver.connections, 1)
-      assert.equal(asked.length, 1)
+      assert.equal(names.length, 1)
       assert.doesNotMatch(result.advice, /127\.0\.0\.2/)
     })
   }

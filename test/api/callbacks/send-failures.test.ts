@@ -14,7 +14,14 @@ import {
   startTlsReceiver,
   strangeAuthority,
 } from '../../support/receivers.ts'
-import { assertUnconfirmed, found, resolverOf, type SendingOptions, senderFor, sendTo } from './sending.ts'
+import {
+  assertUnconfirmed,
+  createResolution,
+  resolverWith,
+  type SendingOptions,
+  senderFor,
+  sendTo,
+} from './sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 const DAY_MS = 86_400_000
@@ -197,7 +204,9 @@ describe('a test send that takes too long', () => {
       dns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => new Promise(() => {}) }),
       deafDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: createResolver({ servers: ['127.0.0.1:9'] }) }),
       failingDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => Promise.reject(new Error('broken')) }),
-      everything: sendTo(await start(slowToBegin()), { resolve: () => later(2_600, found('127.0.0.1')) }),
+      everything: sendTo(await start(slowToBegin()), {
+        resolve: () => later(2_600, createResolution('127.0.0.1')),
+      }),
     }
     for (const [name, sending] of Object.entries(sends)) results[name] = await sending
     // Alone, since encrypting so much holds up the others' clocks.
@@ -280,7 +289,8 @@ describe('the timings of a test send', () => {
         secure.once('data', () => setTimeout(() => secure.end(OK), 400))
       }, 300)
     })
-    const resolve = () => new Promise<Resolution>((resolve) => setTimeout(resolve, 200, found('127.0.0.1')))
+    const resolve = () =>
+      new Promise<Resolution>((resolve) => setTimeout(resolve, 200, createResolution('127.0.0.1')))
     const result = await sendTo(receiver.url, { resolve })
     const { dnsMs, connectMs, tlsMs, firstByteMs } = result.timings
     const phases = [dnsMs, connectMs, tlsMs, firstByteMs].map(Number)
@@ -293,11 +303,11 @@ describe('the timings of a test send', () => {
 
   it('reports no DNS phase for an IP literal, and asks no DNS', async () => {
     await using receiver = await startTlsReceiver({ talk: answering(OK) })
-    const { resolve, asked } = resolverOf(found('127.0.0.1'))
+    const { resolve, names } = resolverWith(createResolution('127.0.0.1'))
     const result = await sendTo(`https://127.0.0.1:${receiver.port}/`, { resolve })
     assertUnconfirmed(result, /is for hooks\.acme-receiver\.com, not for 127\.0\.0\.1/)
     assert.equal(result.timings.dnsMs, null)
     assert.notEqual(result.timings.connectMs, null)
-    assert.equal(asked.length, 0)
+    assert.equal(names.length, 0)
   })
 })

@@ -17,7 +17,7 @@ import {
   startTlsReceiver,
   strangeAuthority,
 } from '../../support/receivers.ts'
-import { found, resolverOf, ruleWith, senderFor, sendTo } from './sending.ts'
+import { createResolution, resolverWith, ruleWith, senderFor, sendTo } from './sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
@@ -55,12 +55,12 @@ describe('a test send connects to addresses that were judged public, and to no o
     ['an address with a zone', ['fe80::1%lo']],
   ] as const) {
     it(`refuses ${what}: no connection, and the address is not revealed`, async () => {
-      const { resolve, asked } = resolverOf(found(...addresses))
+      const { resolve, names } = resolverWith(createResolution(...addresses))
       const result = await sendTo(receiver.url, { resolve })
       assert.equal(result.outcome, 'unconfirmed')
       assert.equal(result.receiver, null)
       assert.match(result.advice, /not public, so nothing was sent/)
-      assert.equal(asked.length, 1)
+      assert.equal(names.length, 1)
       assert.equal(trapped() + receiver.connections, 0)
       const told = JSON.stringify({ ...result, url: '' })
       for (const address of addresses) assert.ok(!told.includes(address), told)
@@ -68,22 +68,22 @@ describe('a test send connects to addresses that were judged public, and to no o
   }
 
   it('asks DNS once, so a second answer changes nothing', async () => {
-    const { resolve, asked } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
+    const { resolve, names } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
     const result = await sendTo(receiver.url, { resolve })
     assert.equal(result.outcome, 'success')
-    assert.equal(asked.length, 1)
+    assert.equal(names.length, 1)
     assert.equal(receiver.connections, 1)
     assert.equal(trapped(), 0)
   })
 
   it('refuses a name that turned private after saving', async () => {
-    const { resolve } = resolverOf(found('127.0.0.2'))
+    const { resolve } = resolverWith(createResolution('127.0.0.2'))
     assert.equal((await sendTo(receiver.url, { resolve })).receiver, null)
     assert.equal(trapped(), 0)
   })
 
   it('tries the next checked address when the first does not answer', async () => {
-    const { resolve } = resolverOf(found('127.0.0.9', '127.0.0.1'))
+    const { resolve } = resolverWith(createResolution('127.0.0.9', '127.0.0.1'))
     const result = await sendTo(receiver.url, { resolve, checkAddress: ruleWith('127.0.0.9', '127.0.0.1') })
     assert.equal(result.outcome, 'success')
     assert.equal(result.receiver?.address, '127.0.0.1')
@@ -93,7 +93,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     const addresses = Array.from({ length: 7 }, (_, i) => `127.0.0.${10 + i}`)
     await using last = await startTlsReceiver({ talk: answering(OK), host: addresses.at(-1) as string })
     const delivered = async (to: string[]) => {
-      const { resolve } = resolverOf(found(...to))
+      const { resolve } = resolverWith(createResolution(...to))
       return (await sendTo(last.url, { resolve, checkAddress: ruleWith(...to) })).delivered
     }
     assert.deepEqual([await delivered(addresses), await delivered(addresses.slice(1))], [false, true])
@@ -120,7 +120,7 @@ describe('a test send connects to addresses that were judged public, and to no o
       checked.push(address)
       return { public: true, address: checked.length === 1 ? '127.0.0.1' : '127.0.0.9' }
     }
-    const { resolve } = resolverOf(found('127.0.0.1'))
+    const { resolve } = resolverWith(createResolution('127.0.0.1'))
     const { result, failure, addressReason } = await senderFor({ resolve, checkAddress }).send({
       url: receiver.url,
       vendorId: 'ven_acme',
@@ -148,12 +148,12 @@ describe('a test send connects to addresses that were judged public, and to no o
     '',
   ]) {
     it(`refuses ${url || 'nothing'}, should it ever have been saved`, async () => {
-      const { resolve, asked } = resolverOf(found('127.0.0.1'))
+      const { resolve, names } = resolverWith(createResolution('127.0.0.1'))
       const saved = url.replace('PORT', String(receiver.port))
       const result = await sendTo(saved, { resolve, checkAddress: ruleWith() })
       assert.equal(result.outcome, 'unconfirmed')
       assert.equal(result.receiver, null)
-      assert.equal(asked.length, 0)
+      assert.equal(names.length, 0)
       assert.equal(trapped() + receiver.connections, 0)
     })
   }
@@ -196,7 +196,10 @@ describe('a test send connects to addresses that were judged public, and to no o
       fc.asyncProperty(url, answers, async (saved, addresses) => {
         publicToo.length = 0
         receiver.connections = 0
-        const result = await sendTo(saved, { resolve: async () => found(...addresses), checkAddress })
+        const result = await sendTo(saved, {
+          resolve: async () => createResolution(...addresses),
+          checkAddress,
+        })
         assert.equal(trapped(), 0)
         const isLiteral = result.timings.dnsMs === null
         const allowed =

@@ -14,23 +14,27 @@ export const ruleWith =
   (address) =>
     addresses.includes(address) ? { public: true, address } : realRule(address)
 
-export const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
+export const createResolution = (...addresses: string[]): Resolution => ({
+  addresses,
+  complete: true,
+  failure: null,
+})
 
 /** A resolver that gives the answers in turn, the last one from then on, and counts. */
-export function resolverOf(...answers: Resolution[]): { resolve: Resolve; asked: string[] } {
-  const asked: string[] = []
+export function resolverWith(...answers: Resolution[]): { resolve: Resolve; names: string[] } {
+  const names: string[] = []
   return {
-    asked,
+    names,
     async resolve(name) {
-      asked.push(name)
-      return answers[Math.min(asked.length, answers.length) - 1] as Resolution
+      names.push(name)
+      return answers[Math.min(names.length, answers.length) - 1] as Resolution
     },
   }
 }
 
 /** Where every name is on loopback. */
 export const OUTSIDE = {
-  resolve: resolverOf(found('127.0.0.1')).resolve,
+  resolve: resolverWith(createResolution('127.0.0.1')).resolve,
   checkAddress: ruleWith('127.0.0.1'),
   certificateAuthority: authority.pem,
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
 import { createFetchKeys } from '../../../apps/api/workload/fetch-keys.ts'
 import { refreshIssuers } from '../../../apps/api/workload/refresh-issuers.ts'
-import { found, OUTSIDE } from '../../api/callbacks/sending.ts'
+import { createResolution, OUTSIDE } from '../../api/callbacks/sending.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { newKeyPair } from '../../support/assertions.ts'
 import { createClient } from '../../support/auth.ts'
@@ -176,7 +176,7 @@ async function issuerKeysOld({ db, use }: Site) {
       fetchKeys: createFetchKeys(outside),
       ending: () => false,
     })
-  await fetch({ ...OUTSIDE, resolve: async () => found() })
+  await fetch({ ...OUTSIDE, resolve: async () => createResolution() })
   return async () => {
     assert.partialDeepStrictEqual(lines, [{ event: 'workload_issuer.failed', issuer }])
     // As if the hour had passed after which it is tried again.

@@ -38,9 +38,9 @@ export function renderReference(tag: string, document: ApiDocument): string {
   const description = document.tags.find(({ name }) => name === tag)?.description
   const entries = operationsByTag(document).get(tag) ?? []
   const operations = entries.map((entry) => operationSection(entry, document))
-  const used = collectComponents(document, entries)
+  const usedComponents = collectComponents(document, entries)
   const schemas = Object.entries(document.components.schemas)
-    .filter(([name]) => used.has(`schemas/${name}`))
+    .filter(([name]) => usedComponents.has(`schemas/${name}`))
     .map(([name, schema]) => {
       const members = memberRows(schema)
       return [

@@ -78,8 +78,8 @@ export function createApiDocument({
     paths[path][route.method] = describeOperation(path, route, schemas)
   }
   addExamples(paths, schemas)
-  const shared = shareComponents(paths, components)
-  const used = new Set(
+  const sharedComponents = shareComponents(paths, components)
+  const usedTags = new Set(
     Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
   )
   const tokenUrl = `${issuer}/v1/oauth/token`
@@ -102,11 +102,11 @@ export function createApiDocument({
     },
     servers: [{ url: apiResource }],
     security: [{ session: [] }, { sessionCookie: [] }],
-    tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
+    tags: [...usedTags].map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     components: {
       schemas,
-      ...shared,
+      ...sharedComponents,
       headers: HEADERS,
       securitySchemes: {
         client: {

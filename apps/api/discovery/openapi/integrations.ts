@@ -11,16 +11,16 @@ export function integrationsDocument(document: ApiDocument): ApiDocument {
     tags.includes('OAuth') || security.some(({ accessToken }) => accessToken)
   const paths: ApiDocument['paths'] = {}
   for (const [path, methods] of Object.entries(document.paths)) {
-    const kept = Object.entries(methods).filter(([, operation]) => isForIntegrators(operation))
-    if (kept.length > 0) paths[path] = Object.fromEntries(kept)
+    const entries = Object.entries(methods).filter(([, operation]) => isForIntegrators(operation))
+    if (entries.length > 0) paths[path] = Object.fromEntries(entries)
   }
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
-  const used = collectComponents(document, paths)
+  const usedComponents = collectComponents(document, paths)
   for (const scheme of operations.flatMap(({ security = [] }) => security).flatMap(Object.keys))
-    used.add(`securitySchemes/${scheme}`)
+    usedComponents.add(`securitySchemes/${scheme}`)
   const components = Object.entries(document.components).map(([kind, parts]) => [
     kind,
-    Object.fromEntries(Object.entries(parts).filter(([name]) => used.has(`${kind}/${name}`))),
+    Object.fromEntries(Object.entries(parts).filter(([name]) => usedComponents.has(`${kind}/${name}`))),
   ])
   return {
     ...document,

@@ -36,7 +36,7 @@ function share<Part>(
   components: Record<string, Part>,
   uses: readonly Use<Part>[],
 ): Record<string, Part> {
-  const shared = { ...components }
+  const result = { ...components }
   const names = new Map(Object.entries(components).map(([name, part]) => [JSON.stringify(part), name]))
   for (const [text, equalUses] of Map.groupBy(uses, ({ part }) => JSON.stringify(part))) {
     const [{ part, name: preferred }] = equalUses as [Use<Part>]
@@ -45,12 +45,12 @@ function share<Part>(
       if (equalUses.length === 1) continue
       name = preferred
       // The same error with different header fields.
-      while (name in shared) name += '_too'
-      shared[name] = part
+      while (name in result) name += '_too'
+      result[name] = part
     }
     for (const { replace } of equalUses) replace({ $ref: `#/components/${kind}/${name}` })
   }
-  return shared
+  return result
 }
 
 const parameterUses = ({ parameters = [] }: Operation): Use<Parameter>[] =>
