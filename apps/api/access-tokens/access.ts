@@ -33,9 +33,9 @@ interface AccessTokenNeeds {
  * whether it was revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750
  * §3.1 requires: 401 without a valid token, 403 if the token lacks the scope or is for another company. It
  * also throws 429 above the client's limit, and 503 if the token cannot be checked.
- * @param prefetch starts a store read while the token is checked, so that a request waits once. It is called only
- * if the token has the scope and is for the company. It may only read, and nothing confidential, since the token
- * may turn out to be revoked. Then its result is dropped.
+ * @param prefetch starts a store read while the token is checked, so that a request waits once. It is called
+ * only if the token has the scope and is for the company. It may only read, and nothing confidential, since
+ * the token may turn out to be revoked. Then its result is dropped.
  */
 export const accessToken = <Prefetched = undefined, Needs = unknown>(
   scope: Scope,

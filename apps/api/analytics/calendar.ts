@@ -21,9 +21,10 @@ export interface ZoneDay {
 }
 
 /**
- * Returns the day that a moment belongs to in an IANA time zone. This takes about 20 µs, so frequent callers keep
- * the result until `end_ms`, or use createDateFinder. No query derives a day on its own: with other rules or other
- * time zone data than those that end a day, an event could still reach a day that was called final.
+ * Returns the day that a moment belongs to in an IANA time zone. This takes about 20 µs, so frequent callers
+ * keep the result until `end_ms`, or use createDateFinder. No query derives a day on its own: with other
+ * rules or other time zone data than those that end a day, an event could still reach a day that was called
+ * final.
  * @throws RangeError for an unknown time zone.
  */
 export function zoneDayAt(timezone: string, at_ms: number): ZoneDay {

@@ -73,8 +73,8 @@ export interface DailyReads {
   /** Reads the revision of a company's days, which changes whenever they do. */
   readRevision(vendorId: string): Promise<string | undefined>
   /**
-   * Reads a range. `revision` must have been read during the request. A cached answer is returned only if it has
-   * this revision.
+   * Reads a range. `revision` must have been read during the request. A cached answer is returned only if it
+   * has this revision.
    */
   readDaily(company: CompanyCalendar, range: DateRange, revision: string | undefined): Promise<DailyAnswer>
 }

@@ -1,7 +1,7 @@
 import type { Database } from '#shared/stores/postgres.ts'
 import { EVENT_IDS_REMEMBERED_DAYS } from './event.ts'
 
-/** Weekly partitions created in advance. If the job fails for longer, the default partition takes the events. */
+/** Weekly partitions created in advance. If the job fails for longer, the default partition is used. */
 const WEEKS_AHEAD = 4
 /** A statement with so many ids takes about 50 ms, and a round of 20 less than the shutdown deadline. */
 const IDS_FORGOTTEN_AT_ONCE = 10_000

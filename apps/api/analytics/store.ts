@@ -5,7 +5,7 @@ import { queryPrepared } from '../stores/prepared-query.ts'
 import type { DateRange } from './calendar.ts'
 import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS } from './event.ts'
 
-/* All SQL of the tables of events, event ids, daily figures and revisions. event-partitions.ts deletes the old. */
+/* All SQL of events, event ids, daily figures and revisions. event-partitions.ts deletes what is old. */
 
 /** The reported figures of a day. Amounts are in minor units of the company's currency. */
 export interface DayFigures {
@@ -19,8 +19,8 @@ export interface DayFigures {
 }
 
 /**
- * Returns the current revision of each company's daily figures, which changes whenever they do. It is undefined
- * for a company that never had a day.
+ * Returns the current revision of each company's daily figures, which changes whenever they do. It is
+ * undefined for a company that never had a day.
  */
 export async function readRevisions(
   db: Database,
@@ -84,12 +84,13 @@ export async function datesClosedToImports(
 }
 
 /*
- * Stores events in one statement, so in one transaction and one round trip. It remembers the ids that are new,
- * stores their events, and adds what was stored to the days. A writer that meets an id of a statement still
- * running waits until that one has committed or failed, so an event counts exactly once. To exclude deadlocks,
- * every writer locks the ids, then the days, each in the same order, and last the company's revision, which a
- * trigger changes. A transaction must therefore store a company's events in one statement. Writers of one
- * company wait for each other only at the end of the statement, and those of different companies never.
+ * Stores events in one statement, so in one transaction and one round trip. It remembers the ids that are
+ * new, stores their events, and adds what was stored to the days. A writer that meets an id of a statement
+ * still running waits until that one has committed or failed, so an event counts exactly once. To exclude
+ * deadlocks, every writer locks the ids, then the days, each in the same order, and last the company's
+ * revision, which a trigger changes. A transaction must therefore store a company's events in one statement.
+ * Writers of one company wait for each other only at the end of the statement, and those of different
+ * companies never.
  */
 const STORE = `
   with stored as (

@@ -28,7 +28,7 @@ export interface ReceivedBody {
 
 export type DisplayBody = { lines: string[] } | { summary: string }
 
-/** Returns the body, safe to show. If it is compressed, binary or in an unknown charset, it is only described. */
+/** Returns the body, safe to show. A compressed or binary body, or an unknown charset, is only described. */
 export function displayBody(body: ReceivedBody): DisplayBody {
   const content = decode(body)
   if ('summary' in content) return content

@@ -9,8 +9,8 @@ const SILENCE_MAX_MS = 3_000
 const ARRIVAL_MAX_MS = 6_000
 
 /**
- * An oversized body of at most this length is left for node:http to discard after the answer. If the connection
- * were closed instead, the rest of the body would reset it, and a proxy would lose the answer.
+ * An oversized body of at most this length is left for node:http to discard after the answer. If the
+ * connection were closed instead, the rest of the body would reset it, and a proxy would lose the answer.
  */
 const DISCARDED_MAX_BYTES = 4 * 1_024 * 1_024
 

@@ -12,7 +12,7 @@ export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: s
 export interface Access<Caller extends object, Needs = unknown> {
   /** Returns the caller. @throws Problem when the caller is not allowed. */
   admit: (ctx: ApiContext, needs: Needs) => Promise<Caller>
-  /** Returns the queue in which a caller's handler waits, unless the route has its own deadline. Default: none. */
+  /** Returns the queue for the caller's handler, unless the route has its own deadline. Default: none. */
   turn?: (caller: Caller, needs: Needs) => Turn
   security?: Security
   problems: readonly ProblemCode[]

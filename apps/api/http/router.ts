@@ -14,8 +14,8 @@ export interface Endpoint extends ServedRoute {
 export const pathTemplate = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 
 /**
- * Creates a router of the endpoints, which sets `ctx.state.route` to the one that matched. Paths match exactly,
- * including case and a trailing slash.
+ * Creates a router of the endpoints, which sets `ctx.state.route` to the one that matched. Paths match
+ * exactly, including case and a trailing slash.
  */
 export function createRouter(endpoints: readonly Endpoint[]): ApiRouter {
   const router: ApiRouter = new Router<ApiState>({ sensitive: true, strict: true })

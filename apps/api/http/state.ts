@@ -32,7 +32,7 @@ export interface ApiState {
   vendorId?: string
   /** The authenticated client, set before authorization. */
   client?: { clientId: string; vendorId: string }
-  /** Why that client is refused, if more precise than the problem: a word, and the scope or fields concerned. */
+  /** Why that client is refused, more precisely than in the problem: a word, and the scope or fields. */
   refusal?: { reason: string; about?: string | undefined } | undefined
   /** The problem that was answered. */
   problem?: Problem
