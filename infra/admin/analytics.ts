@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type Operator as Actor, record } from '../../apps/api/accounts/activity.ts'
-import type { Company } from '../../apps/api/accounts/people.ts'
+import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
+import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
 import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../../apps/api/analytics/event.ts'
 import { datesClosedToImports, findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
@@ -191,7 +191,10 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
 }
 
 /** Returns a function that returns the event of a line, or why the line is refused. */
-function createJudge({ timezone, currency }: Company, clock: Clock): (line: Line) => AnalyticsEvent | string {
+function createJudge(
+  { timezone, currency }: CompanyRecord,
+  clock: Clock,
+): (line: Line) => AnalyticsEvent | string {
   const rules = { ageMax_ms: Number.POSITIVE_INFINITY, currency, findDate: createDateFinder(timezone) }
   return ({ text }) => {
     if (text === undefined) return `is not UTF-8 or longer than ${LINE_MAX_BYTES} bytes`

@@ -1,7 +1,7 @@
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type Company, findCompany } from '../accounts/people.ts'
+import { type CompanyRecord, findCompany } from '../accounts/people.ts'
 import { addDays, type DateRange, type ZoneDay, zoneDayAt } from './calendar.ts'
 import { EVENT_AGE_MAX_MS } from './event.ts'
 
@@ -23,7 +23,7 @@ export type FindCompanyCalendar = (vendorId: string) => Promise<CompanyCalendar 
 /** Company records are cached for a minute, and their days until they end. */
 export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clock }): FindCompanyCalendar {
   interface CachedCompany {
-    company: Company
+    company: CompanyRecord
     readAt_ms: number
     today: ZoneDay
     /** The oldest day that can still change, which is the current day of 72 hours ago. */
@@ -32,7 +32,7 @@ export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clo
   }
   const cache = new Map<string, CachedCompany>()
 
-  function store(company: Company, readAt_ms: number, now_ms: number): CachedCompany {
+  function store(company: CompanyRecord, readAt_ms: number, now_ms: number): CachedCompany {
     const today = zoneDayAt(company.timezone, now_ms)
     const changing = zoneDayAt(company.timezone, now_ms - EVENT_AGE_MAX_MS)
     const finalThrough = zoneDayAt(company.timezone, changing.start_ms - 1).date

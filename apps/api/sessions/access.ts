@@ -39,9 +39,9 @@ export const signedIn: Access<{ session: SessionState }, SessionNeeds> = {
       if (!guesses.allowed) throw tooMany('Too many invalid session tokens.', rateLimitHeaders(guesses))
       throw unauthenticated('The session is invalid or has ended. Sign in again.', 'invalid_token')
     }
-    if (found.fenced) throw restored()
-    ctx.state.userId = found.userId
-    const rate = await limits.requestsPerSession.consume(found.sessionId, countPages(ctx.query))
+    if (session.fenced) throw databaseUnconfirmed()
+    ctx.state.userId = session.userId
+    const rate = await limits.requestsPerSession.consume(session.sessionId, countPages(ctx.query))
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw tooMany('Too many requests in this session.')
     if (now_ms - session.lastSeenAt.getTime() >= SEEN_EVERY_MS) {

@@ -98,7 +98,7 @@ async function finish(
 function asRefusal(ctx: ApiContext, error: unknown): SignInRefusal {
   if (error instanceof SignInRefusal) return error
   // Two simultaneous first sign-ins of one person.
-  if (sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable', 'at_once')
+  if (sqlState(error) === UNIQUE_VIOLATION) return new SignInRefusal('unavailable', 'at_once')
   const problem = toProblem(error)
   if (problem.code !== 'unavailable') throw error
   logFailure(ctx, problem, error)

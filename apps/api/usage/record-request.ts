@@ -19,7 +19,7 @@ export function recordClientRequest(
   const { client, request, route, problem } = state
   if (!client) return
   const refusal = describeRefusal(state)
-  usage.answered({
+  usage.recordRequest({
     clientId: client.clientId,
     vendorId: client.vendorId,
     // An expired token may have been leaked and found, so it proves nothing about its sender.

@@ -35,7 +35,7 @@ export function createFetchKeys(internet: Internet): FetchKeys {
   return async (issuer) => {
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort('total_timeout' satisfies FetchFailure), TOTAL_TIMEOUT_MS)
-    const read = (url: unknown) => readDocument(url, outside, stop.signal)
+    const read = (url: unknown) => readDocument(url, internet, stop.signal)
     try {
       const discovery = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
       if (typeof discovery === 'string') return discovery
@@ -57,14 +57,14 @@ export function queueFetches(fetchKeys: FetchKeys): FetchKeysInTurn {
 }
 
 async function readDocument(
-  input: unknown,
-  { resolve, checkAddress, certificateAuthority }: Outside,
+  url: unknown,
+  { resolve, checkAddress, certificateAuthority }: Internet,
   signal: AbortSignal,
 ): Promise<Record<string, unknown> | string> {
-  const verdict = checkPublicUrl(input, checkAddress)
+  const verdict = checkPublicUrl(url, checkAddress)
   if (!verdict.ok) return 'it must be a public https URL, and so must its jwks_uri'
   const lookup = await findAddresses(verdict.url, { resolve, checkAddress, signal })
-  if (lookup.failure) return inWords(lookup.failure)
+  if (lookup.failure) return describeFailure(lookup.failure)
   const { answer, failure } = await exchange({
     href: verdict.url.href,
     addresses: lookup.addresses,
@@ -86,7 +86,7 @@ async function readDocument(
   return 'its documents must be JSON, and not compressed'
 }
 
-const inWords = (failure: FetchFailure): string =>
+const describeFailure = (failure: FetchFailure): string =>
   failure === 'total_timeout'
     ? `it must publish its keys within ${TOTAL_TIMEOUT_MS / 1_000} seconds`
     : failure.replaceAll('_', ' ')
