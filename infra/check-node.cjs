@@ -1,8 +1,8 @@
 'use strict'
 
 /*
- * Checks whether infra/node can run the project on this machine, and prints one sentence that says what to do if not. npm
- * scripts run this first, on the machine's own Node, so its syntax is that of Node 18.
+ * Checks whether infra/node can run the project on this machine, and prints one sentence that says what to do
+ * if not. npm scripts run this first, on the machine's own Node, so its syntax is that of Node 18.
  */
 const { spawnSync } = require('node:child_process')
 const { existsSync } = require('node:fs')

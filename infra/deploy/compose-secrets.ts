@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { REDIS_USER_RULES } from '../database/redis-users.ts'
 
 /*
- * Writes new secrets for compose.yaml, all but the certificate, into the empty folder that is named. Each is readable
- * only by the user whom its container runs as, so this needs root.
+ * Writes new secrets for compose.yaml, all but the certificate, into the empty folder that is named. Each is
+ * readable only by the user whom its container runs as, so this needs root.
  */
 const ROOT = 0
 const REDIS = 999

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /*
- * ExecStartPost of the systemd units. Exits once the service is ready, so that `systemctl restart` returns then, and a
- * rolling restart is that command on one machine after the other. Fails if the service has exited or is not ready within
- * 80 s, which is below systemd's own limit of 90 s. The argument is the port if PORT is not set.
+ * ExecStartPost of the systemd units. Exits once the service is ready, so that `systemctl restart` returns
+ * then, and a rolling restart is that command on one machine after the other. Fails if the service has exited
+ * or is not ready within 80 s, which is below systemd's own limit of 90 s. The argument is the port if PORT
+ * is not set.
  */
 const DEADLINE_MS = 80_000
 const EVERY_MS = 250

@@ -68,7 +68,7 @@ export async function apiAccepts(apiUrl: string, token: string): Promise<boolean
 export const introspectionAccepts = async (url: string | undefined, service: Credentials, token: string) =>
   JSON.parse(await post(url, { token, ...service })).active === true
 
-/** Any service that installs the package: it polls the page of revocations and makes no request for a token. */
+/** As a service that installs the package: it polls the revocations page and makes no request per token. */
 export async function startPackage(metadata: Record<string, string>, resource: string) {
   const { issuer = '', jwks_uri = '', revocations_uri = '' } = metadata
   const log = { warn() {} }
@@ -90,7 +90,8 @@ export async function startPackage(metadata: Record<string, string>, resource: s
 
 /**
  * Gets a token, waits until every verifier accepts it, revokes it, and asks each of them until it refuses it.
- * Returns for each how long it took from the reply to the beginning of the last request that was accepted; 0: none was.
+ * Returns for each how long it took from the reply to the beginning of the last request that was accepted, or
+ * 0 if none was.
  * @throws Error when a good token is refused, or a revoked one still accepted after 15 s.
  */
 export async function revokeOnce(

@@ -17,7 +17,8 @@ const COUNT_MAX = 200
 
 const HELP = `
 Environment:
-  CLIENT_ID, CLIENT_SECRET    a client of the company with the scope analytics:read; only its new tokens are revoked
+  CLIENT_ID, CLIENT_SECRET    a client of the company with the scope analytics:read; only its new tokens are
+                              revoked
   SERVICE_ID, SERVICE_SECRET  a registered service; without it, introspection is not measured
 
 Ends with code 1 if a verifier accepted a token for longer than promised, with 2 if it could not be measured.`

@@ -29,7 +29,7 @@ begin
     raise exception 'no entry of the activity says that % is erased', person
       using errcode = 'check_violation';
   end if;
-  -- The lock of apps/api/accounts/people.ts: a sign-in under way has its session already, or finds no account.
+  -- The lock of apps/api/accounts/people.ts. A sign-in under way has its session, or finds no account.
   perform pg_advisory_xact_lock(hashtextextended('password of ' || person, 0));
   if exists (select from public.memberships where user_id = person and role = 'owner') then
     raise exception '% owns a company', person using errcode = 'check_violation';
