@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
-import { raiseFence } from '#shared/revocation/fence.ts'
+import { lowerFence, raiseFence, readFence } from '#shared/revocation/fence.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
@@ -11,6 +11,7 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
+  confirmPlace,
   differInTimeline,
   heldEntries,
   idsOf,
@@ -18,6 +19,7 @@ import {
   type LastSeen,
   lostAmong,
   parseSeen,
+  readPlaces,
 } from '../../apps/api/revocation/restore-check.ts'
 import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
 import { type OperatorContext, type Outcome, required, type Subject, shownTime, table } from './commands.ts'
@@ -56,15 +58,15 @@ export const RESTORE: Subject = {
       ifInterrupted: 'All access may be blocked, with revocations still missing. Run the command again.',
       effect: async () =>
         'All access will be blocked until "restore confirm", and all sessions and invitations will end.',
-      run: (context, { since }: { since: Date }) => fence(context, since),
+      run: (context, { since }: { since: Date }) => fenceAndRevoke(context, since),
     },
     {
       name: 'status',
       description: 'Show whether access is blocked, and why',
       example: 'restore status',
       async run({ db }) {
-        const fence = await whyFenced(db)
-        return { text: statusText(fence), data: fence ?? null }
+        const block = await readBlock(db)
+        return { text: statusText(block), data: block ?? null }
       },
     },
     {
@@ -72,137 +74,24 @@ export const RESTORE: Subject = {
       doing: null,
       description:
         'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or ' +
-        'after moving ' +
-        'the database with a dump.',
+        'after moving the database with a dump.',
       example: 'restore confirm',
       run: confirm,
     },
   ],
 }
 
-interface FenceReport {
-  since: Date
-  revoked: RevokedAgain
-  /** Sentences. */
-  unproven: string[]
-  activeClients: number
-}
-
-async function fence(context: OperatorContext, since: Date): Promise<Outcome> {
-  const { db, by } = context
-  const show = linesTo(context.stderr)
-  await keepFenced(db, { since, by, show })
-  const reading = askRedis(context, (redis) => provenByRedis(db, redis))
-  const answer = await heartbeat(show, () => 'Asking Redis', reading)
-  const proven = 'found' in answer ? answer.found : { clients: [], keys: [], tokens: [] }
-  const revoking = revokeAgain(db, proven, { now_ms: systemClock.now(), by })
-  const revoked = await heartbeat(show, () => 'Revoking again, and ending all sessions', revoking)
-  const report: FenceReport = {
-    since,
-    revoked,
-    unproven: [
-      'failed' in answer
-        ? `Redis could not be read, so it proves nothing: ${answer.failed}.`
-        : 'Redis remembers a revocation for an hour, and nothing from before it was last emptied.',
-      'Everything else is as it was at the restored point in time: earlier revocations, erased people and ' +
-        'companies, ' +
-        'suspended or removed people, roles and passwords. Repeat what the logs prove ' +
-        '(infra/runbook/backup.md).',
-    ],
-    activeClients: await countActive(db),
-  }
-  return { text: inWords(report), data: report }
-}
-
-function inWords({ revoked: { clients, keys, tokens }, unproven, activeClients }: FenceReport): string {
-  const again = [
-    ...clients.map(({ clientId, vendorId, name }) => ({
-      what: 'client',
-      id: clientId,
-      of: `${vendorId}, ${name}`,
-    })),
-    ...keys.map((id) => ({ what: 'key', id, of: '' })),
-    ...tokens.map((id) => ({ what: 'token', id, of: '' })),
-  ]
-  return `All access is blocked until you run "restore confirm". All sessions and invitations have ended.
-
-Revoked again:
-${table(again, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
-
-Not proven:
-${unproven.map((sentence) => `- ${sentence}`).join('\n')}
-
-${activeClients} clients are Active. \
-Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
-}
-
-function statusText(fence: Awaited<ReturnType<typeof whyFenced>>): string {
-  if (!fence) return 'There is no fence. Access is not blocked.'
-  const { raisedAt, reason } = fence
-  return raisedAt
-    ? `Access has been blocked by a fence since ${shownTime(raisedAt)}: ${reason}.`
-    : `There is no fence, but all access is blocked: ${reason}.`
-}
-
-async function confirm(context: OperatorContext): Promise<Outcome> {
-  const show = linesTo(context.stderr)
-  const answer = await heartbeat(show, () => 'Asking Redis', askRedis(context, readSeen))
-  const seen = 'found' in answer ? answer.found : undefined
-  const lowered = await confirmDatabase(context.db, { seen, by: context.by, show })
-  const data = { lowered: lowered ?? null }
-  const text = 'Confirmed. The services resume within seconds.'
-  if (!('failed' in answer)) return { text, data }
-  const warning =
-    'If Redis remembers a later confirmation, they raise the fence again. In that case, confirm again.'
-  return { text: `${text}\nRedis could not be read: ${answer.failed}. ${warning}`, data }
-}
-
-/** Neither command requires Redis. `failed` says why it could not be read. */
-async function askRedis<Found>(
-  operator: Operator,
-  ask: (redis: Redis) => Promise<Found>,
-): Promise<{ found: Found } | { failed: string }> {
-  try {
-    const redis = operator.redis()
-    await redisReady(redis, REDIS_WAIT_MS)
-    return { found: await ask(redis) }
-  } catch (error) {
-    return { failed: (error as Error).message.replace(/\.$/, '') }
-  }
-}
-
-/** Revocations: the ids of clients and signing keys, and the `jti` of tokens. */
-interface Proven {
-  clients: string[]
-  keys: string[]
-  tokens: string[]
-}
-
-export interface RevokedAgain {
-  clients: { clientId: string; vendorId: string; name: string }[]
-  keys: string[]
-  tokens: string[]
-}
-
-export interface Fence {
-  raisedAt: Date
+/** What blocks all access. */
+interface Block {
+  /** When the fence was raised; null if no service has raised one yet. */
+  raisedAt: Date | null
   reason: string
 }
 
-/** Returns the current fence; undefined if there is none. */
-export async function standingFence(db: Queryable): Promise<Fence | undefined> {
-  const { rows } = await db.raw(
-    `select raised_at as "raisedAt", reason from restore_fences where lowered_at is null`,
-  )
-  return rows[0]
-}
-
-/** Returns why all access is blocked, even if no service has raised a fence yet; undefined if it is not. */
-export async function whyFenced(
-  db: Queryable,
-): Promise<Fence | { raisedAt: null; reason: string } | undefined> {
-  const fence = await standingFence(db)
-  if (fence) return fence
+/** Returns what blocks all access; undefined if nothing does. */
+async function readBlock(db: Queryable): Promise<Block | undefined> {
+  const fence = await readFence(db)
+  if (fence) return { raisedAt: fence.raisedAt, reason: fence.reason }
   const { place, confirmedPlace } = await readPlaces(db)
   if (place === confirmedPlace) return undefined
   const reason = differInTimeline(place, confirmedPlace)
@@ -212,16 +101,70 @@ export async function whyFenced(
   return { raisedAt: null, reason }
 }
 
-/** Returns the place of the database (empty for a standby), and that where it was confirmed as complete. */
-async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlace: string }> {
-  const { rows } = await db.raw(
-    `select coalesce(database_place(), '') as place, place as "confirmedPlace" from revocation_trust`,
-  )
-  return rows[0]
+function statusText(block: Block | undefined): string {
+  if (!block) return 'There is no fence. Access is not blocked.'
+  const { raisedAt, reason } = block
+  return raisedAt
+    ? `Access has been blocked by a fence since ${shownTime(raisedAt)}: ${reason}.`
+    : `There is no fence, but all access is blocked: ${reason}.`
+}
+
+interface FenceReport {
+  since: Date
+  revoked: RepeatedRevocations
+  /** Sentences. */
+  unproven: string[]
+  activeClients: number
+}
+
+async function fenceAndRevoke(context: OperatorContext, since: Date): Promise<Outcome> {
+  const { db, by } = context
+  const show = linesTo(context.stderr)
+  await raiseFenceEverywhere(db, { since, by, show })
+  const reading = readRedis(context, (redis) => findLostRevocations(db, redis))
+  const answer = await heartbeat(show, () => 'Asking Redis', reading)
+  const lost = 'value' in answer ? answer.value : { clients: [], keys: [], tokens: [] }
+  const revoking = repeatRevocations(db, lost, { now_ms: systemClock.now(), by })
+  const report: FenceReport = {
+    since,
+    revoked: await heartbeat(show, () => 'Revoking again, and ending all sessions', revoking),
+    unproven: [
+      'failure' in answer
+        ? `Redis could not be read, so it proves nothing: ${answer.failure}.`
+        : 'Redis remembers a revocation for an hour, and nothing from before it was last emptied.',
+      'Everything else is as it was at the restored point in time: earlier revocations, erased people and ' +
+        'companies, suspended or removed people, roles and passwords. Repeat what the logs prove ' +
+        '(infra/runbook/backup.md).',
+    ],
+    activeClients: await countActiveClients(db),
+  }
+  return { text: reportText(report), data: report }
+}
+
+function reportText({ revoked, unproven, activeClients }: FenceReport): string {
+  const rows = [
+    ...revoked.clients.map(({ clientId, vendorId, name }) => ({
+      what: 'client',
+      id: clientId,
+      of: `${vendorId}, ${name}`,
+    })),
+    ...revoked.keys.map((id) => ({ what: 'key', id, of: '' })),
+    ...revoked.tokens.map((id) => ({ what: 'token', id, of: '' })),
+  ]
+  return `All access is blocked until you run "restore confirm". All sessions and invitations have ended.
+
+Revoked again:
+${table(rows, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
+
+Not proven:
+${unproven.map((sentence) => `- ${sentence}`).join('\n')}
+
+${activeClients} clients are Active. \
+Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 }
 
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
-export async function keepFenced(
+async function raiseFenceEverywhere(
   db: Database,
   { since, by, show }: { since: Date; by: Actor; show: Show },
 ): Promise<void> {
@@ -229,32 +172,51 @@ export async function keepFenced(
     await raiseFence(transaction, 'an operator: admin restore fence')
     await record(transaction, { vendorId: null, by }, 'database.fenced', 'database', { since })
   })
-  await everyProcessFenced(db, show)
+  await waitUntilFenced(db, show)
 }
 
 /** Resolves once no process trusts anything that Redis vouched for before the fence. */
-async function everyProcessFenced(db: Database, show: Show): Promise<void> {
-  const { rows } = await db.raw(
-    `select (extract(epoch from clock_timestamp() - raised_at) * 1000)::bigint as age_ms
-     from restore_fences where lowered_at is null`,
-  )
+async function waitUntilFenced(db: Database, show: Show): Promise<void> {
+  const fence = await readFence(db)
   const { settle_ms } = PRODUCTION_TIMINGS
-  const wait_ms = Math.min(settle_ms, settle_ms - (rows[0]?.age_ms ?? settle_ms))
+  const wait_ms = Math.min(settle_ms, settle_ms - (fence?.age_ms ?? settle_ms))
   if (wait_ms <= 0) return
   const text = `Waiting ${Math.ceil(wait_ms / 1_000)} s until every process has noticed the fence`
   await announce(show, text, sleep(wait_ms))
 }
 
+/** Returns the value that `read` reads, or why Redis could not be read: neither command requires Redis. */
+async function readRedis<T>(
+  operator: Operator,
+  read: (redis: Redis) => Promise<T>,
+): Promise<{ value: T } | { failure: string }> {
+  try {
+    const redis = operator.redis()
+    await redisReady(redis, REDIS_WAIT_MS)
+    return { value: await read(redis) }
+  } catch (error) {
+    return { failure: (error as Error).message.replace(/\.$/, '') }
+  }
+}
+
 /** Reads what Redis remembers about the database. Rejects if Redis fails. */
-export const readSeen = async (redis: Redis): Promise<LastSeen | undefined> =>
+const readLastSeen = async (redis: Redis): Promise<LastSeen | undefined> =>
   parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
 
+/** The ids of clients and signing keys, and the `jti` of tokens. */
+interface LostRevocations {
+  clients: string[]
+  keys: string[]
+  tokens: string[]
+}
+
 /** Reads the revocations that Redis has and Postgres lacks. Rejects if Redis fails. */
-export async function provenByRedis(db: Database, redis: Redis): Promise<Proven> {
-  const seen = await readSeen(redis)
+export async function findLostRevocations(db: Database, redis: Redis): Promise<LostRevocations> {
+  const lastSeen = await readLastSeen(redis)
   const lost: Entry[] = []
   for await (const entries of heldEntries(redis)) lost.push(...(await lostAmong(db, entries)))
-  const newest = seen ? [seen.id] : []
+  // Its entry may have expired. The id says nothing of its kind.
+  const newest = lastSeen ? [lastSeen.id] : []
   return {
     clients: [...newest, ...idsOf('client', lost)],
     keys: [...newest, ...idsOf('key', lost)],
@@ -262,22 +224,28 @@ export async function provenByRedis(db: Database, redis: Redis): Promise<Proven>
   }
 }
 
+interface RepeatedRevocations {
+  clients: { clientId: string; vendorId: string; name: string }[]
+  keys: string[]
+  tokens: string[]
+}
+
 /**
  * Revokes again everything in the database whose revocation was lost, and ends every restored session and
  * invitation. Call it behind a fence. The services learn of it when the fence is lowered.
  */
-export async function revokeAgain(
+export async function repeatRevocations(
   db: Database,
-  proven: Proven,
+  lost: LostRevocations,
   { now_ms, by }: { now_ms: number; by: Actor },
-): Promise<RevokedAgain> {
+): Promise<RepeatedRevocations> {
   return db.transaction(async (transaction) => {
-    const clients = await revokeClients(transaction, proven.clients, by)
+    const clients = await revokeClients(transaction, lost.clients, by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
-      if (!revokedAt && proven.keys.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
+      if (!revokedAt && lost.keys.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
         keys.push(kid)
-    const tokens = await insertLostTokens(transaction, proven.tokens)
+    const tokens = await insertLostTokens(transaction, lost.tokens)
     const { rowCount: sessions } = await transaction.raw('delete from sessions')
     const { rowCount: invitations } = await transaction.raw('delete from invitations')
     const counts = { clients: clients.length, tokens: tokens.length, sessions, invitations }
@@ -290,52 +258,59 @@ async function revokeClients(
   db: Queryable,
   clientIds: string[],
   by: Actor,
-): Promise<RevokedAgain['clients']> {
+): Promise<RepeatedRevocations['clients']> {
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId", name from oauth_clients
      where client_id = any(?::text[]) and status = 'Active'`,
     [clientIds],
   )
-  for (const { clientId, vendorId, name } of rows as RevokedAgain['clients']) {
+  for (const { clientId, vendorId, name } of rows as RepeatedRevocations['clients']) {
     await markClientRevoked(db, { vendorId, clientId, revokedBy: null })
     await record(db, { vendorId, by }, 'client.revoked', clientId, { name })
   }
   return rows
 }
 
-/** Returns the number of Active clients according to the database. */
-export async function countActive(db: Queryable): Promise<number> {
+async function countActiveClients(db: Queryable): Promise<number> {
   const { rows } = await db.raw(`select count(*) as active from oauth_clients where status = 'Active'`)
   return rows[0].active
 }
 
+async function confirm(context: OperatorContext): Promise<Outcome> {
+  const show = linesTo(context.stderr)
+  const answer = await heartbeat(show, () => 'Asking Redis', readRedis(context, readLastSeen))
+  const lastSeen = 'value' in answer ? answer.value : undefined
+  const lowered = await confirmDatabase(context.db, { lastSeen, by: context.by, show })
+  const data = { lowered: lowered ?? null }
+  const text = 'Confirmed. The services resume within seconds.'
+  if (!('failure' in answer)) return { text, data }
+  const warning =
+    'If Redis remembers a later confirmation, they raise the fence again. In that case, confirm again.'
+  return { text: `${text}\nRedis could not be read: ${answer.failure}. ${warning}`, data }
+}
+
 /**
- * Confirms that the database is complete, and lowers the fence. The services resume within seconds.
- * @param seen What Redis remembers. The confirmation is dated later, even if the clock of Postgres is behind.
+ * Confirms that the database is complete, and lowers the fence. Returns the fence that it lowered.
+ * @param lastSeen What Redis remembers: the confirmation must be later than the one in it.
  * @throws OperatorError while the database is compared with Redis, since revocations may be missing.
  */
-export async function confirmDatabase(
+async function confirmDatabase(
   db: Database,
-  { seen, by, show }: { seen: LastSeen | undefined; by: Actor; show: Show },
-): Promise<Fence | undefined> {
-  const fence = await standingFence(db)
+  { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: Actor; show: Show },
+): Promise<Block | undefined> {
+  const fence = await readFence(db)
   const { place, confirmedPlace } = await readPlaces(db)
   if (!fence && differInTimeline(place, confirmedPlace))
     throw new OperatorError(
       'Nothing was confirmed: the services compare a promoted database with Redis on their own, and then ' +
-        'allow ' +
-        'access or raise a fence. After a recovery to a point in time, or to skip the comparison, run ' +
-        '"restore fence" first.',
+        'allow access or raise a fence. After a recovery to a point in time, or to skip the comparison, ' +
+        'run "restore fence" first.',
     )
-  await everyProcessFenced(db, show)
+  await waitUntilFenced(db, show)
   await db.transaction(async (transaction) => {
-    await transaction.raw(
-      `with lowered as (update restore_fences set lowered_at = clock_timestamp() where lowered_at is null)
-     update revocation_trust set place = database_place(),
-       confirmed_at = greatest(clock_timestamp(), to_timestamp(? / 1000.0))`,
-      [(seen?.confirmedAt_ms ?? 0) + 1],
-    )
+    await lowerFence(transaction)
+    await confirmPlace(transaction, { after_ms: lastSeen?.confirmedAt_ms ?? 0 })
     await record(transaction, { vendorId: null, by }, 'database.confirmed', 'database')
   })
-  return fence
+  return fence && { raisedAt: fence.raisedAt, reason: fence.reason }
 }

@@ -46,6 +46,11 @@ export async function raiseFence(db: Queryable, reason: string): Promise<void> {
   await db.raw('insert into restore_fences (reason) values (?) on conflict do nothing', [reason])
 }
 
+/** Lowers the fence, if one is up. */
+export async function lowerFence(db: Queryable): Promise<void> {
+  await db.raw(`update restore_fences set lowered_at = clock_timestamp() where lowered_at is null`)
+}
+
 /**
  * Takes `pg_is_in_recovery()` and FENCED, as read by the statement whose answer counts.
  * @throws an Error with a `code` if the database is a standby, which may be behind its primary, or is fenced.

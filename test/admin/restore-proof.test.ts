@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { provenByRedis, revokeAgain } from '../../infra/admin/restore.ts'
+import { findLostRevocations, repeatRevocations } from '../../infra/admin/restore.ts'
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
 import { sharedStores } from '../support/revocation.ts'
@@ -13,15 +13,18 @@ describe('what Redis proves after a restore', () => {
   it('revokes again what Redis names as the newest revocation, though its entry has expired', async () => {
     await redis.set(redisKeys.revocationSeen, '1000 7/16384/16500 cli_newest')
     await redis.set(redisKeys.revoked('token', 'jti_lost'), '1')
-    const { clients, keys, tokens } = await provenByRedis(stores.db, redis)
+    const { clients, keys, tokens } = await findLostRevocations(stores.db, redis)
     assert.deepEqual([clients, keys, tokens], [['cli_newest'], ['cli_newest'], ['jti_lost']])
   })
 
   it('reports a signing key as revoked again only if its revocation was lost', async () => {
     const [known, lost] = [await stores.newKey(), await stores.newKey()]
     await insertRevokedSigningKey(stores.db, known)
-    const proven = { clients: [], keys: [known, lost], tokens: [] }
-    const { keys } = await revokeAgain(stores.db, proven, { now_ms: Date.now(), by: testOperator() })
+    const revocations = { clients: [], keys: [known, lost], tokens: [] }
+    const { keys } = await repeatRevocations(stores.db, revocations, {
+      now_ms: Date.now(),
+      by: testOperator(),
+    })
     assert.deepEqual(keys, [lost])
   })
 })

@@ -51,6 +51,26 @@ export function judgeDatabase(
   return { restored: 'the database is a copy, or was restored' }
 }
 
+/** Returns where the database is (empty for a standby), and where it was confirmed to be complete. */
+export async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlace: string }> {
+  const { rows } = await db.raw(
+    `select coalesce(database_place(), '') as place, place as "confirmedPlace" from revocation_trust`,
+  )
+  return rows[0]
+}
+
+/**
+ * Confirms that the database is complete where it is. The confirmation is dated after `after_ms`, even if the
+ * clock of Postgres is behind.
+ */
+export async function confirmPlace(db: Queryable, { after_ms }: { after_ms: number }): Promise<void> {
+  await db.raw(
+    `update revocation_trust set place = database_place(),
+       confirmed_at = greatest(clock_timestamp(), to_timestamp(? / 1000.0))`,
+    [after_ms + 1],
+  )
+}
+
 /** Whether two places name one database, before and after the promotion of a standby or a recovery. */
 export const differInTimeline = (place: string, other: string): boolean =>
   place !== other && withoutTimeline(place) === withoutTimeline(other)
