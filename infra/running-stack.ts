@@ -19,7 +19,7 @@ const runningSchema = z.object({
 export type RunningStack = z.infer<typeof runningSchema>
 
 /** Returns undefined if no stack runs on this data folder, or this user may not read the file. */
-export async function readRunning(dataDir: string): Promise<RunningStack | undefined> {
+export async function readRunningStack(dataDir: string): Promise<RunningStack | undefined> {
   const text = await readFile(join(dataDir, RUNNING_FILE), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   return runningSchema.safeParse(JSON.parse(text)).data

@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type ActivityAction, type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type ActivityAction, type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import { emailAddress, personName } from '../../apps/api/accounts/names.ts'
 import { newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { isLinked } from '../../apps/api/accounts/openid-identities.ts'
@@ -15,13 +15,12 @@ import {
   normalizedEmail,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { liftSignInLockout } from '../../apps/api/sessions/sign-in-addresses.ts'
-import type { OperatorContext, Subject } from './commands.ts'
+import type { CommandGroup, OperatorContext } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { askNewPassword } from './terminal.ts'
 
-export const PASSWORDS: Subject = {
+export const PASSWORDS: CommandGroup = {
   name: 'password',
   description: 'Passwords',
   commands: [
@@ -53,11 +52,11 @@ export const ACCOUNT_OPTIONS = [
 export type AccountChoice = { existingAccount?: true; newAccount?: true }
 
 /** Returns the person to add. The password is asked for only if a new account is created. */
-export function personFrom(
+export function parseNewPerson(
   context: OperatorContext,
-  { email, name, ...chosen }: AccountChoice & { email: string; name?: string | undefined },
+  { email, name, existingAccount, newAccount }: AccountChoice & { email: string; name?: string | undefined },
 ): NewPerson {
-  const account = chosen.existingAccount ? 'existing' : chosen.newAccount ? 'new' : undefined
+  const account = existingAccount ? 'existing' : newAccount ? 'new' : undefined
   return { email, name, password: () => askNewPassword(email, context), account }
 }
 
@@ -78,7 +77,7 @@ export interface NewPerson {
 /** Also ends every session of the user. @throws OperatorError unless there is exactly one such account. */
 export async function replacePassword(
   db: Database,
-  { email, password, by }: { email: string; password: () => Promise<string>; by: Actor },
+  { email, password, by }: { email: string; password: () => Promise<string>; by: Operator },
 ): Promise<User> {
   const user = await requireAccount(db, email)
   const passwordHash = await hashPassword(await password(), { saltFrom: user.passwordHash })
@@ -88,13 +87,13 @@ export async function replacePassword(
     await liftSignInLockout(transaction, { userId: user.userId, now: new Date() })
     await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
   })
-  return shownUser(user)
+  return userData(user)
 }
 
 /** Records the act in the activity of each of the user's companies, or without a company if there is none. */
 export async function recordForCompanies(
   transaction: Queryable,
-  { user, action, by }: { user: User; action: ActivityAction; by: Actor },
+  { user, action, by }: { user: User; action: ActivityAction; by: Operator },
 ): Promise<void> {
   const { userId, name, email } = user
   const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
@@ -111,61 +110,63 @@ export function readAddress(text: string): { vendorId: string | null; email: str
 /** @throws OperatorError unless there is exactly one such account. */
 export async function requireAccount(db: Queryable, address: string): Promise<Account> {
   const { vendorId, email } = readAddress(address)
-  const all = await listAccounts(db, email)
+  const accounts = await listAccounts(db, email)
   const member = vendorId === null ? undefined : await findMemberByEmail(db, { vendorId, email })
-  const [account, another] = vendorId === null ? all : all.filter(({ userId }) => userId === member?.userId)
+  const [account, another] =
+    vendorId === null ? accounts : accounts.filter(({ userId }) => userId === member?.userId)
   if (!account) throw new OperatorError(`There is no account for ${normalizedEmail(address)}.`)
   if (!another) return account
   throw new OperatorError(
     `${email} has several accounts: name one as vendor_id:${email}. They belong to ` +
-      `${await companiesOf(db, all)}.`,
+      `${await nameCompanies(db, accounts)}.`,
   )
 }
 
 /** "ven_acme; ven_globex, ven_initech": the companies of each account. */
-async function companiesOf(db: Queryable, accounts: readonly User[]): Promise<string> {
+async function nameCompanies(db: Queryable, accounts: readonly User[]): Promise<string> {
   const lists = await Promise.all(accounts.map(({ userId }) => listMemberships(db, userId)))
   return lists.map((list) => list.map(({ vendorId }) => vendorId).join(', ') || 'no company').join('; ')
 }
 
-export const shownUser = ({ userId, email, name }: User): User => ({ userId, email, name })
+export const userData = ({ userId, email, name }: User): User => ({ userId, email, name })
 
 /** Finds the account or prepares a new one, which `store` inserts. Prompts for the password last. */
 export async function preparePerson(
   db: Queryable,
-  { email: typed, name, password, account }: NewPerson,
+  { email: address, name, password, account }: NewPerson,
 ): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
-  const email = normalizedEmail(typed)
+  const email = normalizedEmail(address)
   if (!emailAddress.safeParse(email).success)
-    throw new OperatorError(`${JSON.stringify(typed)} is not an email address.`)
-  const known = await listAccounts(db, email)
-  if (known.length > 0 && account === undefined)
+    throw new OperatorError(`${JSON.stringify(address)} is not an email address.`)
+  const accounts = await listAccounts(db, email)
+  if (accounts.length > 0 && account === undefined)
     throw new OperatorError(
       `${email} already has an account, which someone else may have created with that address. It belongs ` +
-        `to ${await companiesOf(db, known)}. If you know that it is this person's, repeat the command with ` +
+        `to ${await nameCompanies(db, accounts)}. If you know that it is this person's, repeat the command with ` +
         '--existing-account; if you do not, with --new-account.',
     )
-  if (known.length > 0 && account === 'existing') {
-    const existing = await onlyOneOf(db, known)
+  if (accounts.length > 0 && account === 'existing') {
+    const existing = await chooseAccount(db, accounts)
     const store = async (transaction: Queryable) => {
       if (!(await lockPassword(transaction, existing)))
         throw new OperatorError(`The account of ${email} has just changed. Try again.`)
     }
-    return { user: shownUser(existing), store }
+    return { user: userData(existing), store }
   }
   if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
   const user = { userId: newUserId(), email, name: parseName(name) }
-  const passwordHash = await hashPassword(await password(), { saltFrom: known[0]?.passwordHash })
+  const passwordHash = await hashPassword(await password(), { saltFrom: accounts[0]?.passwordHash })
   return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
 }
 
 /** Among several accounts, the one that an OpenID provider proves to be the person's. */
-async function onlyOneOf(db: Queryable, accounts: readonly Account[]): Promise<Account> {
-  const linked = await Promise.all(accounts.map(({ userId }) => isLinked(db, userId)))
-  const [account, another] = accounts.length === 1 ? accounts : accounts.filter((_, index) => linked[index])
+async function chooseAccount(db: Queryable, accounts: readonly Account[]): Promise<Account> {
+  const areLinked = await Promise.all(accounts.map(({ userId }) => isLinked(db, userId)))
+  const [account, another] =
+    accounts.length === 1 ? accounts : accounts.filter((_, index) => areLinked[index])
   if (account && !another) return account
   throw new OperatorError(
-    `${accounts[0]?.email} has several accounts, of ${await companiesOf(db, accounts)}. Nothing says which ` +
+    `${accounts[0]?.email} has several accounts, of ${await nameCompanies(db, accounts)}. Nothing says which ` +
       "is this person's: repeat the command with --new-account.",
   )
 }

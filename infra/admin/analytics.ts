@@ -1,14 +1,15 @@
 import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
-import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../../apps/api/analytics/event.ts'
-import { datesClosedToImports, findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
+import { datesClosedToImports } from '../../apps/api/analytics/store.ts'
+import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, checkEvent } from '../../apps/api/analytics/event.ts'
+import { findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
 import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
-import { type OperatorContext, type Outcome, required, type Subject } from './commands.ts'
+import { type CommandGroup, type OperatorContext, type Outcome, required } from './commands.ts'
 import { requireCompany } from './companies.ts'
 import { fileAt, LINE_MAX_BYTES, type Line, openFile, readLines } from './files.ts'
 import { OperatorError } from './operator.ts'
@@ -37,7 +38,7 @@ Ctrl-C ends the import once the batch under way is stored, and says what is.
 Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, 1 if the import failed,
 ${EXIT_INTERRUPTED} if it was interrupted.`
 
-export const ANALYTICS: Subject = {
+export const ANALYTICS: CommandGroup = {
   name: 'analytics',
   description: 'Events and daily figures',
   commands: [
@@ -77,20 +78,20 @@ async function runImport(
   const text = () => {
     const { lines, accepted, read_percent } = progress
     const rate = (lines * 1_000) / (performance.now() - began_ms)
-    const read = `${shown(lines)} lines (${shown(read_percent)} %)`
-    return `${read}, ${shown(accepted)} stored, ${shown(rate)} lines/s`
+    const soFar = `${formatCount(lines)} lines (${formatCount(read_percent)} %)`
+    return `${soFar}, ${formatCount(accepted)} stored, ${formatCount(rate)} lines/s`
   }
   try {
-    return outcomeOf(await heartbeat(status.show, text, importing))
+    return importOutcome(await heartbeat(status.show, text, importing))
   } finally {
     status.clear()
   }
 }
 
 /** Such as 1,234,567. */
-const shown = (count: number): string => Math.round(count).toLocaleString('en')
+const formatCount = (count: number): string => Math.round(count).toLocaleString('en')
 
-function outcomeOf(counts: ImportCounts): Outcome {
+function importOutcome(counts: ImportCounts): Outcome {
   const { lines, accepted, duplicates, refused, interrupted } = counts
   const sums = `${lines} lines: ${accepted} stored, ${duplicates} already known, ${refused} refused.`
   if (interrupted)
@@ -102,7 +103,7 @@ function outcomeOf(counts: ImportCounts): Outcome {
   return { text: sums, data: counts, exitCode: refused > 0 ? EXIT_LINES_REFUSED : 0 }
 }
 
-export interface ImportCounts {
+interface ImportCounts {
   /** Non-empty lines. */
   lines: number
   accepted: number
@@ -116,7 +117,7 @@ export interface ImportOptions {
   db: Database
   clock: Clock
   vendorId: string
-  by: Actor
+  by: Operator
   file: string
   onRefused: Refuse
   /** Called with the counts so far. */
@@ -143,7 +144,7 @@ interface NumberedEvent {
  */
 export async function importEvents(options: ImportOptions): Promise<ImportCounts> {
   const { db, clock, vendorId, by, file, signal, onProgress = () => {} } = options
-  const judge = createJudge(await requireCompany(db, vendorId), clock)
+  const parseEvent = createEventParser(await requireCompany(db, vendorId), clock)
   await using handle = await openFile(file)
   const { size } = await handle.stat()
   const counts: ImportCounts = { lines: 0, accepted: 0, duplicates: 0, refused: 0 }
@@ -151,12 +152,12 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
     counts.refused += 1
     options.onRefused(line, reason.replaceAll(/\p{C}/gu, '?').slice(0, REASON_MAX_CHARACTERS))
   }
-  let recorded = false
+  let isRecorded = false
   // The import may end at any point, and leaves what it has stored.
   async function beforeFirst() {
-    if (!recorded)
+    if (!isRecorded)
       await record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
-    recorded = true
+    isRecorded = true
   }
   let batch: NumberedEvent[] = []
   async function store() {
@@ -173,9 +174,9 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
         if (signal?.aborted) return { ...counts, lines: counts.lines - batch.length, interrupted: true }
         if (line.text?.trim() === '') continue
         counts.lines += 1
-        const verdict = judge(line)
-        if (typeof verdict === 'string') refuse(line.number, verdict)
-        else batch.push({ line: line.number, event: verdict })
+        const event = parseEvent(line)
+        if (typeof event === 'string') refuse(line.number, event)
+        else batch.push({ line: line.number, event })
         if (batch.length === EVENTS_AT_ONCE) await store()
       }
     }
@@ -191,22 +192,22 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
 }
 
 /** Returns a function that returns the event of a line, or why the line is refused. */
-function createJudge(
+function createEventParser(
   { timezone, currency }: CompanyRecord,
   clock: Clock,
 ): (line: Line) => AnalyticsEvent | string {
   const rules = { ageMax_ms: Number.POSITIVE_INFINITY, currency, findDate: createDateFinder(timezone) }
   return ({ text }) => {
     if (text === undefined) return `is not UTF-8 or longer than ${LINE_MAX_BYTES} bytes`
-    let sent: unknown
+    let json: unknown
     try {
-      sent = JSON.parse(text)
+      json = JSON.parse(text)
     } catch {
       return 'is not JSON'
     }
-    const judged = checkEvent(sent, { ...rules, now_ms: clock.now() })
-    if ('event' in judged) return judged.event
-    return judged.faults.map(({ path, detail }) => [...path, detail].join(' ')).join('; ')
+    const verdict = checkEvent(json, { ...rules, now_ms: clock.now() })
+    if ('event' in verdict) return verdict.event
+    return verdict.faults.map(({ path, detail }) => [...path, detail].join(' ')).join('; ')
   }
 }
 
@@ -217,16 +218,18 @@ async function storeBatch(
   { refuse, beforeFirst }: { refuse: Refuse; beforeFirst: () => Promise<void> },
 ): Promise<{ accepted: number; duplicates: number }> {
   const eventsOf = (numbered: readonly NumberedEvent[]) => numbered.map(({ event }) => event)
-  const closed = await datesClosedToImports(db, vendorId, [...new Set(batch.map(({ event }) => event.date))])
-  const late = batch.filter(({ event }) => closed.has(event.date))
-  const known = await findRememberedIds(db, vendorId, eventsOf(late))
-  for (const { line, event } of late)
-    if (!known.has(event.eventId))
+  const closedDates = await datesClosedToImports(db, vendorId, [
+    ...new Set(batch.map(({ event }) => event.date)),
+  ])
+  const lateEvents = batch.filter(({ event }) => closedDates.has(event.date))
+  const storedIds = await findRememberedIds(db, vendorId, eventsOf(lateEvents))
+  for (const { line, event } of lateEvents)
+    if (!storedIds.has(event.eventId))
       refuse(line, `the day ${event.date} has figures whose event ids are no longer all remembered`)
-  const open = batch.filter(({ event }) => !closed.has(event.date))
-  const repeated = late.filter(({ event }) => known.has(event.eventId)).length
-  if (open.length === 0) return { accepted: 0, duplicates: repeated }
+  const openEvents = batch.filter(({ event }) => !closedDates.has(event.date))
+  const repeated = lateEvents.filter(({ event }) => storedIds.has(event.eventId)).length
+  if (openEvents.length === 0) return { accepted: 0, duplicates: repeated }
   await beforeFirst()
-  const { accepted, duplicates } = await storeEvents(db, vendorId, eventsOf(open))
+  const { accepted, duplicates } = await storeEvents(db, vendorId, eventsOf(openEvents))
   return { accepted, duplicates: duplicates + repeated }
 }

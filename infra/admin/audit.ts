@@ -8,7 +8,7 @@ import {
   listEntries,
   loggedEntry,
 } from '../../apps/api/accounts/activity.ts'
-import type { Outcome, Subject } from './commands.ts'
+import type { CommandGroup, Outcome } from './commands.ts'
 import { fileAt, openFile, readLines } from './files.ts'
 import { OperatorError } from './operator.ts'
 import { readTime, TIME_FORMS } from './time.ts'
@@ -17,7 +17,7 @@ const ENTRIES_AT_ONCE = 500
 const ENTRIES_COMPARED_AT_ONCE = 5_000
 const SHOWN_MAX = 1_000
 
-export const AUDIT: Subject = {
+export const AUDIT: CommandGroup = {
   name: 'audit',
   description: 'The log of what people and operators did',
   commands: [
@@ -33,8 +33,8 @@ export const AUDIT: Subject = {
       ],
       async run({ db, stdout }, { since = null }: { since?: Date | null }) {
         for await (const line of exportedLines(db, since)) {
-          const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((written) =>
-            stdout.write(line, written),
+          const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) =>
+            stdout.write(line, resolve),
           )
           // The reader of a pipe has seen enough.
           if (failure?.code === 'EPIPE') return undefined
@@ -47,8 +47,7 @@ export const AUDIT: Subject = {
       name: 'compare',
       description:
         'Compare the log with the lines `activity` that were shipped elsewhere, and name the entries that ' +
-        'the database ' +
-        'lacks, has changed, or has in addition. Exits with code 1 if there are any.',
+        'the database lacks, has changed, or has in addition. Exits with code 1 if there are any.',
       doing: 'Comparing',
       example: 'audit compare activity.ndjson',
       args: ['file'],
@@ -74,9 +73,9 @@ async function compare(db: Database, file: string): Promise<Outcome> {
     for await (const difference of compareActivity(transaction, { file, handle }))
       if (++count <= SHOWN_MAX) differences.push(difference)
   })
-  const more = count > SHOWN_MAX ? [`And ${count - SHOWN_MAX} more.`] : []
+  const remainder = count > SHOWN_MAX ? [`And ${count - SHOWN_MAX} more.`] : []
   return {
-    text: count === 0 ? 'The database has what the file says.' : [...differences, ...more].join('\n'),
+    text: count === 0 ? 'The database has what the file says.' : [...differences, ...remainder].join('\n'),
     data: { count, differences },
     exitCode: count === 0 ? 0 : 1,
   }
@@ -110,8 +109,8 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
   if (log.lastId === -Infinity) throw new OperatorError(`${source.file} has no line of the activity.`)
 
   // A bit for each id, 32 to a number.
-  const known = new Map<number, number>()
-  const knownAround = (id: number) => known.get(Math.floor(id / 32)) ?? 0
+  const seenIds = new Map<number, number>()
+  const bitsAround = (id: number) => seenIds.get(Math.floor(id / 32)) ?? 0
   for await (const lines of entriesIn(source)) {
     const ids = lines.map(({ entryId }) => entryId)
     const rows = Map.groupBy(
@@ -120,7 +119,7 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
     )
     for (const line of lines) {
       const [row, twin] = rows.get(line.entryId) ?? []
-      if (row) known.set(Math.floor(row.entryId / 32), knownAround(row.entryId) | (1 << (row.entryId % 32)))
+      if (row) seenIds.set(Math.floor(row.entryId / 32), bitsAround(row.entryId) | (1 << (row.entryId % 32)))
       if (!row) yield `${line.entryId} is not in the database.`
       else if (twin || !isSame(row, line, log.erased)) yield `${line.entryId} was changed.`
     }
@@ -132,7 +131,7 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
       // An entry with an infinite time has none.
       const isEarlier = entryId < log.firstId && at !== null && at < log.firstAt
       const isLater = entryId > log.lastId && at !== null && at > log.lastAt
-      const isLogged = (knownAround(entryId) & (1 << (entryId % 32))) !== 0
+      const isLogged = (bitsAround(entryId) & (1 << (entryId % 32))) !== 0
       if (!isEarlier && !isLater && !isLogged) yield `${entryId} is not in the log.`
     }
   }

@@ -1,10 +1,11 @@
 import { Option } from 'commander'
 import { type ClientRecord, findClient, listClients } from '../../apps/api/clients/records.ts'
 import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
-import { type Subject, table } from './commands.ts'
+import { type CommandGroup, formatTable } from './commands.ts'
 import { requireCompany } from './companies.ts'
 import { OperatorError } from './operator.ts'
 
+/** The largest LIMIT. */
 const ALL = 2 ** 31 - 1
 const TITLES = {
   clientId: 'CLIENT ID',
@@ -17,7 +18,7 @@ const TITLES = {
   revokedAt: 'REVOKED',
 }
 
-export const CLIENTS: Subject = {
+export const CLIENTS: CommandGroup = {
   name: 'client',
   plural: 'clients',
   description: 'OAuth2 clients',
@@ -33,7 +34,7 @@ export const CLIENTS: Subject = {
       async run({ db }, { vendorId, status }: { vendorId: string; status?: 'Active' | 'Revoked' }) {
         await requireCompany(db, vendorId)
         const clients = await listClients(db, { vendorId, status, after: undefined, limit: ALL })
-        return { text: table(clients, TITLES, 'No matching clients.'), data: clients.map(shown) }
+        return { text: formatTable(clients, TITLES, 'No matching clients.'), data: clients.map(clientData) }
       },
     },
     {
@@ -48,8 +49,11 @@ export const CLIENTS: Subject = {
         await requireCompany(db, vendorId)
         const client = await findClient(db, { vendorId, clientId })
         if (!client) throw noSuchClient(vendorId, clientId)
-        const named = `${clientId} (${client.name}) of ${vendorId}, which is ${client.status},`
-        return `${named} will be revoked permanently, with all its tokens.`
+        const { name, status } = client
+        return (
+          `${clientId} (${name}) of ${vendorId}, which is ${status}, will be revoked permanently, with all ` +
+          'its tokens.'
+        )
       },
       /** Can be repeated, with the same guarantee. */
       async run({ db, by, revocation }, { vendorId, clientId }: { vendorId: string; clientId: string }) {
@@ -57,7 +61,7 @@ export const CLIENTS: Subject = {
         await requireCompany(db, vendorId)
         const client = await revokeClient(services, { vendorId, clientId, revokedBy: by })
         if (!client) throw noSuchClient(vendorId, clientId)
-        return { text: `${clientId} (${client.name}) is revoked everywhere.`, data: shown(client) }
+        return { text: `${clientId} (${client.name}) is revoked everywhere.`, data: clientData(client) }
       },
     },
   ],
@@ -66,7 +70,7 @@ export const CLIENTS: Subject = {
 const noSuchClient = (vendorId: string, clientId: string) =>
   new OperatorError(`${vendorId} has no client ${clientId}.`)
 
-const shown = (client: ClientRecord) => ({
+const clientData = (client: ClientRecord) => ({
   clientId: client.clientId,
   name: client.name,
   scopes: client.scopes,

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import type { Operator } from './operator.ts'
+import type { OperatorAccess } from './operator.ts'
 
 /** The result of a command, as `text` for people and `data` for `--json`. */
 export interface Outcome {
@@ -18,7 +18,7 @@ export interface CommandEnvironment {
 }
 
 /** What a command works with that needs the stores. */
-export type OperatorContext = CommandEnvironment & Operator
+export type OperatorContext = CommandEnvironment & OperatorAccess
 
 /** Arguments and options by name in camel case, as commander has read them. */
 export type CommandArguments = Record<string, unknown>
@@ -57,7 +57,7 @@ export interface OperatorCommand extends CommandRow {
 export type AdminCommand = LocalCommand | OperatorCommand
 
 /** The commands about one thing, such as `client`, with its plural as an alias. */
-export interface Subject {
+export interface CommandGroup {
   name: string
   plural?: string
   description: string
@@ -95,9 +95,9 @@ function argumentsOf(command: Command): CommandArguments {
 }
 
 /** Adds a subject, such as `client`. */
-export function addSubject(
+export function addGroup(
   program: Command,
-  { name, plural, description }: Omit<Subject, 'commands'>,
+  { name, plural, description }: Omit<CommandGroup, 'commands'>,
 ): Command {
   const subject = program.command(name).description(description)
   if (plural !== undefined) subject.alias(plural)
@@ -108,7 +108,7 @@ export const required = (flags: string, description: string): Option =>
   new Option(flags, description).makeOptionMandatory()
 
 /** Formats records as aligned columns, by the title of each member that is shown. */
-export function table<T extends object>(
+export function formatTable<T extends object>(
   records: readonly T[],
   titles: { readonly [Member in keyof T]?: string },
   empty: string,
@@ -117,7 +117,7 @@ export function table<T extends object>(
   const members = Object.keys(titles) as (keyof T)[]
   const rows = [
     members.map((member) => titles[member] ?? ''),
-    ...records.map((record) => members.map((member) => shown(record[member]))),
+    ...records.map((record) => members.map((member) => formatCell(record[member]))),
   ]
   const widths = members.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
   return rows
@@ -130,10 +130,10 @@ export function table<T extends object>(
     .join('\n')
 }
 
-function shown(value: unknown): string {
-  if (value instanceof Date) return shownTime(value)
+function formatCell(value: unknown): string {
+  if (value instanceof Date) return formatTime(value)
   return Array.isArray(value) ? value.join(' ') : String(value ?? '-')
 }
 
 /** To the minute, in UTC. */
-export const shownTime = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')}Z`
+export const formatTime = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')}Z`

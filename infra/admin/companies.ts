@@ -4,7 +4,7 @@ import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import { newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import {
   type CompanyRecord,
@@ -25,10 +25,10 @@ import {
   type AccountChoice,
   type NewPerson,
   parseName,
-  personFrom,
+  parseNewPerson,
   preparePerson,
 } from './accounts.ts'
-import { type OperatorContext, required, type Subject, table } from './commands.ts'
+import { type CommandGroup, formatTable, type OperatorContext, required } from './commands.ts'
 import { OperatorError } from './operator.ts'
 import { activitySteps, eraseAccount, eraseFromActivity } from './personal-data.ts'
 
@@ -55,7 +55,7 @@ type NewCompanyOptions = AccountChoice & {
   vendorId?: string
 }
 
-export const COMPANIES: Subject = {
+export const COMPANIES: CommandGroup = {
   name: 'company',
   plural: 'companies',
   description: 'Companies',
@@ -81,11 +81,10 @@ export const COMPANIES: Subject = {
         context,
         { ownerEmail, ownerName, vendorId, name, timezone, currency, ...choice }: NewCompanyOptions,
       ) {
-        const owner = personFrom(context, { email: ownerEmail, name: ownerName, ...choice })
+        const owner = parseNewPerson(context, { email: ownerEmail, name: ownerName, ...choice })
         const company = { vendorId, name, timezone, currency, owner, by: context.by }
-        const created = await createCompany(context.db, company)
-        const text = `Created ${created.company.vendorId}, owned by ${created.owner.email}.`
-        return { text, data: created }
+        const data = await createCompany(context.db, company)
+        return { text: `Created ${data.company.vendorId}, owned by ${data.owner.email}.`, data }
       },
     },
     {
@@ -94,7 +93,7 @@ export const COMPANIES: Subject = {
       example: 'company list',
       async run({ db }) {
         const companies = await listCompanies(db)
-        return { text: table(companies, TITLES, 'There are no companies yet.'), data: companies }
+        return { text: formatTable(companies, TITLES, 'There are no companies yet.'), data: companies }
       },
     },
     // The runbook's page on privacy says what stays.
@@ -127,14 +126,14 @@ export const COMPANIES: Subject = {
   ],
 }
 
-export interface NewCompany {
+interface NewCompany {
   /** Random if undefined. */
   vendorId: string | undefined
   name: string
   timezone: string
   currency: string
   owner: NewPerson
-  by: Actor
+  by: Operator
 }
 
 /** @throws OperatorError if a value is invalid or the vendor id is taken. */
@@ -147,15 +146,15 @@ export async function createCompany(
   const company = {
     vendorId,
     name: parseName(name),
-    timezone: knownTimezone(timezone),
-    currency: knownCurrency(currency),
+    timezone: parseTimezone(timezone),
+    currency: parseCurrency(currency),
   }
-  const taken = new OperatorError(`The company ${vendorId} already exists.`)
-  if (await findCompany(db, vendorId)) throw taken
+  const conflict = new OperatorError(`The company ${vendorId} already exists.`)
+  if (await findCompany(db, vendorId)) throw conflict
   const person = await preparePerson(db, owner)
   await db.transaction(async (transaction) => {
     await insertCompany(transaction, company).catch((error) => {
-      throw sqlState(error) === UNIQUE_VIOLATION ? taken : error
+      throw sqlState(error) === UNIQUE_VIOLATION ? conflict : error
     })
     await person.store(transaction)
     await record(transaction, { vendorId, by }, 'company.created', vendorId, { name: company.name })
@@ -170,7 +169,7 @@ export async function requireCompany(db: Queryable, vendorId: string): Promise<C
   return company
 }
 
-function knownTimezone(timezone: string): string {
+function parseTimezone(timezone: string): string {
   // Intl accepts an offset such as +02:00, but that has no daylight saving time and no IANA name.
   try {
     if (/^[A-Za-z]/.test(timezone))
@@ -179,7 +178,7 @@ function knownTimezone(timezone: string): string {
   throw new OperatorError(`${JSON.stringify(timezone)} is not an IANA time zone, such as Europe/Berlin.`)
 }
 
-function knownCurrency(currency: string): string {
+function parseCurrency(currency: string): string {
   const code = currency.toUpperCase()
   if (!Intl.supportedValuesOf('currency').includes(code))
     throw new OperatorError(`${JSON.stringify(currency)} is not an ISO 4217 currency, such as EUR.`)
@@ -214,8 +213,8 @@ async function eraseCompany(
   const show = linesTo(context.stderr)
   // Without Redis nothing can be revoked, so nothing begins.
   const revocation = context.revocation()
-  const known = await peopleOf(db, vendorId)
-  const searching = knownElsewhere(db, vendorId, known)
+  const people = await readPeople(db, vendorId)
+  const searching = findElsewhere(db, vendorId, people)
   const elsewhere = await heartbeat(show, () => 'Looking for its people in other companies', searching)
   const erasePeople = (queryable: Queryable, userIds: string[]) =>
     erasePeopleWithoutCompany(queryable, userIds, (transaction, userId) =>
@@ -230,20 +229,20 @@ async function eraseCompany(
     return erasePeople(transaction, rows[0].members)
   })
   show('No one is a member any more.')
-  const { all, active } = await clientsOf(db, vendorId)
-  await revokeClients(revocation, { vendorId, clientIds: active, by, show })
-  show(`${active.length} clients were Active, and are revoked everywhere.`)
+  const clients = await readClientIds(db, vendorId)
+  await revokeClients(revocation, { vendorId, clientIds: clients.active, by, show })
+  show(`${clients.active.length} clients were Active, and are revoked everywhere.`)
   await announce(show, `Waiting ${IN_FLIGHT_MS / 1_000} s for requests under way`, sleep(IN_FLIGHT_MS))
-  const forgetting = forgetInRedis(context, { vendorId, clientIds: all })
+  const forgetting = forgetInRedis(context, { vendorId, clientIds: clients.all })
   await heartbeat(show, () => 'Erasing requests in Redis', forgetting).catch((error: Error) =>
     show(`Requests stay in Redis until they expire, within 14 days: ${error.message}`),
   )
-  const left = await heartbeat(show, () => 'Erasing people', erasePeople(db, known))
-  const erased = [...members, ...left].filter((userId) => !elsewhere.has(userId))
+  const formerMembers = await heartbeat(show, () => 'Erasing people', erasePeople(db, people))
+  const erased = [...members, ...formerMembers].filter((userId) => !elsewhere.has(userId))
   const rows = await heartbeat(show, () => 'Erasing rows', eraseCompanyRows(db, vendorId, { show }))
   const entries = await heartbeat(show, () => 'Going through the activity', eraseFromActivity(db))
   if (entries > 0) show(`activity: ${entries} rows`)
-  return { clients: active.length, people: erased.length, rows: rows + entries }
+  return { clients: clients.active.length, people: erased.length, rows: rows + entries }
 }
 
 /**
@@ -253,7 +252,7 @@ async function eraseCompany(
  */
 async function revokeClients(
   revocation: Revocation,
-  { vendorId, clientIds, by, show }: { vendorId: string; clientIds: string[]; by: Actor; show: Show },
+  { vendorId, clientIds, by, show }: { vendorId: string; clientIds: string[]; by: Operator; show: Show },
 ): Promise<void> {
   let revoked = 0
   async function revoke(clientId: string, onCommit: () => void): Promise<void> {
@@ -286,7 +285,7 @@ const retry = (act: () => Promise<unknown>, left = REVOCATION_TRIES): Promise<un
   act().catch((error) => (left > 1 ? retry(act, left - 1) : Promise.reject(error)))
 
 /** Its members, and those who left and still have a name. */
-async function peopleOf(db: Queryable, vendorId: string): Promise<string[]> {
+async function readPeople(db: Queryable, vendorId: string): Promise<string[]> {
   const { rows } = await db.raw(
     `select array(select user_id from memberships where vendor_id = ?
        union select subject from activity a join users u on u.user_id = subject
@@ -297,7 +296,7 @@ async function peopleOf(db: Queryable, vendorId: string): Promise<string[]> {
 }
 
 /** Returns the ids of all its clients, which get no more, and of the Active ones. */
-async function clientsOf(db: Queryable, vendorId: string): Promise<{ all: string[]; active: string[] }> {
+async function readClientIds(db: Queryable, vendorId: string): Promise<{ all: string[]; active: string[] }> {
   const { rows } = await db.raw(
     `select coalesce(array_agg(client_id), '{}') as "all",
        coalesce(array_agg(client_id) filter (where status = 'Active'), '{}') as active
@@ -308,8 +307,8 @@ async function clientsOf(db: Queryable, vendorId: string): Promise<{ all: string
 }
 
 /** Returns the people whom the activity of another company names, since it must still say who did what. */
-async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]): Promise<Set<string>> {
-  const found = new Set<string>()
+async function findElsewhere(db: Queryable, vendorId: string, userIds: string[]): Promise<Set<string>> {
+  const people = new Set<string>()
   for await (const step of activitySteps(db)) {
     const { rows } = await db.raw(
       `select distinct id from activity a join companies c using (vendor_id),
@@ -317,9 +316,9 @@ async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]
        where entry_id > ? and entry_id <= ? and c.erased_at is null and c.vendor_id <> ? and id = any(?)`,
       bindings([...step, vendorId, userIds]),
     )
-    for (const { id } of rows) found.add(id)
+    for (const { id } of rows) people.add(id)
   }
-  return found
+  return people
 }
 
 /** Erases those who are in no company any more, and returns their ids. */

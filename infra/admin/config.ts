@@ -3,11 +3,11 @@ import { Option } from 'commander'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { LOCAL_SHAPE } from '../local-settings.ts'
-import type { LocalCommand, Outcome, Subject } from './commands.ts'
+import type { CommandGroup, LocalCommand, Outcome } from './commands.ts'
 import { OPERATOR_SHAPE } from './operator.ts'
-import { type SettingReference, settingsOf } from './setting-reference.ts'
+import { listSettings, type SettingReference } from './setting-reference.ts'
 
-export const CONFIG: Subject = {
+export const CONFIG: CommandGroup = {
   name: 'config',
   description: 'Settings of all programs',
   commands: [
@@ -40,17 +40,17 @@ async function reference(): Promise<Outcome> {
   // Imported only here: the image of this command has no authorization server.
   const { authShape } = await import('../../apps/auth/config.ts')
   const { apiShape } = await import('../../apps/api/config.ts')
-  const [ofAuth, ofApi] = [settingsOf(authShape), settingsOf(apiShape)]
+  const [auth, api] = [listSettings(authShape), listSettings(apiShape)]
   // PORT and DATABASE_POOL_SIZE have a different default in each service.
   const isCommon = (setting: SettingReference): boolean =>
-    [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
+    [auth, api].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
   const chapters: [title: string, settings: SettingReference[]][] = [
-    ['Both services', ofAuth.filter(isCommon)],
-    ['The authorization server', ofAuth.filter((setting) => !isCommon(setting))],
-    ['The resource API', ofApi.filter((setting) => !isCommon(setting))],
-    ['The migration (`npm run migrate`)', settingsOf(MIGRATE_SHAPE)],
-    ['The admin command (`npm run admin`)', settingsOf(OPERATOR_SHAPE)],
-    ['The local stack (`npm start`)', settingsOf(LOCAL_SHAPE)],
+    ['Both services', auth.filter(isCommon)],
+    ['The authorization server', auth.filter((setting) => !isCommon(setting))],
+    ['The resource API', api.filter((setting) => !isCommon(setting))],
+    ['The migration (`npm run migrate`)', listSettings(MIGRATE_SHAPE)],
+    ['The admin command (`npm run admin`)', listSettings(OPERATOR_SHAPE)],
+    ['The local stack (`npm start`)', listSettings(LOCAL_SHAPE)],
   ]
   return { text: [PREFACE, ...chapters.map(chapter)].join('\n'), data: Object.fromEntries(chapters) }
 }
@@ -72,8 +72,8 @@ checks an environment without starting anything.
 
 function chapter([title, settings]: [string, SettingReference[]]): string {
   const rows = settings.map(({ name, fallback, unit, description, secret }) => {
-    const shown = /^[\w./]+$/.test(fallback) && !WORDS.has(fallback) ? `\`${fallback}\`` : fallback
-    return `| \`${name}\`${secret ? ' *' : ''} | ${shown}${unit && ` ${unit}`} | ${description} |`
+    const value = /^[\w./]+$/.test(fallback) && !WORDS.has(fallback) ? `\`${fallback}\`` : fallback
+    return `| \`${name}\`${secret ? ' *' : ''} | ${value}${unit && ` ${unit}`} | ${description} |`
   })
   return [`## ${title}\n`, '| variable | default | what it is |', '|---|---|---|', ...rows, ''].join('\n')
 }

@@ -56,10 +56,10 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
       lines.push(end(chunk.subarray(start, at)))
       start = at + 1
     }
-    const rest = chunk.subarray(start)
+    const tail = chunk.subarray(start)
     // The rest of an overlong line is dropped.
-    if (rest.length > 0 && parts_bytes <= LINE_MAX_BYTES) parts.push(rest)
-    parts_bytes += rest.length
+    if (tail.length > 0 && parts_bytes <= LINE_MAX_BYTES) parts.push(tail)
+    parts_bytes += tail.length
     yield lines
   }
   if (parts_bytes > 0) yield [end(Buffer.alloc(0))]

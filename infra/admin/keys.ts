@@ -18,8 +18,8 @@ import {
 import { systemClock } from '#shared/process/clock.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
-import { type Subject, shownTime, table } from './commands.ts'
+import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type CommandGroup, formatTable, formatTime } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 /** How long a key must be on standby before it may sign: twice what a verifier may cache the key set for. */
@@ -27,7 +27,7 @@ export const STANDBY_MIN_MS = 600_000
 const EXIT_UNREADABLE = 1
 const TITLES = { kid: 'KEY ID', state: 'STATE', alg: 'ALG', activatesAt: 'SIGNS FROM', revokedAt: 'REVOKED' }
 
-export const KEYS: Subject = {
+export const KEYS: CommandGroup = {
   name: 'key',
   plural: 'keys',
   description: 'Signing keys',
@@ -37,8 +37,8 @@ export const KEYS: Subject = {
       description: 'List the keys and their states',
       example: 'key list',
       async run({ db }) {
-        const keys = (await readStates(db)).map(({ key, state }) => shown(key, state))
-        return { text: table(keys, TITLES, 'There are no keys yet.'), data: keys }
+        const keys = (await readStates(db)).map(({ key, state }) => keyData(key, state))
+        return { text: formatTable(keys, TITLES, 'There are no keys yet.'), data: keys }
       },
     },
     {
@@ -56,7 +56,7 @@ export const KEYS: Subject = {
         const { active, standby } = await rotateSigningKey(db, options)
         return {
           text: `${active.kid} is now the signing key; ${standby.kid} is the standby key.`,
-          data: { active: shown(active, 'active'), standby: shown(standby, 'standby') },
+          data: { active: keyData(active, 'active'), standby: keyData(standby, 'standby') },
         }
       },
     },
@@ -95,7 +95,7 @@ export const KEYS: Subject = {
           await record(transaction, { vendorId: null, by }, 'signing_key.revoked', keyId)
         })
         const { key, state } = await requireKey(db, keyId)
-        return { text: `${keyId} is revoked everywhere.`, data: shown(key, state) }
+        return { text: `${keyId} is revoked everywhere.`, data: keyData(key, state) }
       },
     },
   ],
@@ -104,14 +104,14 @@ export const KEYS: Subject = {
 const readStates = async (db: Database) => signingKeyStates(await listSigningKeys(db), systemClock.now())
 
 async function requireKey(db: Database, keyId: string) {
-  const found = (await readStates(db)).find(({ key }) => key.kid === keyId)
-  if (!found) throw noSuchKey(keyId)
-  return found
+  const keyAndState = (await readStates(db)).find(({ key }) => key.kid === keyId)
+  if (!keyAndState) throw noSuchKey(keyId)
+  return keyAndState
 }
 
 const noSuchKey = (keyId: string) => new OperatorError(`There is no key ${keyId}.`)
 
-const shown = (
+const keyData = (
   { kid, alg, createdAt, activatesAt, revokedAt }: StoredSigningKey,
   state: SigningKeyState,
 ) => ({ kid, state, alg, createdAt, activatesAt, revokedAt })
@@ -124,34 +124,34 @@ const shown = (
  */
 export async function rotateSigningKey(
   db: Database,
-  { by, ...options }: SigningKeyOptions & { by: Actor },
+  { by, ...options }: SigningKeyOptions & { by: Operator },
 ): Promise<{ active: StoredSigningKey; standby: StoredSigningKey }> {
   await ensureSigningKeys(db, options)
   return db.transaction(async (transaction) => {
     await lockSigningKeys(transaction)
     const keys = await listSigningKeys(transaction)
     const now_ms = options.clock.now()
-    const next = keyIn('standby', keys, now_ms)
-    if (!next) throw new Error('there is no standby key')
-    if (!openSigningKey(next, options.encryptionKey))
+    const successor = keyIn('standby', keys, now_ms)
+    if (!successor) throw new Error('there is no standby key')
+    if (!openSigningKey(successor, options.encryptionKey))
       throw new OperatorError(
-        `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to ` +
+        `The signing key ${successor.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to ` +
           'store it.',
       )
-    const usableFrom = new Date(next.createdAt.getTime() + STANDBY_MIN_MS)
+    const usableFrom = new Date(successor.createdAt.getTime() + STANDBY_MIN_MS)
     if (usableFrom.getTime() > now_ms)
       throw new OperatorError(
         'The standby key is too new to sign with: verifiers that cache the key set may not have it yet. ' +
-          `Rotate after ${shownTime(usableFrom)}. If the active key was stolen, revoke it; that works at ` +
+          `Rotate after ${formatTime(usableFrom)}. If the active key was stolen, revoke it; that works at ` +
           'once.',
       )
     const activatesAt = afterAll(keys, now_ms)
-    await activate(transaction, next.kid, activatesAt)
+    await activate(transaction, successor.kid, activatesAt)
     const standby = await newSigningKey({ ...options, activatesAt: null })
     await insertSigningKey(transaction, standby)
     const detail = { standby: standby.kid, alg: standby.alg }
-    await record(transaction, { vendorId: null, by }, 'signing_key.rotated', next.kid, detail)
-    return { active: { ...next, activatesAt }, standby }
+    await record(transaction, { vendorId: null, by }, 'signing_key.rotated', successor.kid, detail)
+    return { active: { ...successor, activatesAt }, standby }
   })
 }
 
@@ -167,11 +167,11 @@ export async function markSigningKeyRevoked(
 ): Promise<boolean> {
   await lockSigningKeys(transaction)
   const keys = await listSigningKeys(transaction)
-  const found = signingKeyStates(keys, now_ms).find(({ key }) => key.kid === kid)
-  if (!found) return false
+  const revoked = signingKeyStates(keys, now_ms).find(({ key }) => key.kid === kid)
+  if (!revoked) return false
   await insertRevokedSigningKey(transaction, kid)
-  const next = found.state === 'active' ? keyIn('standby', keys, now_ms) : undefined
-  if (next) await activate(transaction, next.kid, afterAll(keys, now_ms))
+  const successor = revoked.state === 'active' ? keyIn('standby', keys, now_ms) : undefined
+  if (successor) await activate(transaction, successor.kid, afterAll(keys, now_ms))
   return true
 }
 
@@ -184,9 +184,9 @@ async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<
  * both keys read either form, so they keep running. Returns the ids of the rewritten keys, and of those that
  * none of `keys` can decrypt.
  */
-export async function reencryptSigningKeys(
+async function reencryptSigningKeys(
   db: Database,
-  { keys, by }: { keys: readonly Buffer[]; by: Actor },
+  { keys, by }: { keys: readonly Buffer[]; by: Operator },
 ): Promise<{ rewritten: string[]; unreadable: string[] }> {
   const rewritten: string[] = []
   const unreadable: string[] = []
@@ -194,13 +194,13 @@ export async function reencryptSigningKeys(
     await lockSigningKeys(transaction)
     for (const key of await listSigningKeys(transaction)) {
       if (openSigningKey(key, keys.slice(0, 1))) continue
-      const opened = openSigningKey(key, keys)
-      if (!opened) {
+      const signingKey = openSigningKey(key, keys)
+      if (!signingKey) {
         unreadable.push(key.kid)
         continue
       }
       await transaction.raw('update signing_keys set private_key_encrypted = ? where kid = ?', [
-        encryptPrivateKey(opened.privateKey, key.kid, keys),
+        encryptPrivateKey(signingKey.privateKey, key.kid, keys),
         key.kid,
       ])
       await record(transaction, { vendorId: null, by }, 'signing_key.reencrypted', key.kid)

@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import type { OperatorActor as Actor } from '../../apps/api/accounts/activity.ts'
+import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
 import { removeIdentities } from '../../apps/api/accounts/openid-identities.ts'
 import {
   type CompanyRole,
@@ -21,19 +21,19 @@ import {
   ACCOUNT_OPTIONS,
   type AccountChoice,
   type NewPerson,
-  personFrom,
+  parseNewPerson,
   preparePerson,
   recordForCompanies,
   requireAccount,
-  shownUser,
+  userData,
 } from './accounts.ts'
-import { required, type Subject, table } from './commands.ts'
+import { type CommandGroup, formatTable, required } from './commands.ts'
 import { requireCompany } from './companies.ts'
 import { OperatorError } from './operator.ts'
 
 const TITLES = { email: 'EMAIL', name: 'NAME', role: 'ROLE', status: 'STATUS' }
 
-export const MEMBERS: Subject = {
+export const MEMBERS: CommandGroup = {
   name: 'member',
   plural: 'members',
   description: 'The people of a company',
@@ -55,9 +55,9 @@ export const MEMBERS: Subject = {
         args: AccountChoice & { vendorId: string; email: string; name?: string; role: 'admin' | 'member' },
       ) {
         const { vendorId, role } = args
-        const person = personFrom(context, args)
-        const added = await addMember(context.db, { vendorId, role, person, by: context.by })
-        return { text: `${added.email} was added to ${vendorId} with the role ${role}.`, data: added }
+        const person = parseNewPerson(context, args)
+        const member = await addMember(context.db, { vendorId, role, person, by: context.by })
+        return { text: `${member.email} was added to ${vendorId} with the role ${role}.`, data: member }
       },
     },
     {
@@ -68,7 +68,7 @@ export const MEMBERS: Subject = {
       async run({ db }, { vendorId }: { vendorId: string }) {
         await requireCompany(db, vendorId)
         const members = await listMembers(db, vendorId)
-        return { text: table(members, TITLES, 'The company has no members.'), data: members }
+        return { text: formatTable(members, TITLES, 'The company has no members.'), data: members }
       },
     },
     {
@@ -113,7 +113,7 @@ export const MEMBERS: Subject = {
 /** @throws OperatorError if there is no such company, or the person already belongs to it. */
 export async function addMember(
   db: Database,
-  membership: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Actor },
+  membership: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Operator },
 ): Promise<Member> {
   const { vendorId, role, person: newPerson, by } = membership
   await requireCompany(db, vendorId)
@@ -132,17 +132,17 @@ export async function addMember(
   return { ...person.user, role, status: 'active' }
 }
 
-export interface MemberChange {
+interface MemberChange {
   vendorId: string
   email: string
   /** A new owner makes the current one an admin. */
   role?: CompanyRole
   status?: MembershipStatus
-  by: Actor
+  by: Operator
 }
 
 /** @throws OperatorError if the company has no such member, or would have no active owner. */
-export function changeMember(
+function changeMember(
   db: Database,
   { vendorId, email, by, ...change }: MemberChange,
 ): Promise<{ member: Member; formerOwner: User | undefined }> {
@@ -164,7 +164,7 @@ export function changeMember(
  * Unlinks the account from its OpenID provider, and ends every session of the user.
  * @throws OperatorError unless there is exactly one such account, or if it is not linked.
  */
-export async function unlinkMember(db: Database, { email, by }: { email: string; by: Actor }): Promise<User> {
+async function unlinkMember(db: Database, { email, by }: { email: string; by: Operator }): Promise<User> {
   return db.transaction(async (transaction) => {
     const user = await requireAccount(transaction, email)
     const { userId } = user
@@ -176,6 +176,6 @@ export async function unlinkMember(db: Database, { email, by }: { email: string;
     await deleteSessions(transaction, userId)
     await endAccountWithoutCompany(transaction, userId)
     await recordForCompanies(transaction, { user, action: 'person.unlinked', by })
-    return shownUser(user)
+    return userData(user)
   })
 }

@@ -9,7 +9,7 @@ import { OperatorError, ownerDatabaseUrl } from './operator.ts'
  * Run this as the owner of the tables, before new versions of the services start. Each role gets its password
  * from the environment and may then log in. Without one, the role stays unchanged.
  */
-const say = linesTo(process.stdout)
+const print = linesTo(process.stdout)
 const show = linesTo(process.stderr)
 let step = 'Waiting for the database, or for another run of this command to end'
 try {
@@ -24,7 +24,7 @@ try {
       step = `Running ${name}`
     },
     onCommit: (name) => {
-      say(`Ran ${name}.`)
+      print(`Ran ${name}.`)
       step = 'Setting the rights and passwords of the roles'
     },
     passwords: {
@@ -34,12 +34,14 @@ try {
     },
   })
   await heartbeat(show, () => step, migrating)
-  say('The database is up to date.')
+  print('The database is up to date.')
 } catch (error) {
-  const known = [OperatorError, ConfigError, OtherVersion, BusyDatabase].some((type) => error instanceof type)
+  const isExplained = [OperatorError, ConfigError, OtherVersion, BusyDatabase].some(
+    (type) => error instanceof type,
+  )
   const { message } = error as Error
   process.stderr.write(
-    `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,
+    `${isExplained ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,
   )
   process.exitCode = error instanceof ConfigError ? 78 : 1
 }

@@ -4,17 +4,17 @@ import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
-import type { OperatorActor as Actor } from '../../apps/api/accounts/activity.ts'
+import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
+import { reportReasonsAlone } from '../database/error-messages.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
-import { reportReasonsAlone } from '../database/reasons.ts'
-import { type RunningStack, readRunning } from '../running-stack.ts'
+import { type RunningStack, readRunningStack } from '../running-stack.ts'
 import { osUser } from './trail.ts'
 
 /** An operator's command failed. `message` is a sentence that says why. */
 export class OperatorError extends Error {}
 
 /** How to reach the stores, from the environment or from the local stack that runs on this machine. */
-export interface OperatorStores {
+interface OperatorStores {
   databaseUrl: string
   redisUrl: string | undefined
   /** The Redis for everything but revocations, which may be the same. */
@@ -81,13 +81,13 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
       keyEncryptionKey: async () => readConfig(env, KEY_SHAPE).KEY_ENCRYPTION_KEY,
     }
   }
-  const running = await localStack(resolve(settings.DATA_DIR))
+  const stack = await localStack(resolve(settings.DATA_DIR))
   return {
-    databaseUrl: running.databaseUrl,
-    redisUrl: settings.REVOCATION_REDIS_URL ?? running.redisUrl,
-    usageRedisUrl: running.redisUrl,
-    keyEncryptionKey: async () => keyEncryptionKey.parse(running.keyEncryptionKey),
-    auditFile: running.auditFile,
+    databaseUrl: stack.databaseUrl,
+    redisUrl: settings.REVOCATION_REDIS_URL ?? stack.redisUrl,
+    usageRedisUrl: stack.redisUrl,
+    keyEncryptionKey: async () => keyEncryptionKey.parse(stack.keyEncryptionKey),
+    auditFile: stack.auditFile,
   }
 }
 
@@ -102,15 +102,15 @@ export async function ownerDatabaseUrl(env: NodeJS.ProcessEnv): Promise<string> 
 }
 
 async function localStack(dataDir: string): Promise<RunningStack> {
-  const running = await readRunning(dataDir)
-  if (running) return running
+  const stack = await readRunningStack(dataDir)
+  if (stack) return stack
   throw new OperatorError(`No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL.`)
 }
 
 /** What an operator's command works with. */
-export type Operator = ReturnType<typeof createOperator>
+export type OperatorAccess = ReturnType<typeof openOperatorAccess>
 
-export function createOperator(
+export function openOperatorAccess(
   { databaseUrl, redisUrl, usageRedisUrl, keyEncryptionKey }: OperatorStores,
   {
     name = osUser(),
@@ -133,7 +133,7 @@ export function createOperator(
     closing.push(() => redis.disconnect())
     return redis
   }
-  const by: Actor = { name }
+  const by: Operator = { name }
   return {
     db,
     /** The operator named in the activity. */

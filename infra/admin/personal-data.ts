@@ -1,9 +1,9 @@
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
-import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import { unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { findMemberByEmail, lockMembers } from '../../apps/api/accounts/people.ts'
 import { readAddress } from './accounts.ts'
-import type { Subject } from './commands.ts'
+import type { CommandGroup } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 /** Entries of the activity that one statement looks at. */
@@ -14,7 +14,7 @@ It takes an address, which may have several accounts, <vendor_id>:<address> for 
 id.`
 
 /** What privacy laws ask for. The runbook's page on privacy says what stays. */
-export const PERSONS: Subject = {
+export const PERSONS: CommandGroup = {
   name: 'person',
   plural: 'people',
   description: 'What is stored about a person',
@@ -46,11 +46,11 @@ export const PERSONS: Subject = {
         const { ids, invitations, entries } = await findPerson(db, address)
         const companies = new Set([...invitations, ...entries].map(({ vendorId }) => vendorId))
         companies.delete(null)
-        const known = companies.size > 0 ? `, known to ${[...companies].join(', ')},` : ''
-        return `${ids.join(', ')}${known} will be erased permanently. All access ends at once.`
+        const where = companies.size > 0 ? `, known to ${[...companies].join(', ')},` : ''
+        return `${ids.join(', ')}${where} will be erased permanently. All access ends at once.`
       },
       async run({ db, by }, { address }: { address: string }) {
-        const erased = await erasePerson(db, { who: address, by })
+        const erased = await erasePerson(db, { address, by })
         const { userIds, entries } = erased
         return {
           text: `Erased: ${userIds.join(', ')}; ${entries} entries of the activity have no name any more.`,
@@ -94,28 +94,28 @@ interface Search {
  * account that has ended has no address any more, so it is found by the entries of the activity that have it.
  * @throws OperatorError if nothing is stored.
  */
-async function findPerson(db: Queryable, who: string): Promise<Person> {
-  const search = searchFor(who)
-  const invitations = await invitationsOf(db, search)
-  const ids = new Set([...(await accountsOf(db, search)), ...invitations.map(({ userId }) => userId)])
+async function findPerson(db: Queryable, address: string): Promise<Person> {
+  const search = parseSearch(address)
+  const invitations = await readInvitations(db, search)
+  const ids = new Set([...(await readAccountIds(db, search)), ...invitations.map(({ userId }) => userId)])
   for (;;) {
-    const known = ids.size
-    const entries = await entriesOf(db, search, [...ids])
-    const named = entries.filter(({ detail }) => search.email !== null && detail.email === search.email)
-    for (const { subject } of named) ids.add(subject)
-    if (ids.size > known) continue
+    const size = ids.size
+    const entries = await readEntries(db, search, [...ids])
+    const matches = entries.filter(({ detail }) => search.email !== null && detail.email === search.email)
+    for (const { subject } of matches) ids.add(subject)
+    if (ids.size > size) continue
     if (search.userId !== null && entries.length > 0) ids.add(search.userId)
-    if (ids.size === 0) throw new OperatorError(`Nothing is stored about ${who}.`)
+    if (ids.size === 0) throw new OperatorError(`Nothing is stored about ${address}.`)
     return { ids: [...ids], invitations, entries }
   }
 }
 
-const searchFor = (who: string): Search =>
-  /^usr_[A-Za-z0-9]{1,60}$/.test(who)
-    ? { userId: who, email: null, vendorId: null }
-    : { userId: null, ...readAddress(who) }
+const parseSearch = (address: string): Search =>
+  /^usr_[A-Za-z0-9]{1,60}$/.test(address)
+    ? { userId: address, email: null, vendorId: null }
+    : { userId: null, ...readAddress(address) }
 
-async function accountsOf(db: Queryable, { userId, email, vendorId }: Search): Promise<string[]> {
+async function readAccountIds(db: Queryable, { userId, email, vendorId }: Search): Promise<string[]> {
   if (vendorId !== null && email !== null) {
     const member = await findMemberByEmail(db, { vendorId, email })
     return member ? [member.userId] : []
@@ -127,7 +127,7 @@ async function accountsOf(db: Queryable, { userId, email, vendorId }: Search): P
   return rows.map((row: { userId: string }) => row.userId)
 }
 
-async function invitationsOf(
+async function readInvitations(
   db: Queryable,
   { userId, email, vendorId }: Search,
 ): Promise<Person['invitations']> {
@@ -141,13 +141,13 @@ async function invitationsOf(
   return rows
 }
 
-async function entriesOf(
+async function readEntries(
   db: Queryable,
   { userId, email, vendorId }: Search,
   ids: string[],
 ): Promise<PersonEntry[]> {
   const about = userId === null ? ids : [...ids, userId]
-  const found: PersonEntry[] = []
+  const result: PersonEntry[] = []
   for await (const step of activitySteps(db)) {
     const { rows } = await db.raw(
       `select coalesce(jsonb_agg(jsonb_build_object('at', at, 'vendorId', vendor_id, 'userId', user_id,
@@ -157,9 +157,9 @@ async function entriesOf(
          and (user_id = any(?) or subject = any(?) or detail->>'email' = ?)`,
       bindings([...step, vendorId, about, about, email]),
     )
-    for (const entry of rows[0].entries) found.push(entry)
+    for (const entry of rows[0].entries) result.push(entry)
   }
-  return found
+  return result
 }
 
 /**
@@ -181,7 +181,7 @@ export async function* activitySteps(db: Queryable): AsyncGenerator<[after: numb
 }
 
 /** What each table has of an account. Nothing that opens anything: neither a token nor the hash of one. */
-const OF_ACCOUNT = {
+const ACCOUNT_QUERIES = {
   memberships: `select vendor_id as "vendorId", name as company, role, status
     from memberships join companies using (vendor_id) where user_id = ?`,
   sessions: `select session_id as "sessionId", created_at as "createdAt", last_seen_at as "lastSeenAt",
@@ -213,7 +213,7 @@ async function exportPerson(db: Queryable, { ids, invitations, entries }: Person
     bindings([ids]),
   )
   for (const account of accounts)
-    for (const [what, sql] of Object.entries(OF_ACCOUNT))
+    for (const [what, sql] of Object.entries(ACCOUNT_QUERIES))
       account[what] = (await db.raw(sql, [account.userId])).rows
   const activity = entries.map(({ userId, subject, detail, ...entry }) => ({
     ...entry,
@@ -227,23 +227,23 @@ async function exportPerson(db: Queryable, { ids, invitations, entries }: Person
 /**
  * Erases what is stored about a person. Access ends at once, with the entries `person.erased`; the names in
  * the activity follow step by step. An interrupted run is finished by the next erasure of anyone.
- * @param who as for `findPerson`.
+ * @param address as for `findPerson`.
  * @throws OperatorError if nothing is stored, or the person owns a company.
  */
 export async function erasePerson(
   db: Database,
-  { who, by }: { who: string; by: Actor },
+  { address, by }: { address: string; by: Operator },
 ): Promise<{ userIds: string[]; entries: number }> {
-  const person = await findPerson(db, who)
+  const person = await findPerson(db, address)
   await db.transaction(async (transaction) => {
     const memberships = await holdMemberships(transaction, person)
-    const known = [
+    const links = [
       ...memberships,
       ...person.invitations,
       ...person.entries.map(({ subject, vendorId }) => ({ userId: subject, vendorId })),
     ]
     for (const userId of person.ids) {
-      const about = known.filter((entry) => entry.userId === userId)
+      const about = links.filter((entry) => entry.userId === userId)
       const vendorIds = new Set(about.map(({ vendorId }) => vendorId))
       await eraseAccount(transaction, { userId, vendorIds: [...vendorIds], by })
     }
@@ -256,7 +256,7 @@ async function holdMemberships(
   transaction: Queryable,
   { ids }: Person,
 ): Promise<{ userId: string; vendorId: string }[]> {
-  const read = async (): Promise<{ userId: string; vendorId: string; role: string }[]> => {
+  const readMemberships = async (): Promise<{ userId: string; vendorId: string; role: string }[]> => {
     const { rows } = await transaction.raw(
       `select user_id as "userId", vendor_id as "vendorId", role from memberships where user_id = any(?)
        order by vendor_id`,
@@ -264,8 +264,8 @@ async function holdMemberships(
     )
     return rows
   }
-  for (const { vendorId } of await read()) await lockMembers(transaction, vendorId)
-  const memberships = await read()
+  for (const { vendorId } of await readMemberships()) await lockMembers(transaction, vendorId)
+  const memberships = await readMemberships()
   const owned = memberships.filter(({ role }) => role === 'owner').map(({ vendorId }) => vendorId)
   if (owned.length === 0) return memberships
   throw new OperatorError(
@@ -277,7 +277,7 @@ async function holdMemberships(
 /** Ends the account, and records that for each company, or for none. */
 export async function eraseAccount(
   transaction: Queryable,
-  { userId, vendorIds, by }: { userId: string; vendorIds: (string | null)[]; by: Actor },
+  { userId, vendorIds, by }: { userId: string; vendorIds: (string | null)[]; by: Operator },
 ): Promise<void> {
   for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
     await record(transaction, { vendorId, by }, 'person.erased', userId)

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { readDatabaseState } from '../../apps/api/revocation/database-state.ts'
+import { errorMessage } from '../database/error-messages.ts'
 import { explainInterruption } from '../interruption.ts'
 import { heartbeat, linesTo } from '../progress.ts'
 import { PASSWORDS } from './accounts.ts'
@@ -10,19 +11,19 @@ import { AUDIT } from './audit.ts'
 import { CLIENTS } from './clients.ts'
 import {
   type AdminCommand,
-  addSubject,
+  addGroup,
   bind,
   type CommandArguments,
   type CommandEnvironment,
+  type CommandGroup,
   type OperatorCommand,
   type Outcome,
-  type Subject,
 } from './commands.ts'
 import { COMPANIES } from './companies.ts'
 import { CONFIG, REDIS_USERS } from './config.ts'
 import { KEYS } from './keys.ts'
 import { MEMBERS } from './members.ts'
-import { createOperator, OperatorError, operatorStores } from './operator.ts'
+import { OperatorError, openOperatorAccess, operatorStores } from './operator.ts'
 import { PERSONS } from './personal-data.ts'
 import { RESTORE } from './restore.ts'
 import { SERVICES } from './services.ts'
@@ -33,7 +34,7 @@ const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
-const SUBJECTS: readonly Subject[] = [
+const SUBJECTS: readonly CommandGroup[] = [
   COMPANIES,
   MEMBERS,
   PASSWORDS,
@@ -68,7 +69,7 @@ export async function runAdmin(args: readonly string[], environment: CommandEnvi
     stdout.write(asJson() ? `${JSON.stringify(outcome.data, null, 2)}\n` : `${outcome.text}\n`)
     exitCode = outcome.exitCode ?? 0
   }
-  for (const subject of SUBJECTS) bind(addSubject(program, subject), subject.commands, execute)
+  for (const subject of SUBJECTS) bind(addGroup(program, subject), subject.commands, execute)
   bind(program, [REDIS_USERS], execute)
 
   try {
@@ -76,7 +77,7 @@ export async function runAdmin(args: readonly string[], environment: CommandEnvi
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
-    const sentence = sentenceOf(error)
+    const sentence = describeError(error)
     stderr.write(asJson() ? `${JSON.stringify({ error: sentence })}\n` : `${sentence}\n`)
     return error instanceof ConfigError ? EXIT_CONFIG : EXIT_REFUSED
   }
@@ -89,7 +90,7 @@ async function runWithStores(
 ): Promise<Outcome | undefined> {
   const stores = await operatorStores(environment.env)
   const activityLog = createTrail({ auditFile: stores.auditFile, stderr: environment.stderr })
-  const operator = createOperator(stores, { name: as, activityLog })
+  const operator = openOperatorAccess(stores, { name: as, activityLog })
   const context = { ...environment, ...operator }
   const { doing = 'Working' } = command
   const show = linesTo(environment.stderr)
@@ -132,9 +133,8 @@ function checkedName(name: string): string {
   throw new InvalidArgumentError('It must be 1 to 100 printable characters.')
 }
 
-/** Returns a library's message alone. An AggregateError of several addresses has none of its own. */
-function sentenceOf(error: unknown): string {
-  const { message, errors } = error as AggregateError
+function describeError(error: unknown): string {
+  const message = errorMessage(error)
   if (error instanceof OperatorError || error instanceof ConfigError) return message
-  return `The command failed: ${message || (errors ?? []).map((each: Error) => each.message).join(', ')}`
+  return `The command failed: ${message}`
 }

@@ -8,7 +8,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { type OperatorActor as Actor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
   confirmPlace,
@@ -22,9 +22,16 @@ import {
   readPlaces,
 } from '../../apps/api/revocation/restore-check.ts'
 import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
-import { type OperatorContext, type Outcome, required, type Subject, shownTime, table } from './commands.ts'
+import {
+  type CommandGroup,
+  formatTable,
+  formatTime,
+  type OperatorContext,
+  type Outcome,
+  required,
+} from './commands.ts'
 import { markSigningKeyRevoked } from './keys.ts'
-import { type Operator, OperatorError } from './operator.ts'
+import { type OperatorAccess, OperatorError } from './operator.ts'
 import { readTime, TIME_FORMS } from './time.ts'
 
 const REDIS_WAIT_MS = 5_000
@@ -39,7 +46,7 @@ Run it after the database was restored to an earlier moment, before or after the
 The runbook (infra/runbook/backup.md) prints from the logs of the services what else to repeat. The command
 can be run again. A service raises the fence itself when it notices the restore.`
 
-export const RESTORE: Subject = {
+export const RESTORE: CommandGroup = {
   name: 'restore',
   description: 'Recover after restoring the database from a backup',
   commands: [
@@ -105,7 +112,7 @@ function statusText(block: Block | undefined): string {
   if (!block) return 'There is no fence. Access is not blocked.'
   const { raisedAt, reason } = block
   return raisedAt
-    ? `Access has been blocked by a fence since ${shownTime(raisedAt)}: ${reason}.`
+    ? `Access has been blocked by a fence since ${formatTime(raisedAt)}: ${reason}.`
     : `There is no fence, but all access is blocked: ${reason}.`
 }
 
@@ -154,7 +161,7 @@ function reportText({ revoked, unproven, activeClients }: FenceReport): string {
   return `All access is blocked until you run "restore confirm". All sessions and invitations have ended.
 
 Revoked again:
-${table(rows, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
+${formatTable(rows, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
 
 Not proven:
 ${unproven.map((sentence) => `- ${sentence}`).join('\n')}
@@ -166,7 +173,7 @@ Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 async function raiseFenceEverywhere(
   db: Database,
-  { since, by, show }: { since: Date; by: Actor; show: Show },
+  { since, by, show }: { since: Date; by: Operator; show: Show },
 ): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
@@ -187,7 +194,7 @@ async function waitUntilFenced(db: Database, show: Show): Promise<void> {
 
 /** Returns the value that `read` reads, or why Redis could not be read: neither command requires Redis. */
 async function readRedis<T>(
-  operator: Operator,
+  operator: OperatorAccess,
   read: (redis: Redis) => Promise<T>,
 ): Promise<{ value: T } | { failure: string }> {
   try {
@@ -237,7 +244,7 @@ interface RepeatedRevocations {
 export async function repeatRevocations(
   db: Database,
   lost: LostRevocations,
-  { now_ms, by }: { now_ms: number; by: Actor },
+  { now_ms, by }: { now_ms: number; by: Operator },
 ): Promise<RepeatedRevocations> {
   return db.transaction(async (transaction) => {
     const clients = await revokeClients(transaction, lost.clients, by)
@@ -257,7 +264,7 @@ export async function repeatRevocations(
 async function revokeClients(
   db: Queryable,
   clientIds: string[],
-  by: Actor,
+  by: Operator,
 ): Promise<RepeatedRevocations['clients']> {
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId", name from oauth_clients
@@ -296,7 +303,7 @@ async function confirm(context: OperatorContext): Promise<Outcome> {
  */
 async function confirmDatabase(
   db: Database,
-  { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: Actor; show: Show },
+  { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: Operator; show: Show },
 ): Promise<Block | undefined> {
   const fence = await readFence(db)
   const { place, confirmedPlace } = await readPlaces(db)

@@ -2,11 +2,11 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import { newClientSecret, newServiceId } from '../../apps/api/accounts/new-ids.ts'
-import { required, type Subject, table } from './commands.ts'
+import { type CommandGroup, formatTable, required } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 /** A service that may introspect tokens. */
-export interface Service {
+export interface RegisteredService {
   serviceId: string
   name: string
   createdAt: Date
@@ -17,7 +17,7 @@ const SERVICE = 'service_id as "serviceId", name, created_at as "createdAt", rev
 const TITLES = { serviceId: 'SERVICE ID', name: 'NAME', createdAt: 'CREATED', revokedAt: 'REVOKED' }
 const NAME = /^[^\p{C}]{1,100}$/u
 
-export const SERVICES: Subject = {
+export const SERVICES: CommandGroup = {
   name: 'service',
   plural: 'services',
   description: 'Services of your own that ask the authorization server whether a token is live',
@@ -28,7 +28,7 @@ export const SERVICES: Subject = {
       example: 'service create --name "Boost campaigns"',
       options: [required('--name <name>', 'name of the service, for people')],
       async run({ db, by }, { name }: { name: string }) {
-        const service = await createService(db, { name, by })
+        const service = await registerService(db, { name, by })
         const { serviceId, serviceSecret } = service
         return { text: `Service ID: ${serviceId}\nService secret: ${serviceSecret}`, data: service }
       },
@@ -41,7 +41,10 @@ export const SERVICES: Subject = {
         const { rows: services } = await db.raw(
           `select ${SERVICE} from services order by created_at desc, service_id`,
         )
-        return { text: table<Service>(services, TITLES, 'There are no services yet.'), data: services }
+        return {
+          text: formatTable<RegisteredService>(services, TITLES, 'There are no services yet.'),
+          data: services,
+        }
       },
     },
     {
@@ -65,10 +68,10 @@ export const SERVICES: Subject = {
  * Registers a service. Its secret is returned only here: the database has its hash.
  * @throws OperatorError if the name is not 1 to 100 printable characters.
  */
-export async function createService(
+export async function registerService(
   db: Database,
   { name, by }: { name: string; by: OperatorActor },
-): Promise<Service & { serviceSecret: string }> {
+): Promise<RegisteredService & { serviceSecret: string }> {
   if (!NAME.test(name) || name.trim() === '')
     throw new OperatorError('The name must be 1 to 100 printable characters.')
   const serviceSecret = newClientSecret()
@@ -90,7 +93,7 @@ export async function createService(
 export async function revokeService(
   db: Database,
   { serviceId, by }: { serviceId: string; by: OperatorActor },
-): Promise<Service> {
+): Promise<RegisteredService> {
   return db.transaction(async (transaction) => {
     const { rowCount } = await transaction.raw(
       'update services set revoked_at = clock_timestamp() where service_id = ? and revoked_at is null',
@@ -103,7 +106,7 @@ export async function revokeService(
   })
 }
 
-async function requireService(db: Queryable, serviceId: string): Promise<Service> {
+async function requireService(db: Queryable, serviceId: string): Promise<RegisteredService> {
   const { rows } = await db.raw(`select ${SERVICE} from services where service_id = ?`, [serviceId])
   if (!rows[0]) throw new OperatorError(`There is no service ${serviceId}.`)
   return rows[0]

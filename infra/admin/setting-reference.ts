@@ -12,7 +12,7 @@ export interface SettingReference {
 }
 
 /** The settings of a program, taken from the schemas that parse them. */
-export function settingsOf(shape: z.ZodRawShape): SettingReference[] {
+export function listSettings(shape: z.ZodRawShape): SettingReference[] {
   return Object.entries(shape).map(([name, schema]) => {
     const { description = '', unit = '', fallback, secret } = z.globalRegistry.get(schema) ?? {}
     const required = !z.safeParse(schema, undefined).success

@@ -14,14 +14,14 @@ type Terminal = Pick<CommandEnvironment, 'stdin' | 'stderr'>
  */
 export async function askNewPassword(email: string, terminal: Terminal): Promise<string> {
   const { stdin } = terminal
-  if (!stdin.isTTY) return checked((await readAll(stdin)).replace(/\r?\n$/, ''))
-  const password = checked(await askHidden(`New password for ${email}: `, terminal))
+  if (!stdin.isTTY) return requireGoodPassword((await readAll(stdin)).replace(/\r?\n$/, ''))
+  const password = requireGoodPassword(await askHidden(`New password for ${email}: `, terminal))
   if ((await askHidden('Again: ', terminal)) !== password)
     throw new OperatorError('The two passwords differ. Nothing was changed.')
   return password
 }
 
-function checked(password: string): string {
+function requireGoodPassword(password: string): string {
   if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES)
     throw new OperatorError(`A password can have at most ${PASSWORD_MAX_BYTES} bytes. Nothing was changed.`)
   const fault = passwordFault(password, [])
@@ -43,11 +43,11 @@ async function readAll(input: NodeJS.ReadStream): Promise<string> {
 /** Reads a line that the terminal does not show. */
 async function askHidden(question: string, { stdin, stderr }: Terminal): Promise<string> {
   stderr.write(question)
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const typed = await readLine({ input: stdin, output: nowhere, terminal: true, historySize: 0 })
+  const nowhere = new Writable({ write: (_chunk, _encoding, callback) => callback() })
+  const line = await readLine({ input: stdin, output: nowhere, terminal: true, historySize: 0 })
   stderr.write('\n')
-  if (typed === undefined) throw new OperatorError('Cancelled. Nothing was changed.')
-  return typed
+  if (line === undefined) throw new OperatorError('Cancelled. Nothing was changed.')
+  return line
 }
 
 /**

@@ -5,7 +5,7 @@ import knex from 'knex'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { markSchema } from '../../apps/api/stores/database-checks.ts'
 import { LOCK_NOT_AVAILABLE, sqlState } from '../../apps/api/stores/postgres-errors.ts'
-import { reportReasonsAlone } from './reasons.ts'
+import { reportReasonsAlone } from './error-messages.ts'
 
 /**
  * A table change waits for all current users of the table, and all later ones wait for the change. So it
@@ -21,7 +21,7 @@ export class OtherVersion extends Error {}
 /** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */
 export class BusyDatabase extends Error {}
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** A role that owns the database and may create roles. */
   ownerUrl: string
   /** Passwords of the roles below the owner. A role without one stays unchanged. */
@@ -55,7 +55,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   })
   reportReasonsAlone(db)
   try {
-    return await alone(db, async () => {
+    return await holdLock(db, async () => {
       await refuseOtherVersion(db, directory)
       const names = await runMissing(db, { directory, onBlocked, onBegin, onCommit })
       await revokePublicRights(db)
@@ -132,9 +132,8 @@ async function newestMigration(directory: string): Promise<number> {
 /** @throws OtherVersion if the database has a migration that this version does not. */
 async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<void> {
   if (!(await db.schema.hasTable('knex_migrations'))) return
-  const known = await readdir(directory)
   const { rows } = await db.raw('select name from knex_migrations where name <> all(?) order by name desc', [
-    known,
+    await readdir(directory),
   ])
   const [unknown] = rows
   if (unknown?.name.endsWith('.ts'))
@@ -154,7 +153,7 @@ async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<voi
  * this lock waits, and which remains when a run is killed. It is therefore removed first, which this lock
  * makes safe.
  */
-async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
+async function holdLock<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
   try {
     await db.raw('set lock_timeout = 0').connection(holder)

@@ -22,18 +22,18 @@ function secrets(): Record<string, [user: number, text: string]> {
     key_encryption_key: [INTEGRATION, randomBytes(32).toString('base64')],
   }
   for (const role of ['auth', 'api', 'operator']) {
-    const own = password()
-    files[`${role}_password`] = [INTEGRATION, own]
+    const rolePassword = password()
+    files[`${role}_password`] = [INTEGRATION, rolePassword]
     files[`${role}_database_url`] = [
       INTEGRATION,
-      `postgres://integration_${role}:${own}@postgres/integration`,
+      `postgres://integration_${role}:${rolePassword}@postgres/integration`,
     ]
   }
   const users = ['user default off']
   for (const [user, rules] of Object.entries(REDIS_USER_RULES)) {
-    const own = password()
-    files[`${user}_redis_url`] = [INTEGRATION, `redis://${user}:${own}@redis`]
-    users.push(`user ${user} on #${sha256(own)} ${rules}`)
+    const userPassword = password()
+    files[`${user}_redis_url`] = [INTEGRATION, `redis://${user}:${userPassword}@redis`]
+    users.push(`user ${user} on #${sha256(userPassword)} ${rules}`)
   }
   files.redis_acl = [REDIS, `${users.join('\n')}\n`]
   return files

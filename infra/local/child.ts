@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { access, chown, constants, stat } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { within } from '#shared/process/within.ts'
-import { Failure } from './failure.ts'
+import { StartError } from './start-error.ts'
 
 const OUTPUT_KEPT_CHARACTERS = 4_000
 const NOBODY = 65534
@@ -95,7 +95,9 @@ export async function chownToNobody(...paths: string[]): Promise<void> {
 export async function asNobody(command: string[], ...needed: string[]): Promise<string[]> {
   if (!isRoot()) return command
   if (!(await onPath('setpriv')))
-    throw new Failure('setpriv is missing, which starts Postgres and the services as another user than root.')
+    throw new StartError(
+      'setpriv is missing, which starts Postgres and the services as another user than root.',
+    )
   const reachable = (await Promise.all(needed.map((path) => canAnyoneEnter(dirname(path))))).every(Boolean)
   const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
   return [...nobody, ...(reachable ? [] : READ_ANY_FILE), ...command]

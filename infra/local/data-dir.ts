@@ -4,7 +4,7 @@ import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } fro
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorCode, Failure } from './failure.ts'
+import { errorCode, StartError } from './start-error.ts'
 
 /** The events of both services and of the admin command, one JSON object per line. */
 export const AUDIT_FILE = 'audit.ndjson'
@@ -24,7 +24,7 @@ export interface DataDir {
 
 /**
  * Creates the folder at the first start, and reserves it for this process until `release` or its end.
- * @throws Failure if it is unusable, belongs to another user, has other contents, or another stack uses it.
+ * @throws StartError if it is unusable, belongs to another user, has other contents, or another stack uses it.
  */
 export async function openDataDir(path: string): Promise<DataDir> {
   await createFolder(path)
@@ -47,9 +47,11 @@ async function createFolder(path: string): Promise<void> {
     const names = await readdir(path)
     if (names.length === 0 || STACK_ENTRIES.some((name) => names.includes(name))) return
   } catch (error) {
-    throw new Failure(`DATA_DIR ${path} cannot be used (${errorCode(error)}): set it to a writable folder.`)
+    throw new StartError(
+      `DATA_DIR ${path} cannot be used (${errorCode(error)}): set it to a writable folder.`,
+    )
   }
-  throw new Failure(`DATA_DIR ${path} contains other files: set it to a new or empty folder.`)
+  throw new StartError(`DATA_DIR ${path} contains other files: set it to a new or empty folder.`)
 }
 
 /**
@@ -67,7 +69,7 @@ async function takeLock(path: string): Promise<Server | undefined> {
     return lock.unref()
   } catch (error) {
     if (errorCode(error) !== 'EADDRINUSE') throw error
-    throw new Failure(
+    throw new StartError(
       `Another local stack is running on DATA_DIR ${path}: stop it first, or choose ` +
         'another DATA_DIR and PORT.',
     )
@@ -89,7 +91,7 @@ async function requireNoPostgres(path: string): Promise<void> {
   const deadline = Date.now() + END_DEADLINE_MS
   while (await isRunning()) {
     if (Date.now() > deadline)
-      throw new Failure(
+      throw new StartError(
         `A Postgres (process ${pid}) of an earlier stack still runs on DATA_DIR ${path}: stop it.`,
       )
     await sleep(END_POLL_MS)
@@ -101,7 +103,7 @@ async function requireNoPostgres(path: string): Promise<void> {
 async function requireOwner(path: string): Promise<void> {
   const { uid } = await stat(path)
   if (uid === process.getuid?.() || process.getuid === undefined) return
-  throw new Failure(
+  throw new StartError(
     `DATA_DIR ${path} belongs to another user (uid ${uid}): start as that user, or ` +
       'set DATA_DIR to another folder.',
   )

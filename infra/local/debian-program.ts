@@ -3,8 +3,9 @@ import { mkdir, mkdtemp, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Show } from '../progress.ts'
 import { firstExecutable, onPath } from './child.ts'
-import { errorCode, Failure } from './failure.ts'
+import { errorCode, StartError } from './start-error.ts'
 
 const run = promisify(execFile)
 const APT_DEADLINE_MS = 180_000
@@ -38,11 +39,11 @@ export interface Executable {
 /**
  * Finds the program on the PATH, or in the cache folder from an earlier start, or else downloads Debian's
  * package and unpacks it there. Nothing is installed and no system service is left behind.
- * @throws Failure that says what to do if none of these works.
+ * @throws StartError that says what to do if none of these works.
  */
 export async function debianProgram(
   program: DebianProgram,
-  say: (line: string) => void = () => {},
+  show: Show = () => {},
   room_bytes = ROOM_BYTES,
 ): Promise<Executable> {
   const installed = await onPath(...program.names)
@@ -52,10 +53,10 @@ export async function debianProgram(
   const folder = join(cache, `${program.package}-${process.platform}-${process.arch}`)
   const cached = await unpackedIn(folder, program)
   if (cached) return cached
-  say(`${program.title}: none on the PATH, unpacking Debian's ${program.package} into ${folder}`)
+  show(`${program.title}: none on the PATH, unpacking Debian's ${program.package} into ${folder}`)
   await unpack(program, { cache, folder, room_bytes })
   const executable = await unpackedIn(folder, program)
-  if (!executable) throw new Failure(program.missing(UNUSABLE))
+  if (!executable) throw new StartError(program.missing(UNUSABLE))
   return executable
 }
 
@@ -104,10 +105,10 @@ async function unpack(
     await moveIntoPlace(program, root, folder)
   } catch (error) {
     if (/no space left on device/i.test(String((error as { stderr?: string }).stderr || error)))
-      throw new Failure(
+      throw new StartError(
         `The disk that holds ${cache} is full: make room, or set XDG_CACHE_HOME to a folder on another disk.`,
       )
-    throw new Failure(program.missing(whyNot(error, cache)), { cause: error })
+    throw new StartError(program.missing(whyNot(error, cache)), { cause: error })
   } finally {
     if (work) await rm(work, { recursive: true, force: true })
   }

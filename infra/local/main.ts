@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util'
 import { ConfigError } from '#shared/process/config.ts'
-import { heartbeat } from '../progress.ts'
+import { heartbeat, type Show } from '../progress.ts'
 import { card } from './card.ts'
-import { describeFailure } from './failure.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { EXIT_CONFIG } from './service.ts'
 import { localSettings } from './settings.ts'
 import type { LocalStackOptions } from './stack.ts'
 import { startLocalStack } from './start.ts'
+import { describeFailure } from './start-error.ts'
 
 /**
  * npm forwards a Ctrl-C a moment after the terminal has sent it here, so each one arrives twice. (If you
@@ -17,7 +17,7 @@ const SIGNALS_PER_STOP = ['start', 'dev'].includes(process.env.npm_lifecycle_eve
 const EXIT_USAGE = 64
 const EXIT_FORCED = 130
 
-const say = (line: string): void => {
+const show: Show = (line) => {
   process.stdout.write(`${process.uptime().toFixed(1).padStart(6)} s  ${line}\n`)
 }
 const printError = (text: string): void => {
@@ -30,7 +30,7 @@ async function main(): Promise<number> {
   const stopped = new AbortController()
   onStopSignal({
     first: () => {
-      say('Stopping')
+      show('Stopping')
       stopped.abort()
     },
     second: () => {
@@ -43,7 +43,7 @@ async function main(): Promise<number> {
     const stack = await startLocalStack(lifecycle, {
       settings,
       ...options,
-      say,
+      show,
       output: process.stderr,
       signal,
     })
@@ -57,8 +57,8 @@ async function main(): Promise<number> {
     printError(describeFailure(error, settings.dataDir))
     return error instanceof ConfigError ? EXIT_CONFIG : 1
   } finally {
-    await heartbeat(say, () => 'Stopping', lifecycle.stop())
-    if (stopped.signal.aborted) say('Stopped')
+    await heartbeat(show, () => 'Stopping', lifecycle.stop())
+    if (stopped.signal.aborted) show('Stopped')
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
-import { errorCode, Failure } from './failure.ts'
+import { errorCode, StartError } from './start-error.ts'
 
 /**
  * Below the ephemeral ports (32,768 and above on Linux), so that no outgoing connection takes a port between
@@ -15,15 +15,14 @@ const STARTS = 3
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1)
-    const free = await probe(port).catch(() => undefined)
-    if (free !== undefined) return free
+    if (await probe(port).catch(() => undefined)) return port
   }
   return probe(0)
 }
 
 /**
  * Starts a server on a free port. If another program takes the port first, the next one is tried.
- * @param start throws a Failure with the server's output if it cannot listen.
+ * @param start throws a StartError with the server's output if it cannot listen.
  */
 export async function onFreePort<T>(
   start: (port: number) => Promise<T>,
@@ -33,13 +32,13 @@ export async function onFreePort<T>(
     try {
       return await start(await find())
     } catch (error) {
-      const taken = error instanceof Failure && /address already in use/i.test(error.message)
-      if (!taken || starts === STARTS) throw error
+      const isTaken = error instanceof StartError && /address already in use/i.test(error.message)
+      if (!isTaken || starts === STARTS) throw error
     }
   }
 }
 
-/** @throws Failure that names `variable` if the port is in use or reserved. */
+/** @throws StartError that names `variable` if the port is in use or reserved. */
 export async function requireFreePort(port: number, variable: string): Promise<void> {
   try {
     await probe(port)
@@ -49,9 +48,9 @@ export async function requireFreePort(port: number, variable: string): Promise<v
   } catch (error) {
     const elsewhere = `set ${variable} to another port`
     if (errorCode(error) === 'EADDRINUSE')
-      throw new Failure(`Port ${port} is in use: stop the program that uses it, or ${elsewhere}.`)
+      throw new StartError(`Port ${port} is in use: stop the program that uses it, or ${elsewhere}.`)
     if (errorCode(error) === 'EACCES')
-      throw new Failure(`Port ${port} is reserved for the system's own services: ${elsewhere}.`)
+      throw new StartError(`Port ${port} is reserved for the system's own services: ${elsewhere}.`)
     throw error
   }
 }

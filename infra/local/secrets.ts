@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { newClientId, newClientSecret } from '../../apps/api/accounts/new-ids.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
-import { errorCode, Failure } from './failure.ts'
+import { errorCode, StartError } from './start-error.ts'
 
 const FILE = 'secrets.json'
 
@@ -23,14 +23,14 @@ const secretsSchema = z.object({
 /** Generated at the first start and kept in the data folder, readable only by its owner. */
 export type LocalSecrets = z.infer<typeof secretsSchema>
 
-/** @throws Failure if their file has become unreadable. */
+/** @throws StartError if their file has become unreadable. */
 export async function localSecrets(dataDir: DataDir): Promise<LocalSecrets> {
   const file = dataDir.at(FILE)
   try {
     return secretsSchema.parse(JSON.parse(await readFile(file, 'utf8')))
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return saveSecrets(dataDir, newSecrets())
-    throw new Failure(
+    throw new StartError(
       `${file} cannot be read, and the data beside it is useless without it: ` +
         'restore it, or set DATA_DIR to a new folder.',
     )

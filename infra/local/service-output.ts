@@ -22,7 +22,7 @@ export function routeOutput(
   { logLevel, auditFile, output }: { logLevel: string; auditFile: string; output: NodeJS.WritableStream },
 ): void {
   const threshold = LEVELS[logLevel] ?? 0
-  let rest = ''
+  let unfinished = ''
   function routeLine(line: string): void {
     const event = EVENT.exec(line)?.[1]
     const isLost = event !== undefined && AUDITED_EVENTS.has(event) && !appendLine(auditFile, line)
@@ -31,9 +31,9 @@ export function routeOutput(
   }
   printed.setEncoding('utf8')
   printed.on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n')
-    rest = (lines.pop() ?? '').slice(-LINE_MAX_CHARACTERS)
+    const lines = (unfinished + chunk).split('\n')
+    unfinished = (lines.pop() ?? '').slice(-LINE_MAX_CHARACTERS)
     for (const line of lines) routeLine(line)
   })
-  printed.on('end', () => rest && routeLine(rest))
+  printed.on('end', () => unfinished && routeLine(unfinished))
 }

@@ -1,8 +1,8 @@
 import { ConfigError } from '#shared/process/config.ts'
 import { serviceEnvironment } from '../service-environment.ts'
 import { asNobody, type Child, endWithParent, startChild } from './child.ts'
-import { Failure } from './failure.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
+import { StartError } from './start-error.ts'
 
 /** EX_CONFIG of sysexits.h. */
 export const EXIT_CONFIG = 78
@@ -11,7 +11,7 @@ const READY_POLL_MS = 50
 /** Longer than a service needs to drain. */
 const STOP_DEADLINE_MS = 20_000
 
-export interface ServiceOptions {
+interface LocalServiceOptions {
   /** The name for people, such as `the authorization server`. */
   name: string
   /** The file that Node runs. */
@@ -29,7 +29,7 @@ export interface ServiceOptions {
   signal: AbortSignal | undefined
 }
 
-export interface RunningService {
+export interface LocalService {
   url: string
   pid: number
   /** Resolves when the process has exited, with the reason and its last output. */
@@ -41,10 +41,10 @@ export interface RunningService {
 /**
  * Starts a service as its own process, which also exits when this process does, because the channel between
  * them closes. Resolves once it is ready.
- * @throws ConfigError if it refuses its settings, or Failure with its last output if it exits or is not ready
+ * @throws ConfigError if it refuses its settings, or StartError with its last output if it exits or is not ready
  * in time.
  */
-export async function startService(options: ServiceOptions): Promise<RunningService> {
+export async function startService(options: LocalServiceOptions): Promise<LocalService> {
   const { program, port, env, output, logLevel, auditFile, watch } = options
   const flags = watch ? ['--watch-preserve-output', ...watch.map((folder) => `--watch-path=${folder}`)] : []
   const node = [process.execPath, ...flags, program]
@@ -79,15 +79,19 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-async function waitUntilReady(url: string, child: Child, { name, signal }: ServiceOptions): Promise<void> {
+async function waitUntilReady(
+  url: string,
+  child: Child,
+  { name, signal }: LocalServiceOptions,
+): Promise<void> {
   const deadline = Date.now() + READY_DEADLINE_MS
   for (;;) {
     signal?.throwIfAborted()
     const end = child.end()
     if (end === `exit code ${EXIT_CONFIG}`) throw new ConfigError(`${name} refuses its settings.`)
     if (end !== undefined)
-      throw new Failure(`${name} did not start (${explainExit(end)})${lastOutput(child)}`)
-    if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastOutput(child)}`)
+      throw new StartError(`${name} did not start (${explainExit(end)})${lastOutput(child)}`)
+    if (Date.now() > deadline) throw new StartError(`${name} did not become ready${lastOutput(child)}`)
     if (await isReady(`${url}/readyz`)) return
     await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
   }

@@ -4,19 +4,19 @@ import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createTrail } from '../admin/trail.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
-import { heartbeat } from '../progress.ts'
+import { heartbeat, type Show } from '../progress.ts'
 import { RUNNING_FILE, type RunningStack } from '../running-stack.ts'
 import { AUDIT_FILE, type DataDir, writePrivateFile } from './data-dir.ts'
 import { type DemoClient, ensureDemoClient } from './demo-client.ts'
-import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { builtPages, type Pages } from './gateway/pages.ts'
 import type { Lifecycle, Stoppable } from './lifecycle.ts'
 import { redisServer } from './redis.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
-import { type RunningService, startService } from './service.ts'
+import { type LocalService, startService } from './service.ts'
 import type { LocalSettings } from './settings.ts'
+import { StartError } from './start-error.ts'
 import {
   attachPostgres,
   attachRedis,
@@ -35,7 +35,7 @@ export interface LocalStackOptions {
   /** Restart a service when its code changes, and serve the screens from their sources. */
   watch?: boolean
   /** Receives a progress line for each step. */
-  say: (line: string) => void
+  show: Show
   /** Receives the services' output. */
   output: NodeJS.WritableStream
   /** Stops the start at the next step. */
@@ -52,20 +52,20 @@ export interface LocalStack {
   /** The demo users' password, if this start set it. */
   demoPassword: string | undefined
   stores: { postgres: PostgresStore; redis: Store }
-  services: { auth: RunningService; api: RunningService }
+  services: { auth: LocalService; api: LocalService }
   /** Resolves with a sentence when a part exits without being stopped. */
   failed: Promise<string>
 }
 
-/** Starts the product on this data folder. @throws Failure with a sentence for the person who started it. */
+/** Starts the product on this data folder. @throws StartError with a sentence for the person who started it. */
 export async function startStackOn(
   dataDir: DataDir,
   lifecycle: Lifecycle,
   options: LocalStackOptions,
 ): Promise<LocalStack> {
-  const { say, signal } = options
+  const { show, signal } = options
   const secrets = await localSecrets(dataDir)
-  say(`Data: in ${dataDir.path}`)
+  show(`Data: in ${dataDir.path}`)
 
   const exits = watchExits(lifecycle)
   const ready = bringUp(
@@ -83,12 +83,12 @@ async function bringUp(
   options: LocalStackOptions,
   { dataDir, secrets, exits }: { dataDir: DataDir; secrets: LocalSecrets; exits: ExitWatch },
 ): Promise<LocalStack> {
-  const { settings, say, signal } = options
+  const { settings, show, signal } = options
   const { databaseUrl, redisUrl } = settings
-  const storeOptions = { dataDir, secrets, say }
+  const storeOptions = { dataDir, secrets, show }
   // Finding Redis may need a mirror. Postgres is initialised after it, so that a failure leaves nothing.
-  const redisLookup = redisUrl ? Promise.resolve() : redisServer(say)
-  const { postgres, redis, screens } = await waitForAll(say, {
+  const redisLookup = redisUrl ? Promise.resolve() : redisServer(show)
+  const { postgres, redis, screens } = await waitForAll(show, {
     postgres: register(
       lifecycle,
       databaseUrl
@@ -101,17 +101,17 @@ async function bringUp(
     ),
     screens: options.watch
       ? watchedPages(lifecycle, storeOptions)
-      : buildWorkspace(ROOT, say).then(builtPages),
+      : buildWorkspace(ROOT, show).then(builtPages),
   })
   exits.watch('Postgres', postgres.ended)
   exits.watch('Redis', redis.ended)
   signal?.throwIfAborted()
-  await migrateTo(postgres, { secrets, say })
+  await migrateTo(postgres, { secrets, show })
   const seeding = seedDemoData(postgres, { dataDir, secrets, options })
-  const { seeded, client } = await heartbeat(say, () => 'Demo data: being added', seeding)
+  const { seeded, client } = await heartbeat(show, () => 'Demo data: being added', seeding)
   signal?.throwIfAborted()
   const auditFile = dataDir.at(AUDIT_FILE)
-  const running: RunningStack = {
+  const runningStack: RunningStack = {
     databaseUrl: postgres.operatorUrl,
     ownerUrl: postgres.ownerUrl,
     redisUrl: redis.ownerUrl,
@@ -120,7 +120,7 @@ async function bringUp(
   }
   const services = await startServices(lifecycle, options, {
     stores: { postgres, redis },
-    keyEncryptionKey: running.keyEncryptionKey,
+    keyEncryptionKey: runningStack.keyEncryptionKey,
     auditFile,
     exits,
   })
@@ -133,7 +133,7 @@ async function bringUp(
     apiResource: settings.apiResource,
   })
   const runningFile = dataDir.at(RUNNING_FILE)
-  await writePrivateFile(runningFile, `${JSON.stringify(running, null, 2)}\n`)
+  await writePrivateFile(runningFile, `${JSON.stringify(runningStack, null, 2)}\n`)
   lifecycle.add(gateway, { stop: () => rm(runningFile, { force: true }) })
   return {
     baseUrl: settings.baseUrl,
@@ -151,12 +151,12 @@ async function bringUp(
 /** Vite is a development package, so only `npm run dev` loads it. */
 const watchedPages = async (
   lifecycle: Lifecycle,
-  { dataDir, say }: Pick<StoreOptions, 'dataDir' | 'say'>,
+  { dataDir, show }: Pick<StoreOptions, 'dataDir' | 'show'>,
 ): Promise<Pages> => {
   const { startVite } = await import('./vite-pages.ts')
   const vite = await startVite(join(ROOT, 'apps/workspace'), dataDir.at('vite'))
   lifecycle.add(vite)
-  say('Changes: a service restarts, a screen is updated in the open page')
+  show('Changes: a service restarts, a screen is updated in the open page')
   return vite.pages
 }
 
@@ -168,32 +168,32 @@ async function register<T extends Stoppable>(lifecycle: Lifecycle, starting: Pro
 
 /** All results, or the first failure once none of them is still running. Says what still is. */
 async function waitForAll<T extends Record<string, unknown>>(
-  say: (line: string) => void,
+  show: Show,
   work: { [Name in keyof T]: Promise<T[Name]> },
 ): Promise<T> {
-  const running = new Set(Object.keys(work))
-  const ended = Object.entries(work).map(([name, each]) => each.finally(() => running.delete(name)))
-  await heartbeat(say, () => `Waiting for: ${[...running].join(', ')}`, Promise.allSettled(ended))
-  const results = Object.entries(work).map(async ([name, each]) => [name, await each])
+  const pending = new Set(Object.keys(work))
+  const settling = Object.entries(work).map(([name, task]) => task.finally(() => pending.delete(name)))
+  await heartbeat(show, () => `Waiting for: ${[...pending].join(', ')}`, Promise.allSettled(settling))
+  const results = Object.entries(work).map(async ([name, task]) => [name, await task])
   return Object.fromEntries(await Promise.all(results))
 }
 
 async function migrateTo(
   { ownerUrl }: Store,
-  { secrets, say }: { secrets: LocalSecrets; say: (line: string) => void },
+  { secrets, show }: { secrets: LocalSecrets; show: Show },
 ): Promise<void> {
   // A real installation, where demo users would be strangers with access.
   if (await asOwner(ownerUrl, holdsOnlyOthers))
-    throw new Failure(
+    throw new StartError(
       'The database of DATABASE_URL already has companies, none of them from the demo. ' +
         'npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
     )
   const { postgres: _, ...passwords } = secrets.postgres
-  const migrating = heartbeat(say, () => 'Database: migrating', migrate({ ownerUrl, passwords }))
+  const migrating = heartbeat(show, () => 'Database: migrating', migrate({ ownerUrl, passwords }))
   const names = await migrating.catch((error) => {
-    throw error instanceof OtherVersion ? new Failure(error.message) : error
+    throw error instanceof OtherVersion ? new StartError(error.message) : error
   })
-  say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
+  show(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
 }
 
 async function asOwner<T>(
@@ -219,7 +219,7 @@ const seedDemoData = (
     async (db) => {
       const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
       const { days } = seeded
-      options.say(`Demo data: ${days > 0 ? `${days} days of analytics added for each company` : 'complete'}`)
+      options.show(`Demo data: ${days > 0 ? `${days} days of analytics added for each company` : 'complete'}`)
       const client = await ensureDemoClient({ db, dataDir, secrets, baseUrl: options.settings.baseUrl })
       return { seeded, client }
     },
@@ -238,7 +238,7 @@ const OTHER_SERVICES_SETTINGS = {
  */
 async function startServices(
   lifecycle: Lifecycle,
-  { settings, say, output, signal, watch }: LocalStackOptions,
+  { settings, show, output, signal, watch }: LocalStackOptions,
   context: Pick<LocalStack, 'stores' | 'auditFile'> & { keyEncryptionKey: string; exits: ExitWatch },
 ): Promise<LocalStack['services']> {
   const { stores, keyEncryptionKey, auditFile, exits } = context
@@ -274,10 +274,10 @@ async function startServices(
         signal,
       }),
     )
-    const running = await heartbeat(say, () => `The ${name}: starting`, starting)
-    exits.watch(`The ${name}`, running.ended)
-    say(`The ${name}: on 127.0.0.1:${port}`)
-    return running
+    const localService = await heartbeat(show, () => `The ${name}: starting`, starting)
+    exits.watch(`The ${name}`, localService.ended)
+    show(`The ${name}: on 127.0.0.1:${port}`)
+    return localService
   }
   const auth = await start('auth', 'authorization server', settings.ports.AUTH_PORT, {
     METRICS_PORT: String(settings.ports.AUTH_METRICS_PORT),
@@ -303,7 +303,7 @@ function watchExits(lifecycle: Lifecycle) {
         if (lifecycle.stopping) return
         const sentence = `${name} exited unexpectedly: ${how}`
         fail(sentence)
-        abort.abort(new Failure(sentence))
+        abort.abort(new StartError(sentence))
       })
     },
     failed,

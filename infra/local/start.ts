@@ -7,7 +7,7 @@ import type { LocalStack, LocalStackOptions } from './stack.ts'
  * Starts the whole product on this machine. Everything it starts is in `lifecycle` as soon as it runs, even
  * if this rejects, and the caller stops it. What most often stands in the way is checked before the rest is
  * loaded.
- * @throws Failure with a sentence for the person who started it.
+ * @throws StartError with a sentence for the person who started it.
  */
 export async function startLocalStack(lifecycle: Lifecycle, options: LocalStackOptions): Promise<LocalStack> {
   const { settings, signal } = options

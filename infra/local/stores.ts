@@ -2,12 +2,14 @@ import '#shared/stores/postgres-environment.ts'
 import pg from 'pg'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
+import { errorMessage } from '../database/error-messages.ts'
+import type { Show } from '../progress.ts'
 import type { DataDir } from './data-dir.ts'
-import { Failure } from './failure.ts'
 import { onFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { startRedis } from './redis.ts'
 import type { LocalSecrets } from './secrets.ts'
+import { StartError } from './start-error.ts'
 
 const DATABASE = 'integration'
 const ANSWER_DEADLINE_MS = 5_000
@@ -35,13 +37,13 @@ export interface PostgresStore extends Store {
 export interface StoreOptions {
   dataDir: DataDir
   secrets: LocalSecrets
-  say: (line: string) => void
+  show: Show
 }
 
 /**
  * Uses an existing Postgres, where the roles get the passwords of `secrets`.
  * @param url the owner's URL.
- * @throws Failure if it does not answer.
+ * @throws StartError if it does not answer.
  */
 export async function attachPostgres(url: string, secrets: LocalSecrets): Promise<PostgresStore> {
   let client: pg.Client | undefined
@@ -50,7 +52,7 @@ export async function attachPostgres(url: string, secrets: LocalSecrets): Promis
     client.on('error', () => {})
     await client.connect()
   } catch (error) {
-    throw new Failure(`The Postgres of DATABASE_URL cannot be used: ${reason(error)}.`)
+    throw new StartError(`The Postgres of DATABASE_URL cannot be used: ${reason(error)}.`)
   } finally {
     await client?.end().catch(() => {})
   }
@@ -73,32 +75,26 @@ function postgresAt(url: string, secrets: LocalSecrets) {
 
 /**
  * Uses an existing Redis, with one URL for both services.
- * @throws Failure if it does not answer.
+ * @throws StartError if it does not answer.
  */
 export async function attachRedis(url: string): Promise<Store> {
   const redis = createRedis({ url, connectionName: 'integration-local' })
   try {
     await redisReady(redis, ANSWER_DEADLINE_MS)
   } catch (error) {
-    throw new Failure(`The Redis of REDIS_URL cannot be used: ${reason(error)}.`)
+    throw new StartError(`The Redis of REDIS_URL cannot be used: ${reason(error)}.`)
   } finally {
     redis.disconnect()
   }
   return { ownerUrl: url, serviceUrl: () => url, ...nothingToStop }
 }
 
-/**
- * An AggregateError of several addresses has no message of its own. The clients' messages contain no
- * password.
- */
-function reason(error: unknown): string {
-  const { message, errors } = error as AggregateError
-  return message || (errors ?? []).map(({ message }: Error) => message).join(', ') || 'it does not answer'
-}
+/** The clients' messages contain no password. */
+const reason = (error: unknown): string => errorMessage(error) || 'it does not answer'
 
 const nothingToStop = { stop: async () => {}, kill: async () => {} }
 
-export async function startOwnPostgres({ dataDir, secrets, say }: StoreOptions): Promise<PostgresStore> {
+export async function startOwnPostgres({ dataDir, secrets, show }: StoreOptions): Promise<PostgresStore> {
   const directory = dataDir.at('postgres')
   const options = { password: secrets.postgres.postgres, settings: { max_connections: MAX_CONNECTIONS } }
   const server = await onFreePort((port) => startPostgres({ directory, port, ...options }))
@@ -108,15 +104,15 @@ export async function startOwnPostgres({ dataDir, secrets, say }: StoreOptions):
     await server.stop()
     throw error
   }
-  say(`Postgres: on 127.0.0.1:${server.port}`)
+  show(`Postgres: on 127.0.0.1:${server.port}`)
   const { ended, stop, kill } = server
   return { ...postgresAt(server.url(DATABASE), secrets), ended, stop, kill }
 }
 
-export async function startOwnRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
+export async function startOwnRedis({ dataDir, secrets, show }: StoreOptions): Promise<Store> {
   const directory = dataDir.at('redis')
   const server = await onFreePort((port) => startRedis({ directory, port, passwords: secrets.redis }))
-  say(`Redis: on 127.0.0.1:${server.port}`)
+  show(`Redis: on 127.0.0.1:${server.port}`)
   return {
     ownerUrl: server.url('admin'),
     serviceUrl: (service) => server.url(service),

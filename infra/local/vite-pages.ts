@@ -9,14 +9,14 @@ import { freePort } from './ports.ts'
  * changes over a WebSocket.
  */
 function headersWith(webSocket: string): Record<string, string> {
-  const added: Record<string, string> = {
+  const sources: Record<string, string> = {
     'script-src': " 'unsafe-inline'",
     'style-src': " 'unsafe-inline'",
     'connect-src': ` ${webSocket}`,
   }
   const policy = WORKSPACE_HEADERS['Content-Security-Policy']
     .split('; ')
-    .map((directive) => `${directive}${added[directive.split(' ', 1)[0] as string] ?? ''}`)
+    .map((directive) => `${directive}${sources[directive.split(' ', 1)[0] as string] ?? ''}`)
   return { ...WORKSPACE_HEADERS, 'Content-Security-Policy': policy.join('; ') }
 }
 

@@ -5,7 +5,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { errorCode, Failure } from './failure.ts'
+import type { Show } from '../progress.ts'
+import { errorCode, StartError } from './start-error.ts'
 
 const run = promisify(execFile)
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
@@ -15,12 +16,12 @@ const NOT_SOURCES = new Set(['dist', 'node_modules'])
  * its sources, which is created complete and never written again, so that concurrent starts do not disturb
  * each other. Returns the folder with the files.
  */
-export async function buildWorkspace(root: string, say: (line: string) => void): Promise<string> {
+export async function buildWorkspace(root: string, show: Show): Promise<string> {
   const source = join(root, 'apps/workspace')
   const builds = join(root, 'node_modules/.cache/workspace')
   const built = join(builds, await fingerprint(root, source))
   if (existsSync(built)) return built
-  say('Workspace: building the screens')
+  show('Workspace: building the screens')
   await mkdir(builds, { recursive: true })
   const fresh = await mkdtemp(join(builds, 'unfinished-'))
   try {
@@ -33,7 +34,7 @@ export async function buildWorkspace(root: string, say: (line: string) => void):
     })
   } catch (error) {
     const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message
-    throw new Failure(`The workspace's screens could not be built: ${words}`, { cause: error })
+    throw new StartError(`The workspace's screens could not be built: ${words}`, { cause: error })
   } finally {
     await rm(fresh, { recursive: true, force: true })
   }

@@ -29,11 +29,11 @@ const program = new Command('npm run revocation-check --')
   )
   .argument('<base-url>', 'the issuer of the authorization server, such as https://auth.example.com')
   .option('--api <url>', 'base URL of the resource API (default: the audience of its tokens)')
-  .option('--count <n>', `tokens to revoke, at most ${COUNT_MAX}`, countOf, 20)
+  .option('--count <n>', `tokens to revoke, at most ${COUNT_MAX}`, parseCount, 20)
   .addHelpText('after', HELP)
   .exitOverride()
 
-function countOf(text: string): number {
+function parseCount(text: string): number {
   const count = Number(text)
   if (Number.isInteger(count) && count >= 1 && count <= COUNT_MAX) return count
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${COUNT_MAX}.`)
@@ -65,7 +65,7 @@ async function main(): Promise<number> {
   const worst_ms = verifiers.map(() => 0)
   for (let round = 1; round <= count; round += 1) {
     const took_ms = await revokeOnce(metadata, client, verifiers)
-    for (const [i, each_ms] of took_ms.entries()) worst_ms[i] = Math.max(worst_ms[i] ?? 0, each_ms)
+    for (const [i, ms] of took_ms.entries()) worst_ms[i] = Math.max(worst_ms[i] ?? 0, ms)
     process.stderr.write(`${round} of ${count} revoked\n`)
   }
   const results = verifiers.map(({ name, promised_ms }, i) => ({
@@ -75,7 +75,7 @@ async function main(): Promise<number> {
   }))
   console.table(results)
   if (verifiers.length < 3) console.log('Introspection was not measured: SERVICE_ID is not set.')
-  return results.some((each) => each.worst_ms > each.promised_ms) ? EXIT_LATE : 0
+  return results.some(({ worst_ms, promised_ms }) => worst_ms > promised_ms) ? EXIT_LATE : 0
 }
 
 const exitCode = await main().catch((error) => {

@@ -142,7 +142,7 @@ describe('admin person', () => {
                 sql.includes('erase_from_activity') ? assert.fail('killed') : db.raw(sql, ...rest)
             : Reflect.get(db, property),
       })
-      const erasing = erasePerson(dying, { who: ADDRESS, by: testOperator() })
+      const erasing = erasePerson(dying, { address: ADDRESS, by: testOperator() })
       await assert.rejects(erasing, /killed/)
       assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 401)
       const signIn = await api.request('POST', '/v1/session', {

@@ -3,8 +3,8 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { debianProgram } from '../../infra/local/debian-program.ts'
-import { describeFailure } from '../../infra/local/failure.ts'
 import { REDIS } from '../../infra/local/redis.ts'
+import { describeFailure } from '../../infra/local/start-error.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 /** Like apt on a machine that has redis-tools: it downloads what is missing and what is named, and no more. */

@@ -4,10 +4,10 @@ import { chown, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { insertCompany } from '../../apps/api/accounts/people.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
-import { describeFailure } from '../../infra/local/failure.ts'
 import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
+import { describeFailure } from '../../infra/local/start-error.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts, withTakenPort } from '../support/ports.ts'
 import { createTestDatabase } from '../support/servers.ts'
@@ -27,7 +27,7 @@ describe('npm start that cannot', () => {
   async function expectStartToFail(expected: RegExp, env: Record<string, string> = {}): Promise<void> {
     const lifecycle = new Lifecycle()
     const settings = localSettings({ DATA_DIR: dataDir, ...(await stackPorts()), ...env })
-    const failure = await startLocalStack(lifecycle, { settings, say() {}, output: process.stderr }).then(
+    const failure = await startLocalStack(lifecycle, { settings, show() {}, output: process.stderr }).then(
       () => 'it started',
       (error: unknown) => describeFailure(error, dataDir),
     )

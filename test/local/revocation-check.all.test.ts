@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import knex from 'knex'
-import { createService } from '../../infra/admin/services.ts'
+import { registerService } from '../../infra/admin/services.ts'
 import { discover, revokeOnce } from '../../infra/revocation-check/check.ts'
 import { forBlock } from '../support/block.ts'
 import { testOperator } from '../support/operator.ts'
@@ -29,7 +29,9 @@ describe('npm run revocation-check', () => {
 
   it('measures each kind of verifier and prints no secret', async () => {
     const db = knex({ client: 'pg', connection: stack.stores.postgres.ownerUrl })
-    const service = await createService(db, { name: 'Check', by: testOperator() }).finally(() => db.destroy())
+    const service = await registerService(db, { name: 'Check', by: testOperator() }).finally(() =>
+      db.destroy(),
+    )
     const { code, stdout, stderr } = await check([stack.baseUrl, '--count', '2'], {
       ...credentials(),
       SERVICE_ID: service.serviceId,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Failure } from '../../infra/local/failure.ts'
+import { StartError } from '../../infra/local/start-error.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
 import { sharedFolder } from '../support/folder.ts'
 
@@ -62,7 +62,7 @@ describe('the build of the workspace at a local start', () => {
     await writeFile(page(), '<script type="module" src="/gone.js"></script>')
     await assert.rejects(
       build(),
-      (error) => error instanceof Failure && /could not be built: .*gone\.js/s.test(error.message),
+      (error) => error instanceof StartError && /could not be built: .*gone\.js/s.test(error.message),
     )
   })
 })

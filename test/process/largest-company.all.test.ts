@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientSecret, newInvitationToken, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { insertUser } from '../../apps/api/accounts/people.ts'
 import { createDiscovery } from '../../apps/api/discovery/routes.ts'
-import { listPaths } from '../../apps/api/routes.ts'
-import { createService } from '../../infra/admin/services.ts'
+import { registerService } from '../../infra/admin/services.ts'
 import { sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -241,7 +240,7 @@ describe('the event loop, with the largest company that there can be', () => {
   describe('is not held up by the authorization server', () => {
     const auth = sharedAuth()
     let client: TestClient
-    let service: Awaited<ReturnType<typeof createService>>
+    let service: Awaited<ReturnType<typeof registerService>>
     before(async function () {
       this.timeout(600_000)
       const { vendorId } = await auth.createClient()
@@ -254,7 +253,7 @@ describe('the event loop, with the largest company that there can be', () => {
       await insertUser(auth.db, owner)
       await fillLargestCompany(auth, { vendorId, userId: owner.userId })
       client = await auth.createClient({ vendorId })
-      service = await createService(auth.db, { name: 'Service', by: testOperator() })
+      service = await registerService(auth.db, { name: 'Service', by: testOperator() })
     })
     const REQUESTS: Record<string, Requests> = {
       'POST /v1/oauth/token': [

@@ -18,7 +18,7 @@ import {
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
-import { settingsOf } from '../../infra/admin/setting-reference.ts'
+import { listSettings } from '../../infra/admin/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -315,7 +315,7 @@ describe('the settings', () => {
   const shapes = { authShape, apiShape, LOCAL_SHAPE, MIGRATE_SHAPE, OPERATOR_SHAPE }
 
   for (const [name, shape] of Object.entries(shapes))
-    for (const setting of settingsOf(shape))
+    for (const setting of listSettings(shape))
       it(`describes ${setting.name} of ${name} in the reference`, () => {
         assert.ok(setting.description, `give its schema .meta({ description: '…' })`)
       })

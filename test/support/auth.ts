@@ -17,7 +17,7 @@ import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
 import { createAuthServer } from '../../apps/auth/server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
-import { createService } from '../../infra/admin/services.ts'
+import { registerService } from '../../infra/admin/services.ts'
 import type { ApiResponse } from './api.ts'
 import { createAnswerCheck } from './api-document.ts'
 import { forBlock } from './block.ts'
@@ -159,7 +159,7 @@ export async function startAuth({
       post('/v1/oauth/revoke', { ...tokenFields(client), token, ...fields }),
     /** Creates a service, which may introspect. Returns the fields that authenticate it. */
     async createService() {
-      const { serviceId, serviceSecret } = await createService(db, { name: 'Boost', by: testOperator() })
+      const { serviceId, serviceSecret } = await registerService(db, { name: 'Boost', by: testOperator() })
       return { client_id: serviceId, client_secret: serviceSecret }
     },
     introspect: (service: Fields, token: string, fields: Fields = {}) =>

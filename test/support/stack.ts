@@ -46,7 +46,7 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}) {
     await rm(folder, { recursive: true, force: true })
   }
   try {
-    const stack = await startLocalStack(lifecycle, { settings, say: () => {}, output })
+    const stack = await startLocalStack(lifecycle, { settings, show: () => {}, output })
     return {
       ...stack,
       demoPassword: PASSWORD,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { endWithParent, firstExecutable, onPath, startChild } from '../../infra/local/child.ts'
-import { Failure } from '../../infra/local/failure.ts'
+import { StartError } from '../../infra/local/start-error.ts'
 import { eventually } from '../support/eventually.ts'
 
 /**
@@ -15,14 +15,14 @@ export async function startProgram(
 ) {
   // Only root has these folders on the PATH.
   const program = (await onPath(name)) ?? (await firstExecutable(['/usr/sbin', '/usr/local/sbin'], [name]))
-  if (!program) throw new Failure(`${name} is not installed: apt-get install ${name}`)
+  if (!program) throw new StartError(`${name} is not installed: apt-get install ${name}`)
   const [command = '', ...rest] = await wrapped(await endWithParent('TERM', [program, ...args]))
   await using starting = new AsyncDisposableStack()
   const child = startChild(command, rest)
   starting.defer(() => child.stop())
   const hasStarted = async () => child.end() !== undefined || (await answers(port))
   await eventually(hasStarted, { otherwise: () => `${name} does not listen: ${child.output()}` })
-  if (child.end() !== undefined) throw new Failure(`${name} ended: ${child.output()}`)
+  if (child.end() !== undefined) throw new StartError(`${name} ended: ${child.output()}`)
   const parts = starting.move()
   return { output: child.output, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { type RequestListener, STATUS_CODES } from 'node:http'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
 import { STRICT_TRANSPORT_SECURITY } from '../../workspace-headers.ts'
-import { errorCode } from '../failure.ts'
 import { NO_IPV6 } from '../ports.ts'
+import { errorCode } from '../start-error.ts'
 import type { Pages } from './pages.ts'
 import { createForward } from './proxy.ts'
 import { createRefuse } from './refusal.ts'
-import { PLAIN_PATH, SCREEN_PATHS, serviceOf } from './route.ts'
+import { findService, PLAIN_PATH, SCREEN_PATHS } from './route.ts'
 
 /** The deadline for a whole request. Below the proxy's limit, so a slow caller is reported. */
 const LIMITS = {
@@ -20,7 +20,7 @@ const DRAIN_DEADLINE_MS = 10_000
 /** Longer than a service's slowest answer. */
 const IDLE_TIMEOUT_MS = 30_000
 
-export interface GatewayOptions {
+interface GatewayOptions {
   port: number
   /** The address of the authorization server, such as `http://127.0.0.1:8081`. */
   auth: string
@@ -81,7 +81,7 @@ function createHandler(options: GatewayOptions): RequestListener {
   return (incoming, response) => {
     const { url = '', method = '', headers, headersDistinct } = incoming
     const [path = ''] = url.split('?', 1)
-    const service = serviceOf(path)
+    const service = findService(path)
     response.setHeader('X-Request-Id', randomUUID())
     if (usesTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
     const refuse = createRefuse(response, { isOAuth: service === 'auth', apiResource })

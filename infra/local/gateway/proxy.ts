@@ -10,7 +10,7 @@ const HOP_BY_HOP =
 /** Connection may not remove these, since they affect authorization or handling. */
 const END_TO_END = /^(?:authorization|cache-control|content-length|content-type|host)$/
 /** Headers that a caller may not set, and Expect, which Node answers. */
-const NOT_THE_CALLERS = /^(?:expect|forwarded|x-(?:caller-request-id|forwarded-.*|real-ip))$/
+const FORBIDDEN_TO_CALLERS = /^(?:expect|forwarded|x-(?:caller-request-id|forwarded-.*|real-ip))$/
 
 /**
  * Returns a function that forwards a request to a service and streams the answer back, with the request id
@@ -49,10 +49,10 @@ export function createForward(idleTimeout_ms: number) {
  */
 function replaceHeaders({ headers, socket }: IncomingMessage, response: ServerResponse): void {
   const callerRequestId = String(headers['x-request-id'] ?? '')
-  const named = (headers.connection ?? '').toLowerCase().split(/[, ]+/)
+  const names = (headers.connection ?? '').toLowerCase().split(/[, ]+/)
   for (const name of Object.keys(headers)) {
-    const isNamed = named.includes(name) && !END_TO_END.test(name)
-    if (isNamed || HOP_BY_HOP.test(name) || NOT_THE_CALLERS.test(name)) delete headers[name]
+    const isNamed = names.includes(name) && !END_TO_END.test(name)
+    if (isNamed || HOP_BY_HOP.test(name) || FORBIDDEN_TO_CALLERS.test(name)) delete headers[name]
   }
   headers['x-forwarded-for'] = socket.remoteAddress
   headers['x-forwarded-proto'] = 'http'
@@ -65,4 +65,4 @@ function replaceHeaders({ headers, socket }: IncomingMessage, response: ServerRe
  * disconnect. If the next write then fails, Node drops the connection along with the unread answer.
  */
 const afterReading = (): Transform =>
-  new Transform({ transform: (chunk, _encoding, done) => void setImmediate(done, null, chunk) })
+  new Transform({ transform: (chunk, _encoding, callback) => void setImmediate(callback, null, chunk) })

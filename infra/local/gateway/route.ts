@@ -1,14 +1,14 @@
-export type Service = 'auth' | 'api'
+type ServiceName = 'auth' | 'api'
 
 /** A path, or all paths that begin with a prefix, and the service that answers them. */
-export interface Route {
+interface GatewayRoute {
   path: string
   match: 'exact' | 'prefix'
-  to: Service
+  to: ServiceName
 }
 
 /** The first match wins, and all else goes to the workspace. A test holds the proxies' files to it. */
-export const ROUTES: readonly Route[] = [
+export const ROUTES: readonly GatewayRoute[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
   { path: '/.well-known/openid-configuration', match: 'exact', to: 'auth' },
@@ -25,7 +25,7 @@ export const ROUTES: readonly Route[] = [
 ]
 
 /** Returns the service that answers this path, or undefined if the workspace does. */
-export const serviceOf = (path: string): Service | undefined =>
+export const findService = (path: string): ServiceName | undefined =>
   ROUTES.find((route) => (route.match === 'exact' ? path === route.path : path.startsWith(route.path)))?.to
 
 /**

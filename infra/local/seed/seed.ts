@@ -19,7 +19,7 @@ import { dayEvents } from './day-events.ts'
 const DAYS_SEEDED = 90
 const PASSWORD_BYTES = 12
 
-export interface SeedResult {
+interface SeedResult {
   /** The demo users' password, if this run set it. */
   password: string | undefined
   /** Days of analytics added to the company that lacked most. */
@@ -30,7 +30,7 @@ export interface SeedResult {
 export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
   const { rows } = await db.raw(`select to_regclass('companies') is not null as migrated`)
   if (!rows[0].migrated) return false
-  // Of an earlier release's schema too, and erased ones: they had real people.
+  // Includes companies of an earlier release's schema, and erased ones: they had real people.
   const { rows: companies } = await db.raw('select vendor_id as "vendorId" from companies')
   const demo = new Set(DEMO_COMPANIES.map(({ company }) => company.vendorId))
   return companies.length > 0 && !companies.some(({ vendorId }: CompanyRecord) => demo.has(vendorId))
@@ -48,7 +48,7 @@ export async function seed(options: {
   const { db, clock, password } = options
   return db.transaction(async (transaction) => {
     await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('demo seed', 0))`)
-    const passwords = createDemoPassword(password)
+    const demoPassword = createDemoPassword(password)
     let days = 0
     for (const demo of DEMO_COMPANIES) {
       const { rows } = await transaction.raw(
@@ -57,10 +57,10 @@ export async function seed(options: {
       )
       if (rows[0]?.erased) continue
       if (!rows[0]) await insertCompany(transaction, demo.company)
-      await seedPeople(transaction, demo, passwords.hash)
+      await seedPeople(transaction, demo, demoPassword.hash)
       days = Math.max(days, await seedDays(transaction, demo, clock.now()))
     }
-    return { password: passwords.used(), days }
+    return { password: demoPassword.used(), days }
   })
 }
 
@@ -82,9 +82,9 @@ async function seedPeople(
   passwordHash: () => Promise<string>,
 ): Promise<void> {
   for (const { email, name, role, status } of people) {
-    const [known] = await listAccounts(db, email)
-    const userId = known?.userId ?? newUserId()
-    if (!known) await insertUser(db, { userId, email, name, passwordHash: await passwordHash() })
+    const [account] = await listAccounts(db, email)
+    const userId = account?.userId ?? newUserId()
+    if (!account) await insertUser(db, { userId, email, name, passwordHash: await passwordHash() })
     if (!(await findMember(db, { vendorId, userId })))
       await saveMembership(db, { vendorId, userId, role, status })
   }

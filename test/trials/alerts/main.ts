@@ -4,7 +4,7 @@ import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onPath } from '../../../infra/local/child.ts'
-import { Failure } from '../../../infra/local/failure.ts'
+import { StartError } from '../../../infra/local/start-error.ts'
 import { ALERT_CASES, type Scraped } from './cases.ts'
 
 /*
@@ -15,10 +15,10 @@ const MONITORING = join(import.meta.dirname, '../../../infra/monitoring')
 const RULES = join(MONITORING, 'alerts.yaml')
 
 const promtool = await onPath('promtool')
-if (!promtool) throw new Failure('promtool is not installed: apt-get install prometheus')
+if (!promtool) throw new StartError('promtool is not installed: apt-get install prometheus')
 // A series of ALERTS has no summary. A label in one cannot fail when it is rendered, as a function can.
 if (/\{\{(?! \$labels\.\w+ \}\})/.test(readFileSync(RULES, 'utf8')))
-  throw new Failure('A summary has something else than labels in {{ }}.')
+  throw new StartError('A summary has something else than labels in {{ }}.')
 
 const testOf = (alert: string, scraped: Scraped, exp_samples: object[]) => {
   const firing = `ALERTS{alertname="${alert}",alertstate="firing"}`

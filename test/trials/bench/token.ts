@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import { newClientId } from '../../../apps/api/accounts/new-ids.ts'
 import { joseSignature } from '../../../apps/auth/token-key.ts'
-import { createService } from '../../../infra/admin/services.ts'
+import { registerService } from '../../../infra/admin/services.ts'
 import { addClients, analyze, base64url, formRequest, requestToken, tokenRequest } from './fixtures.ts'
 import { measureInterleaved, p99, p99Ratio, throughput } from './measure.ts'
 import type { Bench } from './row.ts'
@@ -108,7 +108,7 @@ export async function assertions(bench: Bench) {
 /** What a service costs that asks about every token, beside the requests that got them. */
 export async function introspection(bench: Bench) {
   const { db, auth: server } = bench
-  const { serviceId, serviceSecret } = await createService(db, { name: 'bench', by: { name: 'bench' } })
+  const { serviceId, serviceSecret } = await registerService(db, { name: 'bench', by: { name: 'bench' } })
   const clients = await addClients(db, INTROSPECTED_TOKENS)
   const questions: HttpRequest[] = []
   for (const client of clients) {

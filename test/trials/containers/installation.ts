@@ -2,7 +2,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { Agent } from 'node:https'
 import { basename, join, resolve } from 'node:path'
 import got from 'got'
-import { Failure } from '../../../infra/local/failure.ts'
+import { StartError } from '../../../infra/local/start-error.ts'
 import { createCertificate } from '../../support/certificates.ts'
 import type { Shell } from './shell.ts'
 
@@ -16,7 +16,7 @@ const PASSWORD = 'correct-horse-battery-91'
 async function commandsOfRunbook(): Promise<string[]> {
   const page = await readFile(join(ROOT, 'infra/runbook/containers.md'), 'utf8')
   const [, block] = /```sh\n([\s\S]*?)```/.exec(page) ?? []
-  if (!block) throw new Failure('infra/runbook/containers.md has no commands.')
+  if (!block) throw new StartError('infra/runbook/containers.md has no commands.')
   return block.trimEnd().split('\n')
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { onPath } from '../../../infra/local/child.ts'
-import { Failure } from '../../../infra/local/failure.ts'
+import { StartError } from '../../../infra/local/start-error.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Count, reportLosses, underLoad } from '../load.ts'
 import { type Client, createClient, createTlsFiles, install, makeRelease } from './installation.ts'
@@ -31,15 +31,15 @@ const PROJECT = 'integration-trial'
 
 /** @throws Failure that names what is missing, in one line. */
 async function checkMachine(run: Shell): Promise<void> {
-  if (process.getuid?.() !== 0) throw new Failure('This trial needs root.')
+  if (process.getuid?.() !== 0) throw new StartError('This trial needs root.')
   for (const program of ['docker', 'skopeo', 'minisign'])
-    if (!(await onPath(program))) throw new Failure(`This trial needs ${program}, which is not installed.`)
+    if (!(await onPath(program))) throw new StartError(`This trial needs ${program}, which is not installed.`)
   for (const [command, what] of [
     ['docker info', 'a Docker daemon that runs'],
     ['docker compose version', 'Docker with Compose 2'],
   ] as const)
     await run(command).catch(() => {
-      throw new Failure(`This trial needs ${what}: "${command}" failed.`)
+      throw new StartError(`This trial needs ${what}: "${command}" failed.`)
     })
 }
 
@@ -51,7 +51,7 @@ async function checkAddress(run: Shell): Promise<void> {
   const log = await run('docker compose logs --no-log-prefix api-1 api-2 auth-1 auth-2')
   const addresses = new Set([...log.matchAll(/"clientAddress":"([^"]*)"/g)].map(([, address]) => address))
   if ([...addresses].join() !== gateway.trim() || log.includes('proxy.untrusted'))
-    throw new Failure(`The services saw the addresses ${[...addresses]}, not ${gateway}.`)
+    throw new StartError(`The services saw the addresses ${[...addresses]}, not ${gateway}.`)
 }
 
 async function vanish(run: Shell): Promise<void> {
@@ -80,9 +80,10 @@ async function refuse(run: Shell, client: Client): Promise<void> {
   for (const [mistake, mend, sentence] of MISTAKES) {
     const answer = await run(`${mistake}; docker compose run --rm migrate 2>&1 || echo "code $?"; ${mend}`)
     if (!answer.includes(sentence) || !answer.includes('code 1\n'))
-      throw new Failure(`"${mistake}" was answered with: ${answer}`)
+      throw new StartError(`"${mistake}" was answered with: ${answer}`)
   }
-  if ((await client.token()).status !== 200) throw new Failure('After these mistakes, no token was granted.')
+  if ((await client.token()).status !== 200)
+    throw new StartError('After these mistakes, no token was granted.')
 }
 
 /** @param from the release before, to be upgraded. */
@@ -96,7 +97,7 @@ async function tryAll(
   const client = await createClient(site)
   const { body } = await client.token()
   const { status } = await client.read(body.access_token)
-  if (status !== 200) throw new Failure(`The first read was answered with ${status}.`)
+  if (status !== 200) throw new StartError(`The first read was answered with ${status}.`)
   await checkAddress(run)
   const call = async (count: Count) => {
     const { access_token } = (await count('token', client.token)) ?? {}
@@ -138,7 +139,7 @@ async function main(): Promise<void> {
   })
   const { base, 'web-base': webBase, from, 'restart-docker': restartDocker } = values
   if (!values.release && !(base && webBase))
-    throw new Failure(
+    throw new StartError(
       'Name the images to build on (--base IMAGE --web-base IMAGE), or a release (--release FOLDER).',
     )
   await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-containers-'))

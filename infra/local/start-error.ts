@@ -1,7 +1,7 @@
 import { ConfigError } from '#shared/process/config.ts'
 
 /** The reason why the local stack cannot run, in one sentence for the person who started it. */
-export class Failure extends Error {}
+export class StartError extends Error {}
 
 /** Returns the error's code, such as `EADDRINUSE`, or undefined. */
 export function errorCode(error: unknown): string | undefined {
@@ -14,6 +14,6 @@ export function describeFailure(error: unknown, dataDir: string): string {
   const text = error instanceof Error ? error.message : String(error)
   if (errorCode(error) === 'ENOSPC' || /no space left on device/i.test(text))
     return `The disk that holds ${dataDir} is full: make room, or set DATA_DIR to a folder on another disk.`
-  if (error instanceof Failure || error instanceof ConfigError) return text
+  if (error instanceof StartError || error instanceof ConfigError) return text
   return `The local stack could not start: ${text.trim()}`
 }
