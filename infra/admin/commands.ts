@@ -1,6 +1,8 @@
 import { Argument, type Command, Option } from 'commander'
 import type { OperatorAccess } from './operator.ts'
 
+/* What a command is, how commander gets it, and how tables and times are printed. */
+
 /** The result of a command, as `text` for people and `data` for `--json`. */
 export interface Outcome {
   text: string

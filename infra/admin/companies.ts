@@ -20,6 +20,7 @@ import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts
 import { sqlState, UNIQUE_VIOLATION } from '../../apps/api/stores/postgres-errors.ts'
 import { deleteRequests } from '../../apps/api/usage/refusals.ts'
 import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
+import { type CommandGroup, formatTable, type OperatorContext, required } from './commands.ts'
 import {
   ACCOUNT_OPTIONS,
   type AccountChoice,
@@ -27,10 +28,9 @@ import {
   parseName,
   parseNewPerson,
   preparePerson,
-} from './accounts.ts'
-import { type CommandGroup, formatTable, type OperatorContext, required } from './commands.ts'
+} from './new-person.ts'
 import { OperatorError } from './operator.ts'
-import { activitySteps, eraseAccount, eraseFromActivity } from './personal-data.ts'
+import { activitySteps, eraseAccount, eraseFromActivity } from './persons.ts'
 
 /** Longer than a request that the API has begun can still write. */
 const IN_FLIGHT_MS = 15_000

@@ -4,6 +4,8 @@ import { resolve } from 'node:path'
 import type { CommandEnvironment } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
+/* Reads the files that commands are given, line by line. */
+
 export const LINE_MAX_BYTES = 65_536
 const LINE_FEED = 0x0a
 

@@ -13,22 +13,17 @@ import {
   normalizedEmail,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { changePerson } from '../../apps/api/people/change-person.ts'
-import { addPerson } from '../../apps/api/people/invite-person.ts'
-import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts'
-import { deleteSessions } from '../../apps/api/sessions/sessions.ts'
+import { addPerson, changePerson } from '../../apps/api/people/changes.ts'
+import { recordForCompanies, requireAccount, userData } from './accounts.ts'
+import { type CommandGroup, formatTable, required } from './commands.ts'
+import { requireCompany } from './companies.ts'
 import {
   ACCOUNT_OPTIONS,
   type AccountChoice,
   type NewPerson,
   parseNewPerson,
   preparePerson,
-  recordForCompanies,
-  requireAccount,
-  userData,
-} from './accounts.ts'
-import { type CommandGroup, formatTable, required } from './commands.ts'
-import { requireCompany } from './companies.ts'
+} from './new-person.ts'
 import { OperatorError } from './operator.ts'
 
 const TITLES = { email: 'EMAIL', name: 'NAME', role: 'ROLE', status: 'STATUS' }

@@ -10,6 +10,8 @@ import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { type RunningStack, readRunningStack } from '../running-stack.ts'
 import { osUser } from './trail.ts'
 
+/* How commands reach the stores and the keys, and the error that ends one with a sentence. */
+
 /** An operator's command failed. `message` is a sentence that says why. */
 export class OperatorError extends Error {}
 

@@ -5,6 +5,8 @@ import { passwordFault } from '../../apps/api/sessions/guessable-passwords.ts'
 import type { CommandEnvironment } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
+/* Asks the person at the terminal: for a new password, or to confirm. */
+
 type Terminal = Pick<CommandEnvironment, 'stdin' | 'stderr'>
 
 /**

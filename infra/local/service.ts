@@ -41,8 +41,8 @@ export interface LocalService {
 /**
  * Starts a service as its own process, which also exits when this process does, because the channel between
  * them closes. Resolves once it is ready.
- * @throws ConfigError if it refuses its settings, or StartError with its last output if it exits or is not ready
- * in time.
+ * @throws ConfigError if it refuses its settings, or StartError with its last output if it exits or is not
+ * ready in time.
  */
 export async function startService(options: LocalServiceOptions): Promise<LocalService> {
   const { program, port, env, output, logLevel, auditFile, watch } = options

@@ -57,7 +57,7 @@ export interface LocalStack {
   failed: Promise<string>
 }
 
-/** Starts the product on this data folder. @throws StartError with a sentence for the person who started it. */
+/** Starts the product on this data folder. @throws StartError with a sentence for whoever started it. */
 export async function startStackOn(
   dataDir: DataDir,
   lifecycle: Lifecycle,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { erasePerson } from '../../infra/admin/personal-data.ts'
+import { erasePerson } from '../../infra/admin/persons.ts'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPasswordQueue } from '../../apps/api/sessions/password-queue.ts'
-import { replacePassword } from '../../infra/admin/accounts.ts'
+import { createPasswordWork } from '../../apps/api/sessions/password-check.ts'
+import { replacePassword } from '../../infra/admin/passwords.ts'
 import { afterwards } from '../support/afterwards.ts'
 import {
   type ApiResponse,

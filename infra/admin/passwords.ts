@@ -1,0 +1,44 @@
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Operator } from '../../apps/api/accounts/activity.ts'
+import { hashPassword } from '../../apps/api/accounts/passwords.ts'
+import { resetPassword, type User } from '../../apps/api/accounts/people.ts'
+import { knowEverywhere } from '../../apps/api/sessions/sign-in-addresses.ts'
+import { recordForCompanies, requireAccount, userData } from './accounts.ts'
+import type { CommandGroup } from './commands.ts'
+import { askNewPassword } from './terminal.ts'
+
+export const PASSWORDS: CommandGroup = {
+  name: 'password',
+  description: 'Passwords',
+  commands: [
+    {
+      name: 'reset',
+      description:
+        "Set a user's password and end all of the user's sessions. You are prompted for the password, or " +
+        'it is read from standard input.',
+      example: 'password reset owner@acme.example',
+      args: ['email'],
+      async run(context, { email }: { email: string }) {
+        const password = () => askNewPassword(email, context)
+        const user = await replacePassword(context.db, { email, password, by: context.by })
+        return { text: `${user.email} has a new password; all sessions were ended.`, data: user }
+      },
+    },
+  ],
+}
+
+/** Also ends every session of the user. @throws OperatorError unless there is exactly one such account. */
+export async function replacePassword(
+  db: Database,
+  { email, password, by }: { email: string; password: () => Promise<string>; by: Operator },
+): Promise<User> {
+  const user = await requireAccount(db, email)
+  const passwordHash = await hashPassword(await password(), { like: user.passwordHash })
+  await db.transaction(async (transaction) => {
+    await resetPassword(transaction, { userId: user.userId, passwordHash })
+    // Also lifts a lockout caused by failed sign-ins from elsewhere.
+    await knowEverywhere(transaction, { userId: user.userId, now: new Date() })
+    await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
+  })
+  return userData(user)
+}
