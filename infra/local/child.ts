@@ -54,6 +54,18 @@ export function startChild(command: string, args: string[], options: SpawnOption
   }
 }
 
+/**
+ * Starts a store as `asNobody`, in an environment without secrets. The kernel sends it `signal` if this
+ * process dies.
+ */
+export async function startStore(
+  command: string[],
+  { signal, needed, env }: { signal: 'INT' | 'TERM'; needed: string[]; env?: NodeJS.ProcessEnv },
+): Promise<Child> {
+  const [program = '', ...args] = await asNobody(await endWithParent(signal, command), ...needed)
+  return startChild(program, args, { env: { ...storeEnvironment(), ...env } })
+}
+
 /** The end of its output. Postgres needs five lines to say why it cannot listen, and Redis three. */
 export const lastLines = (child: Child, count: number): string =>
   child.output().split('\n').slice(-count).join(' / ')

@@ -24,7 +24,7 @@ export interface DataDir {
 
 /**
  * Creates the folder at the first start, and reserves it for this process until `release` or its end.
- * @throws StartError if it is unusable, belongs to another user, has other contents, or is in use by another stack.
+ * @throws StartError if it is unusable, belongs to another user, has other contents, or is in use.
  */
 export async function openDataDir(path: string): Promise<DataDir> {
   await createFolder(path)

@@ -4,15 +4,7 @@ import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import {
-  asNobody,
-  type Child,
-  chownToNobody,
-  endWithParent,
-  lastLines,
-  startChild,
-  storeEnvironment,
-} from './child.ts'
+import { asNobody, type Child, chownToNobody, lastLines, startStore, storeEnvironment } from './child.ts'
 import { errorCode, StartError } from './start-error.ts'
 
 const run = promisify(execFile)
@@ -68,8 +60,7 @@ export async function startPostgres(options: LocalPostgresOptions): Promise<Loca
     ...settings,
   })
   const server = [postgres, '-D', directory, ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
-  const [command, ...args] = await asNobody(await endWithParent('INT', server), postgres, directory)
-  const child = startChild(command as string, args, { env: storeEnvironment() })
+  const child = await startStore(server, { signal: 'INT', needed: [postgres, directory] })
   const url = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}?sslmode=disable`
   try {
@@ -144,8 +135,8 @@ async function initialise(initdb: string, directory: string, password: string): 
     const encoding = ['--encoding=UTF8', '--locale=C.UTF-8']
     const login = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
     const program = [initdb, `--pgdata=${unfinished}`, ...encoding, ...login]
-    const [command, ...args] = await asNobody(program, initdb, directory)
-    await run(command as string, args, { cwd: dirname(directory), env: storeEnvironment() })
+    const [command = '', ...args] = await asNobody(program, initdb, directory)
+    await run(command, args, { cwd: dirname(directory), env: storeEnvironment() })
     await rm(directory, { recursive: true, force: true })
     await rename(unfinished, directory)
   } catch (error) {

@@ -5,15 +5,7 @@ import { Redis } from 'ioredis'
 import { within } from '#shared/process/within.ts'
 import { REDIS_USER_RULES } from '../database/redis-users.ts'
 import type { Show } from '../progress.ts'
-import {
-  asNobody,
-  type Child,
-  chownToNobody,
-  endWithParent,
-  lastLines,
-  startChild,
-  storeEnvironment,
-} from './child.ts'
+import { type Child, chownToNobody, lastLines, startStore } from './child.ts'
 import { type DebianProgram, debianProgram, type Executable } from './debian-program.ts'
 import { StartError } from './start-error.ts'
 
@@ -53,9 +45,8 @@ export async function startRedis(options: LocalRedisOptions): Promise<LocalRedis
   const file = join(directory, CONFIGURATION_FILE)
   await writeFile(file, configuration(options), { mode: 0o600 })
   await chownToNobody(directory, file)
-  const wrapped = await endWithParent('TERM', [server.command, file])
-  const [command, ...args] = await asNobody(wrapped, server.command, directory)
-  const child = startChild(command as string, args, { env: { ...storeEnvironment(), ...server.env } })
+  const { command, env } = server
+  const child = await startStore([command, file], { signal: 'TERM', needed: [command, directory], env })
   const url = (user: RedisUser) => redisUrl({ user, password: passwords[user], port })
   try {
     await waitForAnswer(url('admin'), child, deadline_ms)
