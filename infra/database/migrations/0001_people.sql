@@ -1,4 +1,4 @@
--- Roles belong to the whole server, not to one database: another database's migration may have made them.
+-- Roles belong to the whole server. The migration of another database may have created them.
 do $$
 declare
   wanted text;
@@ -17,11 +17,11 @@ create table companies (
   timezone   text not null,
   currency   text not null check (currency ~ '^[A-Z]{3}$'),
   created_at timestamptz not null default now(),
-  -- The row of an erased company stays: its clients must stay known as revoked, and no other may get its id.
+  -- The row of an erased company stays, since its clients must stay revoked and its id must not be reused.
   erased_at  timestamptz
 );
 
--- An address is no identity: companies that invite the same address may each have an account for it.
+-- An address is not an identity. Several companies may each have an account for the same address.
 create table users (
   user_id       text primary key check (user_id ~ '^usr_[A-Za-z0-9]{1,60}$'),
   -- null: the account has ended, and its address is free.
@@ -51,18 +51,18 @@ create table sessions (
   -- names a session to its user; it cannot be used in place of the token
   session_id       text not null default 'sid_' || replace(gen_random_uuid()::text, '-', '') unique,
   last_seen_at     timestamptz not null default now(),
-  -- When the person last proved who they are. null: when the session began.
+  -- When the person last authenticated. null: when the session began.
   authenticated_at timestamptz,
   address          text check (char_length(address) <= 60),
   user_agent       text check (char_length(user_agent) <= 200),
-  -- The OpenID provider that began the session. null: another way of signing in did.
+  -- The OpenID provider that the person signed in with. null: a password or an invitation.
   openid_issuer    text check (char_length(openid_issuer) between 1 and 2000)
 );
 create index sessions_by_user on sessions (user_id, created_at desc, session_id desc);
 create index sessions_by_expiry on sessions (expires_at);
 create index sessions_by_use on sessions (last_seen_at);
 
--- Places that a person has lately signed in from: failures elsewhere must not lock that person out.
+-- Addresses that a person has lately signed in from. Failures elsewhere must not lock that person out.
 create table sign_in_addresses (
   user_id text not null references users,
   address text not null check (char_length(address) <= 60),
@@ -73,7 +73,7 @@ create index sign_in_addresses_by_time on sign_in_addresses (last_at);
 comment on column sign_in_addresses.address is
   'An address, or "browser:" and the hash of the secret that the browser keeps, or "everywhere".';
 
--- An invitation ends by being accepted, withdrawn, replaced or late.
+-- An invitation ends when it is accepted, withdrawn or replaced, or when it expires.
 create table invitations (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   vendor_id  text not null references companies,
@@ -89,7 +89,7 @@ create table invitations (
 );
 create index invitations_by_expiry on invitations (expires_at);
 
--- Who somebody is at an OpenID provider. The subject alone identifies; addresses and names change.
+-- A person's identity at an OpenID provider. The subject alone identifies: addresses and names change.
 create table openid_identities (
   issuer     text not null check (char_length(issuer) between 1 and 2000),
   subject    text not null check (char_length(subject) between 1 and 255),
@@ -117,7 +117,7 @@ create table openid_cookie_key (
 );
 insert into openid_cookie_key default values;
 
--- Waits for an erasure in progress, so that none is followed by a client or a member.
+-- Waits for an erasure in progress, so that no client or member is added after it.
 create function company_is_not_erased() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,5 +1,5 @@
--- The claims that a platform's token must have, each with exactly this text: 1 to 8, none of which the server
--- judges itself.
+-- The claims that a platform's token must have, each with exactly this value: 1 to 8 of them, and none that
+-- the server checks itself.
 create function are_workload_claims(claims jsonb) returns boolean language sql immutable strict
 set search_path = pg_catalog, pg_temp as $$
   select case when jsonb_typeof(claims) = 'object' then (
@@ -29,11 +29,11 @@ create table oauth_clients (
   ),
   -- RFC 7638, SHA-256
   key_thumbprint      text check (key_thumbprint ~ '^[0-9A-Za-z_-]{43}$'),
-  -- Whose tokens the client sends in place of a secret (RFC 7523), and which claims name it in them
+  -- The issuer whose tokens the client sends instead of a secret (RFC 7523), and the claims that identify it
   workload_issuer     text check (workload_issuer ~ '^https://[!-"$->@-~]+$'
     and char_length(workload_issuer) <= 512),
   workload_claims     jsonb check (are_workload_claims(workload_claims)),
-  -- From then on it gets no tokens. null: never
+  -- It gets no tokens from this time on. null: it does not expire
   expires_at          timestamptz check (isfinite(expires_at) and expires_at > created_at),
   -- the client that this one takes over from
   replaces            text check (replaces <> client_id),
@@ -44,7 +44,7 @@ create table oauth_clients (
   revoked_by          text references users,
   -- When someone reported the client's secret. It decides nothing: only revoking ends access.
   secret_found_at     timestamptz,
-  -- Where, as the finder says: a stranger's words, in ASCII and without a secret. null: not said
+  -- Where it was found, in the finder's words: ASCII, and without a secret. null: unknown
   secret_found_source text check (
     char_length(secret_found_source) between 1 and 200
     and secret_found_source ~ '^[ -~]+$'
@@ -78,7 +78,7 @@ create index oauth_clients_by_secret on oauth_clients (secret_hash) where secret
 create trigger company_is_not_erased before insert on oauth_clients
   for each row execute function company_is_not_erased();
 
--- A client never changes, but for its label and its one revocation, which nothing undoes.
+-- Only a client's name can change, and its status, once and permanently.
 create function oauth_client_only_revokes() returns trigger language plpgsql as $$
 begin
   if old.status = 'Revoked' and (new.status, new.revoked_at, new.revoked_by)
@@ -93,7 +93,7 @@ begin
     raise exception 'client % can only be renamed or revoked', old.client_id
       using errcode = 'check_violation';
   end if;
-  -- Of an erased company, only that it was a workload stays.
+  -- A client of an erased company keeps no more than that it was a workload.
   if (new.workload_issuer, new.workload_claims) is distinct from (old.workload_issuer, old.workload_claims)
      and (old.workload_issuer is null or new.status <> 'Revoked'
           or (new.workload_issuer, new.workload_claims)
@@ -105,7 +105,7 @@ end $$;
 create trigger oauth_client_only_revokes before update on oauth_clients
   for each row execute function oauth_client_only_revokes();
 
--- The service says that a client is revoked; since when, the database says.
+-- The service revokes a client. The database sets the time.
 create function stamp_client_revocation() returns trigger language plpgsql as $$
 begin
   new.revoked_at := clock_timestamp();
@@ -131,8 +131,8 @@ create trigger found_secret_stays_found before update on oauth_clients for each 
   execute function found_secret_stays_found();
 
 -- Marks the Active clients that have these secrets and are not marked yet, and returns them. The API can
--- neither read a hash nor mark a client in any other way. One statement whatever is found, and locks in one
--- order.
+-- neither read a hash nor mark a client in any other way. It is one statement however many are found, and
+-- locks rows in one order.
 create function mark_found_secrets(hashes bytea[], sources text[])
   returns table (client_id text, vendor_id text, name text, source text)
 language sql security definer set search_path = pg_catalog, pg_temp as $$
@@ -150,12 +150,12 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   returning c.client_id, c.vendor_id, c.name, c.secret_found_source
 $$;
 
--- Who signs the tokens of a company's workloads: one row a company and issuer, so that no company gives
--- another's issuer a key. The row of an issuer that no Active client trusts is not kept up.
+-- The issuers of a company's workload tokens. Each company has its own row for an issuer, so that it cannot
+-- give a key to another company's issuer. The keys are not refreshed once no Active client trusts the issuer.
 create table workload_issuers (
   vendor_id    text not null references companies,
   issuer       text not null check (issuer ~ '^https://[!-"$->@-~]+$' and char_length(issuer) <= 512),
-  -- pasted: by a person, since nobody else can reach the issuer
+  -- pasted: a person entered them, since the service cannot reach the issuer
   keys_from    text not null check (keys_from in ('issuer', 'pasted')),
   -- public JWKs
   keys         jsonb not null check (
@@ -163,7 +163,7 @@ create table workload_issuers (
     and not jsonb_path_exists(keys, '$[*].d') and not jsonb_path_exists(keys, '$[*].k')
   ),
   keys_as_of   timestamptz not null,
-  -- when they were last asked for, and why in vain; null: they came
+  -- when they were last requested, and why that failed; null: it succeeded
   attempted_at timestamptz not null,
   failure      text check (char_length(failure) between 1 and 200),
   primary key (vendor_id, issuer)
@@ -180,13 +180,13 @@ create table client_creation_keys (
 );
 create index client_creation_keys_by_time on client_creation_keys (created_at);
 
--- Written by record_usage alone, which knows the client, so most tables do not check it again. Most rows are
--- written many times, so there is room beside them.
+-- Written only by record_usage, which checks the client, so most tables do not check it again. Most rows are
+-- updated often, so their pages have free space.
 create table client_usage (
   client_id       text primary key references oauth_clients,
   first_used_at   timestamptz not null,
   last_used_at    timestamptz not null check (last_used_at >= first_used_at),
-  -- the longest time between two tokens, in seconds; null: it got one
+  -- the longest time between two tokens, in seconds; null: it has got only one
   longest_quiet_s integer check (longest_quiet_s >= 0),
   -- when each scope was last in a token
   scopes          jsonb not null default '{}' check (jsonb_typeof(scopes) = 'object')
@@ -217,7 +217,7 @@ create table client_address_usage (
   primary key (client_id, day, address)
 ) with (fillfactor = 70);
 create index client_address_usage_by_day on client_address_usage (day);
--- One row a process that counts uses. It removes its row when it ends with everything stored.
+-- One row for each process that counts uses. A process that ends with everything stored removes its row.
 create table usage_writers (
   writer     uuid primary key,
   -- the last batch that was stored, so that none is counted twice
@@ -227,10 +227,10 @@ create table usage_writers (
   lost_at    timestamptz
 ) with (fillfactor = 70);
 
--- Adds the uses that a process counted (shared/usage/usage-counts.ts): each a token with its scopes, or a
--- refused request without any. A process that got no answer sends its batch again, so one that is here
--- already adds nothing. Whatever is sent, it only adds: unknown clients, those of erased companies and scopes
--- that a client does not have are skipped. All callers lock rows in one order.
+-- Adds the uses that a process counted (shared/usage/usage-counts.ts). A use is a token with its scopes, or a
+-- refused request without any. A process that gets no answer sends its batch again, so a batch that is
+-- already stored adds nothing. Unknown clients, those of erased companies, and scopes that a client does not
+-- have are skipped. All callers lock rows in one order.
 create function record_usage(writer_id uuid, batch_number bigint, uses jsonb, any_lost boolean, ends boolean)
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -294,13 +294,13 @@ begin
       extract(epoch from excluded.first_used_at - l.last_used_at)::integer);
 end $$;
 
--- One destination a company. It is replaced, never removed.
+-- Each company has at most one destination, which can be replaced but not removed.
 create table callback_destinations (
   vendor_id    text primary key references companies,
   callback_url text not null check (callback_url like 'https://%' and octet_length(callback_url) <= 2048),
   verified     boolean not null,
   updated_at   timestamptz not null,
   updated_by   text not null references users,
-  -- A test event is being sent until then; null when its end was noted.
+  -- A test event is being sent until this time at the latest; null once it has ended.
   test_until   timestamptz
 );

@@ -1,6 +1,6 @@
 create table revoked_tokens (
   jti        text primary key check (char_length(jti) between 1 and 100),
-  -- null: Postgres had lost the revocation and Redis kept it, which does not know whose token it is.
+  -- null: the revocation was restored from Redis, which does not know whose token it is.
   client_id  text references oauth_clients,
   revoked_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz not null
@@ -26,7 +26,7 @@ create table signing_keys (
   -- AES-256-GCM: 12 bytes of nonce, ciphertext, 16 bytes of tag
   private_key_encrypted bytea not null,
   created_at            timestamptz not null,
-  -- Published from its creation on, signs from this time on until a newer key does. Null: it stands by.
+  -- It signs from this time on, until a newer key does. It is published before. null: it is on standby.
   activates_at          timestamptz
 );
 -- Apart from signing_keys, so that the resource API can ask without being able to read keys.
@@ -36,18 +36,18 @@ create table revoked_signing_keys (
 );
 create index revoked_signing_keys_by_time on revoked_signing_keys (revoked_at);
 
--- The only Redis server whose marker may be believed, and the database that may vouch for it. One row.
+-- The only Redis server whose marker is trusted, and the database that may vouch for it. One row.
 create table revocation_trust (
   only_row     boolean primary key default true check (only_row),
   run_id       text not null default '',
-  -- when it was named: another value is another naming, whose time to settle begins anew
+  -- when it was named; a new value restarts the time to settle
   since        timestamptz,
-  -- where this database was when an operator, or its first migration, said that it is complete
+  -- where this database was when an operator, or its first migration, confirmed that it is complete
   place        text,
   confirmed_at timestamptz not null default clock_timestamp()
 );
--- Which database this is. A copy, or one restored from a dump or to a point in time, has another name; the
--- last part is the timeline, which also changes when a standby is promoted. Null on a standby.
+-- Identifies this database. A copy, or one restored from a dump or to a point in time, has another identity.
+-- The last part is the timeline, which also changes when a standby is promoted. null on a standby.
 create function database_place() returns text language sql stable as $$
   select case when not pg_catalog.pg_is_in_recovery() then
     pg_catalog.concat_ws('/', system_identifier,
@@ -74,7 +74,7 @@ create table services (
   created_at  timestamptz not null default clock_timestamp(),
   revoked_at  timestamptz
 );
--- Whoever may revoke a service could otherwise undo it, or date it anew.
+-- Otherwise a role that may revoke a service could undo that, or change its date.
 create function service_stays_revoked() returns trigger language plpgsql as $$
 begin
   raise exception 'service % is revoked permanently', old.service_id using errcode = 'check_violation';

@@ -10,22 +10,21 @@ create table analytics_daily (
   boost_spend_minor bigint not null default 0 check (boost_spend_minor between 0 and 9007199254740991),
   -- the newest event of the day, in the company's time zone
   last_event_at     timestamptz not null,
-  -- The day on which the first event of this date was stored (UTC): while it lies within the days that ids
-  -- are remembered for, every event in the figures can be told from a repeat. null: not made from events.
+  -- The day on which the first event of this date was stored (UTC). As long as ids are remembered since then,
+  -- a repeated event can be recognised. null: the figures were not made from events.
   first_received_on date,
   primary key (vendor_id, date)
-  -- Room in each page for the next version of a row, so that counting up touches no index.
+  -- Each page has free space for the next version of a row, so that an update touches no index.
 ) with (fillfactor = 70);
 
--- analytics_events is partitioned by the time of receipt, in weeks of UTC, and not by the time of the event:
--- writers then touch one partition only, the one of this week, whatever age of history is imported; which
--- partitions are needed next is known in advance; older ones never change again, so they can be backed up
--- once, detached and dropped; and how long an event is kept is counted from when it arrived. The default
--- partition takes what comes while nobody makes partitions, so that a forgotten housekeeping never refuses an
--- event.
+-- analytics_events is partitioned by the time of receipt, in weeks of UTC, not by the time of the event.
+-- Writers then use only the partition of this week, however old the imported history is. The partitions
+-- needed next are known in advance. Older ones never change, so they can be backed up once, detached and
+-- dropped. Retention counts from the receipt. The default partition takes events while no partitions are
+-- created, so that a failed housekeeping never makes the service refuse one.
 --
--- None of the three tables of events refers to companies but analytics_daily: a check for each row would look
--- up the same company again and again, and every event is written together with its day.
+-- Of the three tables, only analytics_daily refers to companies. A check of each event would look up the same
+-- company again and again, and each event is written together with its day.
 create type analytics_event_type as enum ('impression', 'click', 'order', 'boost_spend');
 
 create table analytics_events (
@@ -43,10 +42,10 @@ create table analytics_events (
 ) partition by range (received_at);
 create table analytics_events_default partition of analytics_events default;
 
--- A unique key of a partitioned table must hold the partition column, so it could not tell that an event was
--- sent again in another week. The ids that were seen are therefore remembered in a table of their own, whose
--- primary key is what makes an event count once. That table is not partitioned by time for the same reason,
--- and is purged by deletes in small batches along an index on the day, which costs little beside the inserts.
+-- A unique key of a partitioned table must contain the partition column, so it would not detect that an event
+-- is sent again in another week. So the ids have a table of their own, whose primary key makes an event count
+-- once. For the same reason it is not partitioned by time. It is purged in small batches along an index on
+-- the day, which costs little compared with the inserts.
 create table analytics_event_ids (
   vendor_id   text collate "C" not null,
   event_id    text collate "C" not null,
@@ -55,13 +54,13 @@ create table analytics_event_ids (
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 create index analytics_event_ids_by_age on analytics_event_ids (received_on);
 
--- Remembers each id and tells for each whether it was new; null: all were. Nearly every batch is all new, and
--- to look before each insert, as "on conflict" does, would cost a third more: so it is tried without. Callers
--- give ids in an order that all share.
+-- Remembers the ids and returns for each whether it was new, or null if all were. Nearly every batch is all
+-- new, and looking before each insert, as "on conflict" does, costs a third more, so the first attempt does
+-- without. All callers sort the ids alike.
 create function remember_which_are_new(vendor text, ids text[]) returns boolean[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  -- Worked out once: the column's default would be for each row.
+  -- Evaluated once, unlike the column's default.
   today  date := (now() at time zone 'UTC')::date;
   is_new boolean[] := '{}';
   id     text;
@@ -80,7 +79,7 @@ begin
   end;
 end $$;
 
--- The service can add events and ask for the housekeeping; it cannot remove or change one.
+-- The service can add events and run the housekeeping, but neither remove nor change an event.
 create function create_analytics_event_partitions(weeks_ahead integer) returns setof text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
@@ -91,16 +90,16 @@ begin
   if weeks_ahead is null or weeks_ahead not between 0 and 52 then
     raise exception 'weeks_ahead must be between 0 and 52' using errcode = 'invalid_parameter_value';
   end if;
-  -- One process at a time; the others have nothing left to do.
+  -- One process at a time. The others then have nothing left to do.
   if not pg_try_advisory_xact_lock(hashtextextended('public.analytics_events', 0)) then return; end if;
   for week in select date_trunc('week', now()) + ahead * interval '7 days'
               from generate_series(0, weeks_ahead) as ahead loop
     partition := 'analytics_events_' || to_char(week, 'YYYYMMDD');
     continue when to_regclass('public.' || partition) is not null;
-    -- The default partition took events of this week already and keeps them.
+    -- The default partition already has events of this week, and keeps them.
     continue when exists (select from public.analytics_events_default
                           where received_at >= week and received_at < week + interval '7 days');
-    -- Attaching, unlike "partition of", lets writers of the other partitions go on.
+    -- Attaching, unlike "partition of", does not block writers of other partitions.
     execute format('create table public.%I (like public.analytics_events including all)', partition);
     execute format(
       'alter table public.analytics_events attach partition public.%I for values from (%L) to (%L)',
@@ -109,7 +108,7 @@ begin
   end loop;
 end $$;
 
--- Events received less than 35 days ago stay, whatever is asked for.
+-- Events received less than 35 days ago stay, whatever the argument.
 create function drop_old_analytics_events(retention_days integer) returns setof text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
@@ -152,20 +151,19 @@ end $$;
 
 select create_analytics_event_partitions(4);
 
--- A reader that kept the answer to an earlier question needs to know whether any day of the company has
--- changed since. Each statement that changes days gives their companies a new revision, in the same
--- transaction; so a reader that sees a revision sees the days that belong to it, and one that it saw before
--- tells that nothing has changed. Revisions are random, and not counted, so that one which a restored backup
--- hands out was never seen before. A company without a revision has never had a day.
+-- A reader with a cached answer needs to know whether any day of the company has changed since. Each
+-- statement that changes days gives their companies a new revision in the same transaction, so an unchanged
+-- revision means unchanged days. Revisions are random numbers, so that a restored backup never issues one
+-- that a reader has already seen. A company without a revision has never had a day.
 --
--- Writers of one company meet in its revision, until they commit. It comes last in their statement; so none
--- waits in a circle as long as a transaction changes the days of a company by one statement.
+-- Writers of one company wait for each other at its revision, until they commit. The revision is written
+-- last, so they cannot deadlock as long as a transaction changes the days of a company by one statement.
 create table analytics_revisions (
   vendor_id text primary key references companies,
   revision  uuid not null
 ) with (fillfactor = 50);
 
--- Companies in one order, so that two statements that change the days of several cannot wait in a circle.
+-- Companies in one order, so that two statements that change the days of several cannot deadlock.
 create function revise_analytics() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,6 +1,7 @@
--- The functions below erase only what an operator's entry in the activity names. So no erasure goes
--- unrecorded, and the right to call them is neither a right to delete anything else nor to change what was
--- recorded. Looks at the next max_rows entries, and removes the details of those about erased people and of
+-- The functions below erase only what an operator's entry in the activity names, so that no erasure goes
+-- unrecorded. The right to call them allows neither deleting anything else nor changing the records.
+
+-- Looks at the next max_rows entries, and removes the details of those about erased people and of
 -- erased companies. What happened, when, and to which subject stays. last_entry is null at the end.
 create function erase_from_activity(after bigint, max_rows integer, out last_entry bigint, out erased integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -20,7 +21,7 @@ begin
   select max(step.entry_id), (select count(*) from blanked) into last_entry, erased from step;
 end $$;
 
--- Ends the account. Its row stays, nameless, since clients and the activity refer to it.
+-- Ends the account. Its row stays without a name, since clients and the activity refer to it.
 create function erase_person(person text, unusable_hash text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -77,7 +78,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   where inhparent = 'public.analytics_events'::regclass
 $$;
 
--- Deletes at most max_rows of a table's rows, and returns how many. A client stays, nameless and revoked.
+-- Deletes at most max_rows of a table's rows, and returns how many. A client stays, revoked and nameless.
 create function erase_company_rows(vendor text, relation text, max_rows integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

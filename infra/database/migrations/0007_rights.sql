@@ -5,7 +5,7 @@ revoke execute on all functions in schema public from public;
 grant usage on schema public to integration_auth, integration_api, integration_operator;
 grant execute on function database_place to integration_auth, integration_api, integration_operator;
 
--- No person, and of a client only what authenticating it takes.
+-- Nothing about people, and only what is needed to authenticate a client.
 grant select (client_id, vendor_id, scopes, secret_hash, public_key, workload_issuer, workload_claims,
     expires_at, status, revoked_at) on oauth_clients to integration_auth;
 grant select (vendor_id, issuer, keys_from, keys, keys_as_of) on workload_issuers to integration_auth;
@@ -17,7 +17,7 @@ grant select (service_id, secret_hash, revoked_at) on services to integration_au
 grant execute on function record_usage to integration_auth;
 
 -- No key, and no secret's hash. The activity is append-only: there is no grant to change or remove an entry,
--- to say when it was, or to write or read an operator's name. Only the owner of the table can lower a fence.
+-- to set its time, or to write or read an operator's name. Only the operator's role can lower a fence.
 grant select on companies, account_log_key, openid_cookie_key to integration_api;
 grant select, insert (user_id, email, name, password_hash), update (email, password_hash)
   on users to integration_api;
