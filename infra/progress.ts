@@ -1,11 +1,11 @@
 /**
- * A program that is silent for three seconds looks as if it hangs. Work can end just before its next beat,
- * and what comes after it then begins in silence: the sum of the two is less.
+ * A program that is silent for three seconds seems to hang. A task can end just before its next beat, and
+ * the next task begins with a silence of FIRST_BEAT_MS: the sum of both is below three seconds.
  */
 const FIRST_BEAT_MS = 1_000
 const BEAT_MS = 1_500
 
-/** Prints a line for whoever waits. */
+/** Prints a line of progress. */
 export type Show = (line: string) => void
 
 /** Shows `text` again and again, with the time so far, until `work` ends. Returns the result of the work. */
@@ -42,7 +42,7 @@ export const linesTo =
     void stream.write(`${line}\n`)
 
 const CLEAR_LINE = '\r\x1b[K'
-/** A terminal can say that it has 0. */
+/** Some terminals report 0 columns. */
 const COLUMNS_DEFAULT = 80
 
 /** A line that each `show` replaces. Where there is no terminal, `show` prints a line. */

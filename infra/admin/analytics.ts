@@ -153,7 +153,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
     options.onRefused(line, reason.replaceAll(/\p{C}/gu, '?').slice(0, REASON_MAX_CHARACTERS))
   }
   let isRecorded = false
-  // The import may end at any point, and leaves what it has stored.
+  // Recorded before the first batch is stored, since an import that stops keeps what it has stored.
   async function beforeFirst() {
     if (!isRecorded)
       await record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
@@ -217,12 +217,12 @@ async function storeBatch(
   batch: readonly NumberedEvent[],
   { refuse, beforeFirst }: { refuse: Refuse; beforeFirst: () => Promise<void> },
 ): Promise<{ accepted: number; duplicates: number }> {
-  const eventsOf = (numbered: readonly NumberedEvent[]) => numbered.map(({ event }) => event)
+  const withoutNumbers = (events: readonly NumberedEvent[]) => events.map(({ event }) => event)
   const closedDates = await datesClosedToImports(db, vendorId, [
     ...new Set(batch.map(({ event }) => event.date)),
   ])
   const lateEvents = batch.filter(({ event }) => closedDates.has(event.date))
-  const storedIds = await findRememberedIds(db, vendorId, eventsOf(lateEvents))
+  const storedIds = await findRememberedIds(db, vendorId, withoutNumbers(lateEvents))
   for (const { line, event } of lateEvents)
     if (!storedIds.has(event.eventId))
       refuse(line, `the day ${event.date} has figures whose event ids are no longer all remembered`)
@@ -230,6 +230,6 @@ async function storeBatch(
   const repeated = lateEvents.filter(({ event }) => storedIds.has(event.eventId)).length
   if (openEvents.length === 0) return { accepted: 0, duplicates: repeated }
   await beforeFirst()
-  const { accepted, duplicates } = await storeEvents(db, vendorId, eventsOf(openEvents))
+  const { accepted, duplicates } = await storeEvents(db, vendorId, withoutNumbers(openEvents))
   return { accepted, duplicates: duplicates + repeated }
 }

@@ -36,7 +36,7 @@ export const AUDIT: CommandGroup = {
           const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) =>
             stdout.write(line, resolve),
           )
-          // The reader of a pipe has seen enough.
+          // The reader has closed the pipe, as `head` does.
           if (failure?.code === 'EPIPE') return undefined
           if (failure) throw failure
         }

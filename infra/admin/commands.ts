@@ -85,11 +85,11 @@ export function bind(
     for (const option of row.options ?? []) command.addOption(option)
     if ('effect' in row) command.option('--yes', 'do not ask')
     if (row.explanation !== undefined) command.addHelpText('after', row.explanation)
-    command.action(() => execute(row, argumentsOf(command)))
+    command.action(() => execute(row, readArguments(command)))
   }
 }
 
-function argumentsOf(command: Command): CommandArguments {
+function readArguments(command: Command): CommandArguments {
   const names = command.registeredArguments.map((argument) => argument.name())
   const camelCase = (name: string) => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
   const values = names.map((name, index) => [camelCase(name), command.processedArgs[index]])

@@ -201,9 +201,9 @@ async function summarize(
 }
 
 /**
- * Erases a company with all its data. No one is a member any more once it has begun; then each client is
- * revoked, with the promise of a revocation; then the data goes, a few rows at a time. It can be repeated,
- * and must be if it was interrupted. Returns how many clients were Active, and the people and rows erased.
+ * Erases a company with all its data. It first ends all memberships, then revokes each client at every
+ * process, and then erases the data in batches. It can be repeated, and must be if it was interrupted.
+ * Returns how many clients were Active, and how many people and rows it erased.
  */
 async function eraseCompany(
   context: OperatorContext,
@@ -211,7 +211,7 @@ async function eraseCompany(
 ): Promise<{ clients: number; people: number; rows: number }> {
   const { db, by } = context
   const show = linesTo(context.stderr)
-  // Without Redis nothing can be revoked, so nothing begins.
+  // Fails without Redis, before anything has changed.
   const revocation = context.revocation()
   const people = await readPeople(db, vendorId)
   const searching = findElsewhere(db, vendorId, people)
@@ -246,8 +246,8 @@ async function eraseCompany(
 }
 
 /**
- * Revokes the clients, with the promise of a revocation for each. They are committed one after the other,
- * each with the whole time that a revocation has; only what each then waits for Redis overlaps.
+ * Revokes each client at every process. The commits come one after another, each with the whole time that a
+ * revocation may take. Only the waits for Redis overlap.
  * @throws OperatorError, after all have been tried, if some were not revoked.
  */
 async function revokeClients(
@@ -284,7 +284,7 @@ async function revokeClients(
 const retry = (act: () => Promise<unknown>, left = REVOCATION_TRIES): Promise<unknown> =>
   act().catch((error) => (left > 1 ? retry(act, left - 1) : Promise.reject(error)))
 
-/** Its members, and those who left and still have a name. */
+/** Returns the members of a company, and those who left and still have a name. */
 async function readPeople(db: Queryable, vendorId: string): Promise<string[]> {
   const { rows } = await db.raw(
     `select array(select user_id from memberships where vendor_id = ?
@@ -295,7 +295,7 @@ async function readPeople(db: Queryable, vendorId: string): Promise<string[]> {
   return rows[0].people
 }
 
-/** Returns the ids of all its clients, which get no more, and of the Active ones. */
+/** Returns the ids of all clients of an erased company, which cannot get more, and of the Active ones. */
 async function readClientIds(db: Queryable, vendorId: string): Promise<{ all: string[]; active: string[] }> {
   const { rows } = await db.raw(
     `select coalesce(array_agg(client_id), '{}') as "all",
@@ -338,7 +338,7 @@ async function erasePeopleWithoutCompany(
   return people
 }
 
-/** Rejects if Redis is absent. Requests expire within two weeks, so that stops nothing. */
+/** Rejects if Redis is unavailable. The erasure goes on, since requests expire within two weeks. */
 async function forgetInRedis(
   context: OperatorContext,
   company: { vendorId: string; clientIds: string[] },

@@ -47,8 +47,8 @@ export interface NewPerson {
   /** Called only for a new account, so that no one types a password that is not used. */
   password: () => Promise<string>
   /**
-   * What to do if the address has an account: an invitation never proved whose address it is. undefined:
-   * nothing, and say so.
+   * What to do if the address has an account. undefined: refuse, since no invitation has proved whose address
+   * it is.
    */
   account: 'existing' | 'new' | undefined
 }

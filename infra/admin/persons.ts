@@ -180,7 +180,7 @@ export async function* activitySteps(db: Queryable): AsyncGenerator<[after: numb
   }
 }
 
-/** What each table has of an account. Nothing that opens anything: neither a token nor the hash of one. */
+/** What each table has about an account, without credentials: neither tokens nor their hashes. */
 const ACCOUNT_QUERIES = {
   memberships: `select vendor_id as "vendorId", name as company, role, status
     from memberships join companies using (vendor_id) where user_id = ?`,
@@ -203,8 +203,8 @@ const ACCOUNT_QUERIES = {
 } as const
 
 /**
- * Everything that is stored about a person, for that person. Of an entry about someone else it has no
- * details, and of one by someone else not who that was.
+ * Returns everything that is stored about a person, for that person. It has no details of entries about
+ * someone else, and does not say who else acted.
  */
 async function exportPerson(db: Queryable, { ids, invitations, entries }: Person) {
   const { rows: accounts } = await db.raw(
@@ -236,7 +236,7 @@ export async function erasePerson(
 ): Promise<{ userIds: string[]; entries: number }> {
   const person = await findPerson(db, address)
   await db.transaction(async (transaction) => {
-    const memberships = await holdMemberships(transaction, person)
+    const memberships = await lockMemberships(transaction, person)
     const links = [
       ...memberships,
       ...person.invitations,
@@ -251,8 +251,8 @@ export async function erasePerson(
   return { userIds: person.ids, entries: await eraseFromActivity(db) }
 }
 
-/** Holds the people of all companies of the person. @throws OperatorError if the person owns one. */
-async function holdMemberships(
+/** Locks the members of all the person's companies. @throws OperatorError if the person owns one. */
+async function lockMemberships(
   transaction: Queryable,
   { ids }: Person,
 ): Promise<{ userId: string; vendorId: string }[]> {

@@ -11,7 +11,7 @@ export interface SettingReference {
   secret: boolean
 }
 
-/** The settings of a program, taken from the schemas that parse them. */
+/** Returns the settings of a program, from the schemas that parse them. */
 export function listSettings(shape: z.ZodRawShape): SettingReference[] {
   return Object.entries(shape).map(([name, schema]) => {
     const { description = '', unit = '', fallback, secret } = z.globalRegistry.get(schema) ?? {}
@@ -20,16 +20,16 @@ export function listSettings(shape: z.ZodRawShape): SettingReference[] {
       name,
       description,
       unit: String(unit),
-      fallback: required ? 'required' : String(fallback ?? defaultOf(schema) ?? 'none'),
+      fallback: required ? 'required' : String(fallback ?? findDefault(schema) ?? 'none'),
       secret: secret === true,
     }
   })
 }
 
-/** The default of the innermost schema that has one: transforms wrap it. */
-function defaultOf(schema: z.core.$ZodType): unknown {
+/** Returns the default of the innermost schema that has one, since transforms wrap it. */
+function findDefault(schema: z.core.$ZodType): unknown {
   const definition = schema._zod.def as { type: string; in?: z.core.$ZodType; defaultValue?: unknown }
   if (definition.type === 'default')
     return definition.defaultValue === '' ? undefined : definition.defaultValue
-  return definition.in && defaultOf(definition.in)
+  return definition.in && findDefault(definition.in)
 }

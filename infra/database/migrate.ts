@@ -86,7 +86,7 @@ async function runMissing(
   return missing
 }
 
-/** A migration is a file of SQL. None is undone: a mistake is mended by the next one. */
+/** A migration is a file of SQL. It is never undone: a later one corrects a mistake. */
 const sqlFiles = (directory: string): knex.Knex.MigrationSource<string> => ({
   getMigrations: async () => (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort(),
   getMigrationName: (name) => name,
@@ -94,7 +94,7 @@ const sqlFiles = (directory: string): knex.Knex.MigrationSource<string> => ({
     const sql = await readFile(join(directory, name), 'utf8')
     const up = (db: knex.Knex) =>
       db.raw(sql).catch((error) => {
-        error.message = `${placeOf(error, name, sql)}: ${error.message}`
+        error.message = `${describePosition(error, name, sql)}: ${error.message}`
         throw error
       })
     return { up, down: () => Promise.reject(new Error(`${name} cannot be undone`)) }
@@ -102,7 +102,7 @@ const sqlFiles = (directory: string): knex.Knex.MigrationSource<string> => ({
 })
 
 /** Returns the name of the file and, if Postgres says where the error is, the line. */
-const placeOf = ({ position }: { position?: string }, name: string, sql: string): string =>
+const describePosition = ({ position }: { position?: string }, name: string, sql: string): string =>
   position ? `${name}, line ${[...sql].slice(0, Number(position)).join('').split('\n').length}` : name
 
 /** Calls `onBlocked` once if a lock is not available. @throws BusyDatabase if it is not for ten minutes. */

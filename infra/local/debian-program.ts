@@ -51,17 +51,17 @@ export async function debianProgram(
     return { command: installed, env: {} }
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'integration-access-service')
   const folder = join(cache, `${program.package}-${process.platform}-${process.arch}`)
-  const cached = await unpackedIn(folder, program)
+  const cached = await findUnpacked(folder, program)
   if (cached) return cached
   show(`${program.title}: none on the PATH, unpacking Debian's ${program.package} into ${folder}`)
   await unpack(program, { cache, folder, room_bytes })
-  const executable = await unpackedIn(folder, program)
+  const executable = await findUnpacked(folder, program)
   if (!executable) throw new StartError(program.missing(UNUSABLE))
   return executable
 }
 
 /** The unpacked program, if it exists and runs. A library that it needs may have been removed since. */
-async function unpackedIn(folder: string, program: DebianProgram): Promise<Executable | undefined> {
+async function findUnpacked(folder: string, program: DebianProgram): Promise<Executable | undefined> {
   const command = await firstExecutable([join(folder, 'usr/bin')], program.names)
   if (!command) return undefined
   const libraries: string[] = []
@@ -101,7 +101,7 @@ async function unpack(
     const packages = (await readdir(archives)).filter((name) => name.endsWith('.deb'))
     const root = join(work, 'root')
     for (const name of packages) await run('dpkg-deb', ['-x', join(archives, name), root])
-    if (!(await unpackedIn(root, program))) throw new Error(UNUSABLE)
+    if (!(await findUnpacked(root, program))) throw new Error(UNUSABLE)
     await moveIntoPlace(program, root, folder)
   } catch (error) {
     if (/no space left on device/i.test(String((error as { stderr?: string }).stderr || error)))
@@ -150,7 +150,7 @@ async function moveIntoPlace(program: DebianProgram, from: string, folder: strin
     await rename(from, folder)
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
-    if (await unpackedIn(folder, program)) return
+    if (await findUnpacked(folder, program)) return
     await rm(folder, { recursive: true, force: true })
     await rename(from, folder)
   }

@@ -5,7 +5,7 @@ import type { LocalStack, LocalStackOptions } from './stack.ts'
 
 /**
  * Starts the whole product on this machine. Everything it starts is in `lifecycle` as soon as it runs, even
- * if this rejects, and the caller stops it. What most often stands in the way is checked before the rest is
+ * if this rejects, and the caller stops it. The most frequent obstacles are checked before the rest is
  * loaded.
  * @throws StartError with a sentence for the person who started it.
  */

@@ -60,7 +60,7 @@ export async function attachPostgres(url: string, secrets: LocalSecrets): Promis
 }
 
 function postgresAt(url: string, secrets: LocalSecrets) {
-  const urlOf = (role: Exclude<keyof LocalSecrets['postgres'], 'postgres'>): string => {
+  const createUrl = (role: Exclude<keyof LocalSecrets['postgres'], 'postgres'>): string => {
     const roleUrl = new URL(url)
     roleUrl.username = role
     roleUrl.password = secrets.postgres[role]
@@ -68,8 +68,8 @@ function postgresAt(url: string, secrets: LocalSecrets) {
   }
   return {
     ownerUrl: url,
-    operatorUrl: urlOf('integration_operator'),
-    serviceUrl: (service: 'auth' | 'api') => urlOf(`integration_${service}`),
+    operatorUrl: createUrl('integration_operator'),
+    serviceUrl: (service: 'auth' | 'api') => createUrl(`integration_${service}`),
   }
 }
 
@@ -122,7 +122,7 @@ export async function startOwnRedis({ dataDir, secrets, show }: StoreOptions): P
   }
 }
 
-/** The roles may enter no other database. */
+/** Creates the database, the only one that the roles may connect to. */
 async function createDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

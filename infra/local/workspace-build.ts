@@ -44,12 +44,12 @@ export async function buildWorkspace(root: string, show: Show): Promise<string> 
 async function fingerprint(root: string, source: string): Promise<string> {
   const files = [...(await filesBelow(source)), ...(await filesBelow(join(root, 'shared')))].sort()
   const hash = createHash('sha256')
-  for (const [file, text] of await contentsOf([join(root, 'package-lock.json'), ...files]))
+  for (const [file, text] of await readFiles([join(root, 'package-lock.json'), ...files]))
     hash.update(JSON.stringify([relative(root, file), text]))
   return hash.digest('hex').slice(0, 32)
 }
 
-const contentsOf = (files: string[]): Promise<[file: string, text: string][]> =>
+const readFiles = (files: string[]): Promise<[file: string, text: string][]> =>
   Promise.all(files.map(async (file) => [file, await readFile(file, 'latin1')]))
 
 async function filesBelow(folder: string): Promise<string[]> {

@@ -10,7 +10,7 @@ export interface Verifier {
   name: string
   /** From the reply to a revocation to the first request that must be refused. */
   promised_ms: number
-  /** Whether it accepts the token now. @throws Error when it can tell neither. */
+  /** Whether it accepts the token now. @throws Error if that is unknown. */
   accepts(token: string): Promise<boolean>
 }
 
@@ -55,7 +55,7 @@ export async function getToken({ token_endpoint }: Record<string, string>, clien
   return access_token as string
 }
 
-/** The resource API: accepts a token if it answers the read of its company's daily figures. */
+/** Whether the resource API accepts a token for the daily figures of its company. */
 export async function apiAccepts(apiUrl: string, token: string): Promise<boolean> {
   const { vendor_id } = decodeJwt<{ vendor_id: string }>(token)
   const headers = { authorization: `Bearer ${token}` }
@@ -64,11 +64,11 @@ export async function apiAccepts(apiUrl: string, token: string): Promise<boolean
   throw new Error(`The API answered ${statusCode} to a daily read: ${body.slice(0, 200)}`)
 }
 
-/** RFC 7662, by a service that the operator registered. */
+/** Whether introspection (RFC 7662) calls a token active, asked by a registered service. */
 export const introspectionAccepts = async (url: string | undefined, service: Credentials, token: string) =>
   JSON.parse(await post(url, { token, ...service })).active === true
 
-/** As a service that installs the package: it polls the revocations page and makes no request per token. */
+/** Returns a verifier that uses the package for services: it polls the revocations page. */
 export async function startPackage(metadata: Record<string, string>, resource: string) {
   const { issuer = '', jwks_uri = '', revocations_uri = '' } = metadata
   const log = { warn() {} }
