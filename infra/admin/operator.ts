@@ -5,7 +5,7 @@ import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
-import { reportReasonsAlone } from '../database/error-messages.ts'
+import { omitStatements } from '../database/error-messages.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { type RunningStack, readRunningStack } from '../running-stack.ts'
 import { osUser } from './trail.ts'
@@ -126,7 +126,7 @@ export function openOperatorAccess(
     statementTimeout_ms: STATEMENT_TIMEOUT_MS,
     activityLog,
   })
-  reportReasonsAlone(db)
+  omitStatements(db)
   const closing: (() => void)[] = []
   function connectRedis(url = redisUrl): Redis {
     if (url === undefined)

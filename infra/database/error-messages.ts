@@ -7,10 +7,10 @@ export function errorMessage(error: unknown): string {
 }
 
 /**
- * Makes errors of the database say the reason alone. knex puts the statement before it, which can be a whole
- * migration, and can have a password or what is imported in it.
+ * Omits the statement from the messages of the database's errors. knex puts it before the reason. It can be a
+ * whole migration, and contain a password or imported data.
  */
-export function reportReasonsAlone(db: Knex): void {
+export function omitStatements(db: Knex): void {
   db.client.config.compileSqlOnError = false
   db.on('query-error', (error: Error, { sql }: { sql: string }) => {
     if (error.message.startsWith(`${sql} - `)) error.message = error.message.slice(`${sql} - `.length)

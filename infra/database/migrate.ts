@@ -5,7 +5,7 @@ import knex from 'knex'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { markSchema } from '../../apps/api/stores/database-checks.ts'
 import { LOCK_NOT_AVAILABLE, sqlState } from '../../apps/api/stores/postgres-errors.ts'
-import { reportReasonsAlone } from './error-messages.ts'
+import { omitStatements } from './error-messages.ts'
 
 /**
  * A table change waits for all current users of the table, and all later ones wait for the change. So it
@@ -53,7 +53,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     // The error that ends a migration is thrown as well.
     log: { warn() {} },
   })
-  reportReasonsAlone(db)
+  omitStatements(db)
   try {
     return await holdLock(db, async () => {
       await refuseOtherVersion(db, directory)

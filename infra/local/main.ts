@@ -27,11 +27,11 @@ const printError = (text: string): void => {
 async function main(): Promise<number> {
   const { settings, ...options } = readOptionsOrExit()
   const lifecycle = new Lifecycle()
-  const stopped = new AbortController()
+  const interruption = new AbortController()
   onStopSignal({
     first: () => {
       show('Stopping')
-      stopped.abort()
+      interruption.abort()
     },
     second: () => {
       printError('Force-stopping.')
@@ -39,7 +39,7 @@ async function main(): Promise<number> {
     },
   })
   try {
-    const { signal } = stopped
+    const { signal } = interruption
     const stack = await startLocalStack(lifecycle, {
       settings,
       ...options,
@@ -53,12 +53,12 @@ async function main(): Promise<number> {
     printError(`${failure}\nStopping the rest.`)
     return 1
   } catch (error) {
-    if (stopped.signal.aborted) return 0
+    if (interruption.signal.aborted) return 0
     printError(describeFailure(error, settings.dataDir))
     return error instanceof ConfigError ? EXIT_CONFIG : 1
   } finally {
     await heartbeat(show, () => 'Stopping', lifecycle.stop())
-    if (stopped.signal.aborted) show('Stopped')
+    if (interruption.signal.aborted) show('Stopped')
   }
 }
 

@@ -84,31 +84,13 @@ async function bringUp(
   { dataDir, secrets, exits }: { dataDir: DataDir; secrets: LocalSecrets; exits: ExitWatch },
 ): Promise<LocalStack> {
   const { settings, show, signal } = options
-  const { databaseUrl, redisUrl } = settings
-  const storeOptions = { dataDir, secrets, show }
-  // Finding Redis may need a mirror. Postgres is initialised after it, so that a failure leaves nothing.
-  const redisLookup = redisUrl ? Promise.resolve() : redisServer(show)
-  const { postgres, redis, screens } = await waitForAll(show, {
-    postgres: register(
-      lifecycle,
-      databaseUrl
-        ? attachPostgres(databaseUrl, secrets)
-        : redisLookup.then(() => startOwnPostgres(storeOptions)),
-    ),
-    redis: register(
-      lifecycle,
-      redisUrl ? attachRedis(redisUrl) : redisLookup.then(() => startOwnRedis(storeOptions)),
-    ),
-    screens: options.watch
-      ? watchedPages(lifecycle, storeOptions)
-      : buildWorkspace(ROOT, show).then(builtPages),
-  })
+  const { postgres, redis, screens } = await startStoresAndScreens(lifecycle, options, { dataDir, secrets })
   exits.watch('Postgres', postgres.ended)
   exits.watch('Redis', redis.ended)
   signal?.throwIfAborted()
   await migrateTo(postgres, { secrets, show })
   const seeding = seedDemoData(postgres, { dataDir, secrets, options })
-  const { seeded, client } = await heartbeat(show, () => 'Demo data: being added', seeding)
+  const { demoPassword, demoClient } = await heartbeat(show, () => 'Demo data: being added', seeding)
   signal?.throwIfAborted()
   const auditFile = dataDir.at(AUDIT_FILE)
   const runningStack: RunningStack = {
@@ -140,12 +122,32 @@ async function bringUp(
     authUrl: services.auth.url,
     apiUrl: services.api.url,
     auditFile,
-    demoClient: client,
-    demoPassword: seeded.password,
+    demoClient,
+    demoPassword,
     stores: { postgres, redis },
     services,
     failed: exits.failed,
   }
+}
+
+async function startStoresAndScreens(
+  lifecycle: Lifecycle,
+  { settings, show, watch }: LocalStackOptions,
+  { dataDir, secrets }: { dataDir: DataDir; secrets: LocalSecrets },
+): Promise<{ postgres: PostgresStore; redis: Store; screens: Pages }> {
+  const { databaseUrl, redisUrl } = settings
+  const storeOptions = { dataDir, secrets, show }
+  // Finding Redis may need a mirror. Postgres is initialised after it, so that a failure leaves nothing.
+  const redisLookup = redisUrl ? Promise.resolve() : redisServer(show)
+  const postgres = databaseUrl
+    ? attachPostgres(databaseUrl, secrets)
+    : redisLookup.then(() => startOwnPostgres(storeOptions))
+  const redis = redisUrl ? attachRedis(redisUrl) : redisLookup.then(() => startOwnRedis(storeOptions))
+  return waitForAll(show, {
+    postgres: register(lifecycle, postgres),
+    redis: register(lifecycle, redis),
+    screens: watch ? watchedPages(lifecycle, storeOptions) : buildWorkspace(ROOT, show).then(builtPages),
+  })
 }
 
 /** Vite is a development package, so only `npm run dev` loads it. */
@@ -217,11 +219,11 @@ const seedDemoData = (
   asOwner(
     ownerUrl,
     async (db) => {
-      const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
-      const { days } = seeded
+      const { demoPassword: password, baseUrl } = options.settings
+      const { days, password: demoPassword } = await seed({ db, clock: systemClock, password })
       options.show(`Demo data: ${days > 0 ? `${days} days of analytics added for each company` : 'complete'}`)
-      const client = await ensureDemoClient({ db, dataDir, secrets, baseUrl: options.settings.baseUrl })
-      return { seeded, client }
+      const demoClient = await ensureDemoClient({ db, dataDir, secrets, baseUrl })
+      return { demoPassword, demoClient }
     },
     createTrail({ auditFile: dataDir.at(AUDIT_FILE), stderr: process.stderr }),
   )
