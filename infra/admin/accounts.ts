@@ -5,7 +5,6 @@ import {
   findMemberByEmail,
   listAccounts,
   listMemberships,
-  lockPassword,
   normalizedEmail,
   type User,
 } from '../../apps/api/accounts/people.ts'

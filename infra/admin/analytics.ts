@@ -4,9 +4,8 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
 import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
-import { datesClosedToImports } from '../../apps/api/analytics/store.ts'
-import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS, checkEvent } from '../../apps/api/analytics/event.ts'
-import { findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
+import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../../apps/api/analytics/event.ts'
+import { datesClosedToImports, findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
 import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
 import { type CommandGroup, type OperatorContext, type Outcome, required } from './commands.ts'
@@ -117,7 +116,7 @@ export interface ImportOptions {
   db: Database
   clock: Clock
   vendorId: string
-  by: Operator
+  by: OperatorActor
   file: string
   onRefused: Refuse
   /** Called with the counts so far. */

@@ -133,7 +133,7 @@ interface NewCompany {
   timezone: string
   currency: string
   owner: NewPerson
-  by: Operator
+  by: OperatorActor
 }
 
 /** @throws OperatorError if a value is invalid or the vendor id is taken. */
@@ -252,7 +252,7 @@ async function eraseCompany(
  */
 async function revokeClients(
   revocation: Revocation,
-  { vendorId, clientIds, by, show }: { vendorId: string; clientIds: string[]; by: Operator; show: Show },
+  { vendorId, clientIds, by, show }: { vendorId: string; clientIds: string[]; by: OperatorActor; show: Show },
 ): Promise<void> {
   let revoked = 0
   async function revoke(clientId: string, onCommit: () => void): Promise<void> {

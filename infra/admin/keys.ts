@@ -124,7 +124,7 @@ const keyData = (
  */
 export async function rotateSigningKey(
   db: Database,
-  { by, ...options }: SigningKeyOptions & { by: Operator },
+  { by, ...options }: SigningKeyOptions & { by: OperatorActor },
 ): Promise<{ active: StoredSigningKey; standby: StoredSigningKey }> {
   await ensureSigningKeys(db, options)
   return db.transaction(async (transaction) => {
@@ -186,7 +186,7 @@ async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<
  */
 async function reencryptSigningKeys(
   db: Database,
-  { keys, by }: { keys: readonly Buffer[]; by: Operator },
+  { keys, by }: { keys: readonly Buffer[]; by: OperatorActor },
 ): Promise<{ rewritten: string[]; unreadable: string[] }> {
   const rewritten: string[] = []
   const unreadable: string[] = []

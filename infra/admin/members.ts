@@ -13,7 +13,10 @@ import {
   normalizedEmail,
   type User,
 } from '../../apps/api/accounts/people.ts'
-import { addPerson, changePerson } from '../../apps/api/people/changes.ts'
+import { changePerson } from '../../apps/api/people/change-person.ts'
+import { addPerson } from '../../apps/api/people/invite-person.ts'
+import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts'
+import { deleteSessions } from '../../apps/api/sessions/sessions.ts'
 import { recordForCompanies, requireAccount, userData } from './accounts.ts'
 import { type CommandGroup, formatTable, required } from './commands.ts'
 import { requireCompany } from './companies.ts'
@@ -108,7 +111,7 @@ export const MEMBERS: CommandGroup = {
 /** @throws OperatorError if there is no such company, or the person already belongs to it. */
 export async function addMember(
   db: Database,
-  membership: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Operator },
+  membership: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: OperatorActor },
 ): Promise<Member> {
   const { vendorId, role, person: newPerson, by } = membership
   await requireCompany(db, vendorId)
@@ -133,7 +136,7 @@ interface MemberChange {
   /** A new owner makes the current one an admin. */
   role?: CompanyRole
   status?: MembershipStatus
-  by: Operator
+  by: OperatorActor
 }
 
 /** @throws OperatorError if the company has no such member, or would have no active owner. */
@@ -159,7 +162,10 @@ function changeMember(
  * Unlinks the account from its OpenID provider, and ends every session of the user.
  * @throws OperatorError unless there is exactly one such account, or if it is not linked.
  */
-async function unlinkMember(db: Database, { email, by }: { email: string; by: Operator }): Promise<User> {
+async function unlinkMember(
+  db: Database,
+  { email, by }: { email: string; by: OperatorActor },
+): Promise<User> {
   return db.transaction(async (transaction) => {
     const user = await requireAccount(transaction, email)
     const { userId } = user

@@ -6,9 +6,9 @@ import { isLinked } from '../../apps/api/accounts/openid-identities.ts'
 import { hashPassword } from '../../apps/api/accounts/passwords.ts'
 import {
   type Account,
-  holdPassword,
   insertUser,
   listAccounts,
+  lockPassword,
   normalizedEmail,
   type User,
 } from '../../apps/api/accounts/people.ts'
@@ -71,14 +71,14 @@ export async function preparePerson(
   if (accounts.length > 0 && account === 'existing') {
     const existing = await chooseAccount(db, accounts)
     const store = async (transaction: Queryable) => {
-      if (!(await holdPassword(transaction, existing)))
+      if (!(await lockPassword(transaction, existing)))
         throw new OperatorError(`The account of ${email} has just changed. Try again.`)
     }
     return { user: userData(existing), store }
   }
   if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
   const user = { userId: newUserId(), email, name: parseName(name) }
-  const passwordHash = await hashPassword(await password(), { like: accounts[0]?.passwordHash })
+  const passwordHash = await hashPassword(await password(), { saltFrom: accounts[0]?.passwordHash })
   return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
 }
 

@@ -135,7 +135,7 @@ export function openOperatorAccess(
     closing.push(() => redis.disconnect())
     return redis
   }
-  const by: Operator = { name }
+  const by: OperatorActor = { name }
   return {
     db,
     /** The operator named in the activity. */

@@ -1,8 +1,9 @@
 import type { Database } from '#shared/stores/postgres.ts'
-import type { Operator } from '../../apps/api/accounts/activity.ts'
+import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
 import { hashPassword } from '../../apps/api/accounts/passwords.ts'
-import { resetPassword, type User } from '../../apps/api/accounts/people.ts'
-import { knowEverywhere } from '../../apps/api/sessions/sign-in-addresses.ts'
+import type { User } from '../../apps/api/accounts/people.ts'
+import { resetPassword } from '../../apps/api/sessions/change-password.ts'
+import { liftSignInLockout } from '../../apps/api/sessions/sign-in-addresses.ts'
 import { recordForCompanies, requireAccount, userData } from './accounts.ts'
 import type { CommandGroup } from './commands.ts'
 import { askNewPassword } from './terminal.ts'
@@ -30,14 +31,14 @@ export const PASSWORDS: CommandGroup = {
 /** Also ends every session of the user. @throws OperatorError unless there is exactly one such account. */
 export async function replacePassword(
   db: Database,
-  { email, password, by }: { email: string; password: () => Promise<string>; by: Operator },
+  { email, password, by }: { email: string; password: () => Promise<string>; by: OperatorActor },
 ): Promise<User> {
   const user = await requireAccount(db, email)
-  const passwordHash = await hashPassword(await password(), { like: user.passwordHash })
+  const passwordHash = await hashPassword(await password(), { saltFrom: user.passwordHash })
   await db.transaction(async (transaction) => {
     await resetPassword(transaction, { userId: user.userId, passwordHash })
     // Also lifts a lockout caused by failed sign-ins from elsewhere.
-    await knowEverywhere(transaction, { userId: user.userId, now: new Date() })
+    await liftSignInLockout(transaction, { userId: user.userId, now: new Date() })
     await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
   })
   return userData(user)

@@ -232,7 +232,7 @@ async function exportPerson(db: Queryable, { ids, invitations, entries }: Person
  */
 export async function erasePerson(
   db: Database,
-  { address, by }: { address: string; by: Operator },
+  { address, by }: { address: string; by: OperatorActor },
 ): Promise<{ userIds: string[]; entries: number }> {
   const person = await findPerson(db, address)
   await db.transaction(async (transaction) => {
@@ -277,7 +277,7 @@ async function lockMemberships(
 /** Ends the account, and records that for each company, or for none. */
 export async function eraseAccount(
   transaction: Queryable,
-  { userId, vendorIds, by }: { userId: string; vendorIds: (string | null)[]; by: Operator },
+  { userId, vendorIds, by }: { userId: string; vendorIds: (string | null)[]; by: OperatorActor },
 ): Promise<void> {
   for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
     await record(transaction, { vendorId, by }, 'person.erased', userId)

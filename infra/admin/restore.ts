@@ -173,7 +173,7 @@ Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 async function raiseFenceEverywhere(
   db: Database,
-  { since, by, show }: { since: Date; by: Operator; show: Show },
+  { since, by, show }: { since: Date; by: OperatorActor; show: Show },
 ): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
@@ -244,7 +244,7 @@ interface RepeatedRevocations {
 export async function repeatRevocations(
   db: Database,
   lost: LostRevocations,
-  { now_ms, by }: { now_ms: number; by: Operator },
+  { now_ms, by }: { now_ms: number; by: OperatorActor },
 ): Promise<RepeatedRevocations> {
   return db.transaction(async (transaction) => {
     const clients = await revokeClients(transaction, lost.clients, by)
@@ -264,7 +264,7 @@ export async function repeatRevocations(
 async function revokeClients(
   db: Queryable,
   clientIds: string[],
-  by: Operator,
+  by: OperatorActor,
 ): Promise<RepeatedRevocations['clients']> {
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId", name from oauth_clients
@@ -303,7 +303,7 @@ async function confirm(context: OperatorContext): Promise<Outcome> {
  */
 async function confirmDatabase(
   db: Database,
-  { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: Operator; show: Show },
+  { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: OperatorActor; show: Show },
 ): Promise<Block | undefined> {
   const fence = await readFence(db)
   const { place, confirmedPlace } = await readPlaces(db)

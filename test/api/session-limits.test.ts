@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPasswordWork } from '../../apps/api/sessions/password-check.ts'
+import { createPasswordQueue } from '../../apps/api/sessions/password-queue.ts'
 import { replacePassword } from '../../infra/admin/passwords.ts'
 import { afterwards } from '../support/afterwards.ts'
 import {
