@@ -1,7 +1,7 @@
 import { SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { readServiceCredentials } from '#shared/oauth/service-credentials.ts'
 import { createBatcher } from '#shared/process/batcher.ts'
 import type { Clock } from '#shared/process/clock.ts'
+import { assertPrimary, FENCED } from '#shared/revocation/fence.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -23,7 +23,7 @@ import type { ReadIssuedToken } from './issued-token.ts'
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
 /** RFC 7662 §2.2: the answer is the same for every token that is not live. */
 const INACTIVE = Object.freeze(answerUncached({ active: false }))
-const SERVICES_A_QUERY = 50
+const SERVICES_PER_QUERY = 50
 
 /** POST /v1/oauth/introspect (RFC 7662): tells a service that an operator registered if a token is live. */
 export function createPostIntrospect(parts: {
@@ -37,7 +37,7 @@ export function createPostIntrospect(parts: {
   clockWatch: ClockWatch
 }): Handler {
   const { db, limit, countFailure, revocation, readIssuedToken, clock, clockWatch } = parts
-  const readService = createBatcher((ids: string[]) => readServiceCredentials(db, ids), SERVICES_A_QUERY)
+  const readService = createBatcher((ids: string[]) => readServiceCredentials(db, ids), SERVICES_PER_QUERY)
 
   /** Reads the service's record from the primary each time, so that its revocation holds at once. */
   async function authenticateService(exchange: OAuthExchange, { clientId, secret }: PresentedCredentials) {
@@ -69,4 +69,31 @@ export function createPostIntrospect(parts: {
     if (standing === 'undecided') return tryLater('revocation_undecided')
     return standing === 'live' ? answerUncached({ active: true, ...claims, token_type: 'Bearer' }) : INACTIVE
   }
+}
+
+/** What authenticating a service takes that may introspect tokens. */
+interface ServiceCredentials {
+  /** SHA-256 of its secret, 32 bytes. */
+  secretHash: Buffer
+  isRevoked: boolean
+}
+
+/**
+ * Returns for each id, in their order, the service's credentials, undefined when no service has that id.
+ * @throws as `assertPrimary`, when the database may not know that one is revoked.
+ */
+async function readServiceCredentials(
+  db: Queryable,
+  serviceIds: readonly string[],
+): Promise<(ServiceCredentials | undefined)[]> {
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby, ${FENCED} as restored, secret_hash as "secretHash",
+       revoked_at is not null as "isRevoked"
+     from unnest(?::text[]) with ordinality as request (service_id, place)
+       left join services using (service_id)
+     order by place`,
+    [serviceIds as string[]],
+  )
+  assertPrimary(rows[0])
+  return rows.map((row: ServiceCredentials) => (row.secretHash ? row : undefined))
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { closureOf } from '../support/closure.ts'
 import { importsOf } from '../support/imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 /**
- * The rooms of a folder, one floor a line, the ground floor first. A room imports only what lies below its floor:
- * neither a room above nor one beside it. '' is what lies in the folder itself.
+ * The rooms of a folder, one floor a line, the ground floor first. A room imports only what lies below its
+ * floor: neither a room above nor one beside it. '' is what lies in the folder itself.
  */
 const HOUSES: Record<string, string[][]> = {
   shared: [['process', 'rules'], ['stores'], ['revocation', 'usage'], ['oauth'], ['access-tokens', 'http']],
@@ -54,7 +55,7 @@ function circlesOf(graph: Graph): string[] {
   return circles
 }
 
-/** Returns each import of another room that does not lead down, and each file that lies in no room of the house. */
+/** Returns each import of another room that does not lead down, and each file that lies in no room. */
 function faultsOf(graph: Graph, house: string, floors: string[][]): string[] {
   const roomOf = (file: string): string | undefined => {
     if (!file.startsWith(`${house}/`)) return undefined
@@ -94,6 +95,12 @@ describe('the rooms', () => {
       assert.deepEqual(faultsOf(graph, house, floors), [])
     })
   }
+
+  it('of shared, but for those of verifiers and screens, hold exactly what apps/auth loads', async () => {
+    const inShared = (file: string) => /^shared\/(?!access-tokens\/|rules\/|look\/)/.test(file)
+    const loaded = [...(await closureOf('apps/auth/main.ts')).keys()]
+    assert.deepEqual(loaded.filter(inShared).sort(), [...graph.keys()].filter(inShared).sort())
+  })
 
   it('report a circle of types', () => {
     const planted = graphOf({

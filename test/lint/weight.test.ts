@@ -4,15 +4,21 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The most lines of a room. Whoever takes the product over has to read them. */
+/**
+ * The most lines of a room, since whoever takes the product over has to read them: about 3 % above what was
+ * there when the bounds were set. A bound equal to the count would be met by longer lines, not by less code.
+ */
 const LINES_MAX: Record<string, number> = {
-  'apps/auth': 1_900,
-  'apps/api': 14_900,
-  'apps/workspace': 11_200,
-  shared: 3_900,
-  infra: 7_300,
-  test: 53_600,
+  'apps/auth': 2_030,
+  'apps/api': 15_220,
+  'apps/workspace': 11_360,
+  shared: 3_860,
+  infra: 7_430,
+  test: 54_220,
 }
+/** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
+const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
+const AUDIT_LINES_MAX = 4_750
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
 
@@ -22,13 +28,19 @@ describe('the weight of the rooms', () => {
     exclude: ['**/dist/**', 'apps/workspace/src/api/openapi.d.ts'],
   })
 
+  function checkWeight(name: string, isCounted: (file: string) => boolean, max: number): void {
+    const lines = files.filter(isCounted).reduce((sum, file) => sum + linesIn(file), 0)
+    assert.ok(lines > max / 2, `${name} has only ${lines} lines: is the bound of another room?`)
+    const rule = 'A bound goes up only in a commit of its own, which says what was tried instead.'
+    assert.ok(lines <= max, `${name} has ${lines} lines, ${lines - max} too many. ${rule}`)
+  }
+
   for (const [room, max] of Object.entries(LINES_MAX))
     it(`keeps ${room} within ${max} lines`, () => {
-      const lines = files
-        .filter((file) => file.startsWith(`${room}/`))
-        .reduce((sum, file) => sum + linesIn(file), 0)
-      assert.ok(lines > max / 2, `${room} has only ${lines} lines: is the bound of another room?`)
-      const rule = 'A bound goes up only in a commit of its own, which says what was tried instead.'
-      assert.ok(lines <= max, `${room} has ${lines} lines, ${lines - max} too many. ${rule}`)
+      checkWeight(room, (file) => file.startsWith(`${room}/`), max)
     })
+
+  it(`keeps the audit of the authorization server within ${AUDIT_LINES_MAX} lines`, () => {
+    checkWeight('the audit', (file) => AUDIT.test(file), AUDIT_LINES_MAX)
+  })
 })
