@@ -121,8 +121,8 @@ export function createService({
         db: pools.decisions,
         log,
         timings,
-        step(step) {
-          if (step === 'marked') markRound()
+        onStep(step) {
+          if (step === 'mark') markRound()
         },
       })
       stopJobs = startJobs(jobsOf(services, config), log)
@@ -200,11 +200,11 @@ type Services = ReturnType<typeof createServices>
 
 function createServices(foundation: Foundation) {
   const { config, clock, log, outside, timings, metrics, pools, connections } = foundation
-  const { redis, revocationRedis, ticked } = connections
+  const { redis, revocationRedis, reportTick } = connections
   const { workspace: db, integrators: integratorsDb, decisions } = pools
   const { openid, API_RESOURCE: resource } = config
   const baseUrl = new URL(resource).origin
-  const revocation = createRevocation({ redis: revocationRedis, db, decisions, timings, ticked })
+  const revocation = createRevocation({ redis: revocationRedis, db, decisions, timings, onTick: reportTick })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const internet = internetOf(config, outside)
   const fetchKeys = createFetchKeys(internet)

@@ -18,7 +18,7 @@ export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState
     await next()
     const { method, status } = ctx
     const route = ctx.state.route?.path ?? 'unmatched'
-    metrics.answered({ route, method, status, duration_ms: performance.now() - started_ms })
+    metrics.observe({ route, method, status, duration_ms: performance.now() - started_ms })
     if (route !== reportEventsRoute.path || status !== 200) return
     const { accepted, duplicates } = ctx.body as { accepted: number; duplicates: number }
     events.inc({ result: 'accepted' }, accepted)

@@ -7,7 +7,7 @@ import {
 } from 'jose'
 import {
   ASSERTION_ALGORITHMS,
-  algorithmsOf,
+  assertionAlgorithms,
   type ClientCredentials,
 } from '#shared/oauth/client-credentials.ts'
 import { invalidClient } from './http.ts'
@@ -51,7 +51,7 @@ function findKey(alg: string, { header }: SignedAssertion, client: KeyOwner): JW
   if (workload && typ === CLIENT_TYPE) return 'assertion_malformed'
   const keys = publicKey ? [publicKey] : (workload?.keys.filter(({ kid }) => kid === header.kid) ?? [])
   if (keys.length === 0) return 'workload_unknown_key'
-  return keys.find((key) => algorithmsOf(key).includes(alg)) ?? 'assertion_wrong_algorithm'
+  return keys.find((key) => assertionAlgorithms(key).includes(alg)) ?? 'assertion_wrong_algorithm'
 }
 
 /** One key for each algorithm, which has signed nothing. They exist before the first request. */

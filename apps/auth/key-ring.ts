@@ -1,6 +1,6 @@
 import {
+  decryptSigningKey,
   ensureSigningKeys,
-  openSigningKey,
   type SigningKeyOptions,
   type StoredSigningKey,
   signingKeyStates,
@@ -153,7 +153,7 @@ function openLive(
     const pending = liveKeys(stored, clock.now()).filter(({ key }) => !byKid.has(key.kid))
     if (pending.length === 0) return { stored, byKid, unreadable }
     for (const { key } of pending) {
-      const plainKey = openSigningKey(key, encryptionKey)
+      const plainKey = decryptSigningKey(key, encryptionKey)
       if (plainKey) byKid.set(key.kid, new TokenKey(plainKey))
       else unreadable.add(key.kid)
     }

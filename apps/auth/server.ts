@@ -62,7 +62,7 @@ export function createListener(parts: {
       // Recorded before the client can send its next request, which keeps records in order.
       audit.answered(exchange, result.status)
       write(response, result, exchange)
-      metrics.answered({
+      metrics.observe({
         route: routes.has(path) ? path : 'unmatched',
         method: request.method ?? '',
         status: result.status,

@@ -93,7 +93,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   })
   const connections = connectRedis(config, { name: NAME, log })
   const { redis, revocationRedis } = connections
-  const revocation = createRevocation({ redis: revocationRedis, db, ticked: connections.ticked })
+  const revocation = createRevocation({ redis: revocationRedis, db, onTick: connections.reportTick })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
   const usage = createClientUsage({ redis, db, clock, log })
   measurePools(metrics, { main: db })

@@ -1,9 +1,9 @@
 import { type KeyObject, sign } from 'node:crypto'
 import type { JWK } from 'jose'
 import { ExternalSigningKey } from 'oidc-provider'
-import type { openSigningKey, SigningAlg } from '#shared/oauth/signing-keys.ts'
+import type { decryptSigningKey, SigningAlg } from '#shared/oauth/signing-keys.ts'
 
-type OpenedKey = NonNullable<ReturnType<typeof openSigningKey>>
+type OpenedKey = NonNullable<ReturnType<typeof decryptSigningKey>>
 
 /**
  * A key that signs access tokens, or has signed some that are still valid. The private half stays in this

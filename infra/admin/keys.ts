@@ -1,14 +1,14 @@
 import { Option } from 'commander'
 import {
-  afterAll,
+  decryptSigningKey,
   encryptPrivateKey,
   ensureSigningKeys,
+  findKey,
   insertSigningKey,
-  keyIn,
   listSigningKeys,
   lockSigningKeys,
   newSigningKey,
-  openSigningKey,
+  nextActivation,
   type SigningAlg,
   type SigningKeyOptions,
   type SigningKeyState,
@@ -131,9 +131,9 @@ export async function rotateSigningKey(
     await lockSigningKeys(transaction)
     const keys = await listSigningKeys(transaction)
     const now_ms = options.clock.now()
-    const successor = keyIn('standby', keys, now_ms)
+    const successor = findKey('standby', keys, now_ms)
     if (!successor) throw new Error('there is no standby key')
-    if (!openSigningKey(successor, options.encryptionKey))
+    if (!decryptSigningKey(successor, options.encryptionKey))
       throw new OperatorError(
         `The signing key ${successor.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to ` +
           'store it.',
@@ -145,7 +145,7 @@ export async function rotateSigningKey(
           `Rotate after ${formatTime(usableFrom)}. If the active key was stolen, revoke it; that works at ` +
           'once.',
       )
-    const activatesAt = afterAll(keys, now_ms)
+    const activatesAt = nextActivation(keys, now_ms)
     await activate(transaction, successor.kid, activatesAt)
     const standby = await newSigningKey({ ...options, activatesAt: null })
     await insertSigningKey(transaction, standby)
@@ -170,8 +170,8 @@ export async function markSigningKeyRevoked(
   const revoked = signingKeyStates(keys, now_ms).find(({ key }) => key.kid === kid)
   if (!revoked) return false
   await insertRevokedSigningKey(transaction, kid)
-  const successor = revoked.state === 'active' ? keyIn('standby', keys, now_ms) : undefined
-  if (successor) await activate(transaction, successor.kid, afterAll(keys, now_ms))
+  const successor = revoked.state === 'active' ? findKey('standby', keys, now_ms) : undefined
+  if (successor) await activate(transaction, successor.kid, nextActivation(keys, now_ms))
   return true
 }
 
@@ -193,8 +193,8 @@ async function reencryptSigningKeys(
   await db.transaction(async (transaction) => {
     await lockSigningKeys(transaction)
     for (const key of await listSigningKeys(transaction)) {
-      if (openSigningKey(key, keys.slice(0, 1))) continue
-      const signingKey = openSigningKey(key, keys)
+      if (decryptSigningKey(key, keys.slice(0, 1))) continue
+      const signingKey = decryptSigningKey(key, keys)
       if (!signingKey) {
         unreadable.push(key.kid)
         continue

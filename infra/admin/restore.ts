@@ -13,11 +13,10 @@ import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
   confirmPlace,
   differInTimeline,
-  heldEntries,
-  idsOf,
+  filterIds,
+  findLostEntries,
   insertLostTokens,
   type LastSeen,
-  lostAmong,
   parseSeen,
   readPlaces,
 } from '../../apps/api/revocation/restore-check.ts'
@@ -221,13 +220,13 @@ interface LostRevocations {
 export async function findLostRevocations(db: Database, redis: Redis): Promise<LostRevocations> {
   const lastSeen = await readLastSeen(redis)
   const lost: Entry[] = []
-  for await (const entries of heldEntries(redis)) lost.push(...(await lostAmong(db, entries)))
+  for await (const entries of scanEntries(redis)) lost.push(...(await findLostEntries(db, entries)))
   // Its entry may have expired. The id says nothing of its kind.
   const newest = lastSeen ? [lastSeen.id] : []
   return {
-    clients: [...newest, ...idsOf('client', lost)],
-    keys: [...newest, ...idsOf('key', lost)],
-    tokens: idsOf('token', lost),
+    clients: [...newest, ...filterIds('client', lost)],
+    keys: [...newest, ...filterIds('key', lost)],
+    tokens: filterIds('token', lost),
   }
 }
 

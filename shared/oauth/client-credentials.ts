@@ -4,7 +4,7 @@ import type { Scope } from './scopes.ts'
 
 export type ClientStatus = 'Active' | 'Revoked'
 
-/** What authenticating a client takes; the authorization server's role may read nothing else of a client. */
+/** What authenticating a client takes. The authorization server's role may read nothing else of a client. */
 export interface ClientCredentials {
   clientId: string
   vendorId: string
@@ -20,7 +20,7 @@ export interface ClientCredentials {
   status: ClientStatus
 }
 
-/** A platform's token proves that its sender is a client: its issuer and keys, and claims with exactly this text. */
+/** Which token of a platform proves that its sender is the client: by its issuer, keys and exact claims. */
 export interface Workload {
   issuer: string
   claims: Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export interface Workload {
   keysAsOf_ms: number
 }
 
-/** What may sign a client's assertions (RFC 7518, RFC 8037, RFC 9864), by the curve, or else the type, of its key. */
+/** Algorithms of client assertions (RFC 7518, RFC 8037, RFC 9864) by the key's curve, else by its type. */
 const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
   'P-256': ['ES256'],
   'P-384': ['ES384'],
@@ -39,9 +39,9 @@ const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
 
 export const ASSERTION_ALGORITHMS: readonly string[] = Object.values(ALGORITHMS).flat()
 
-/** Returns the algorithms of a public key: of its type, and as it says itself. */
-export const algorithmsOf = ({ crv, kty = '', alg }: JWK): readonly string[] =>
-  (ALGORITHMS[crv ?? kty] ?? []).filter((one) => alg === undefined || alg === one)
+/** Returns the algorithms that a public key may be used with: those of its type, or the one in its `alg`. */
+export const assertionAlgorithms = ({ crv, kty = '', alg }: JWK): readonly string[] =>
+  (ALGORITHMS[crv ?? kty] ?? []).filter((algorithm) => alg === undefined || alg === algorithm)
 
 /** Returns for each id, in their order, the client's credentials, undefined when no client has that id. */
 export async function readClientCredentials(
@@ -59,6 +59,6 @@ export async function readClientCredentials(
      where client_id = any(?::text[])`,
     [clientIds as string[]],
   )
-  const found = new Map((rows as ClientCredentials[]).map((client) => [client.clientId, client]))
-  return clientIds.map((clientId) => found.get(clientId))
+  const clients = new Map((rows as ClientCredentials[]).map((client) => [client.clientId, client]))
+  return clientIds.map((clientId) => clients.get(clientId))
 }

@@ -28,8 +28,8 @@ export interface StoredSigningKey {
 
 /**
  * `standby`: published, and signs as soon as the active key is rotated or revoked. There always is one, so a
- * verifier that caches the key set knows it long before its first token. `active`: signs. `retired`: published while
- * a token of it can live. `gone`: no longer published.
+ * verifier that caches the key set knows it long before its first token. `active`: signs. `retired`:
+ * published while a token of it can live. `gone`: no longer published.
  */
 export type SigningKeyState = 'standby' | 'active' | 'retired' | 'gone' | 'revoked'
 
@@ -50,7 +50,7 @@ export interface SigningKeyOptions {
   clock: Clock
 }
 
-/** Every key there ever was, in the order in which they signed; keys that never signed come last. */
+/** Returns every key there ever was, in the order in which they signed. Keys that never signed come last. */
 export async function listSigningKeys(db: Queryable): Promise<StoredSigningKey[]> {
   const { rows } = await db.raw(
     `select k.kid, k.alg, k.public_jwk as "publicJwk", k.private_key_encrypted as "privateKeyEncrypted",
@@ -62,8 +62,9 @@ export async function listSigningKeys(db: Queryable): Promise<StoredSigningKey[]
 }
 
 /**
- * The state of each key at `now_ms`, which follows from the table alone, so that all processes agree. A key never
- * signs again once another took over, even when that other is revoked: verifiers may have dropped it from their caches.
+ * Returns the state of each key at `now_ms`. It follows from the table alone, so all processes agree. A key
+ * never signs again once another took over, even if that one is revoked: verifiers may have dropped it from
+ * their caches.
  */
 export function signingKeyStates(
   keys: readonly StoredSigningKey[],
@@ -71,15 +72,15 @@ export function signingKeyStates(
 ): { key: StoredSigningKey; state: SigningKeyState }[] {
   const hasSigned = ({ activatesAt, revokedAt }: StoredSigningKey): boolean =>
     activatesAt !== null && activatesAt.getTime() <= now_ms && !(revokedAt && revokedAt < activatesAt)
-  const line = keys.filter(hasSigned)
-  const newest = line.at(-1)
+  const signers = keys.filter(hasSigned)
+  const newest = signers.at(-1)
   const standby = keys.find((key) => !hasSigned(key) && !key.revokedAt)
   const active = newest && !newest.revokedAt ? newest : standby
   const state = (key: StoredSigningKey): SigningKeyState => {
     if (key.revokedAt) return 'revoked'
     if (key === active) return 'active'
     if (!hasSigned(key)) return 'standby'
-    const successor = line[line.indexOf(key) + 1]
+    const successor = signers[signers.indexOf(key) + 1]
     return successor?.activatesAt && successor.activatesAt.getTime() + KEEP_RETIRED_MS <= now_ms
       ? 'gone'
       : 'retired'
@@ -88,8 +89,8 @@ export function signingKeyStates(
 }
 
 /**
- * Makes sure that there are a signing key and a standby key, making what is missing: at the first start, and after a
- * revocation. Returns all keys, as listSigningKeys.
+ * Creates the active or the standby key if it is missing: at the first start, and after a revocation.
+ * Returns all keys, as listSigningKeys.
  */
 export async function ensureSigningKeys(
   db: Database,
@@ -104,7 +105,7 @@ export async function ensureSigningKeys(
       const now_ms = options.clock.now()
       const missing = missingState(current, now_ms)
       if (missing === undefined) return current
-      const activatesAt = missing === 'active' ? afterAll(current, now_ms) : null
+      const activatesAt = missing === 'active' ? nextActivation(current, now_ms) : null
       await insertSigningKey(transaction, await newSigningKey({ ...options, activatesAt }))
     }
   })
@@ -115,14 +116,14 @@ export async function lockSigningKeys(transaction: Queryable): Promise<void> {
 }
 
 const missingState = (keys: readonly StoredSigningKey[], now_ms: number) =>
-  (['active', 'standby'] as const).find((state) => !keyIn(state, keys, now_ms))
+  (['active', 'standby'] as const).find((state) => !findKey(state, keys, now_ms))
 
-/** The key in this state. The first one, if clocks that differ have made more. */
-export const keyIn = (state: SigningKeyState, keys: readonly StoredSigningKey[], now_ms: number) =>
-  signingKeyStates(keys, now_ms).find((each) => each.state === state)?.key
+/** Returns the key in this state. Clocks that differ may have created several: then the first one. */
+export const findKey = (state: SigningKeyState, keys: readonly StoredSigningKey[], now_ms: number) =>
+  signingKeyStates(keys, now_ms).find((entry) => entry.state === state)?.key
 
-/** The time from which a new key signs: after every other, even where one was activated by another clock. */
-export function afterAll(keys: readonly StoredSigningKey[], now_ms: number): Date {
+/** Returns from when a new key signs: after every other, even one that another clock activated. */
+export function nextActivation(keys: readonly StoredSigningKey[], now_ms: number): Date {
   return new Date(Math.max(now_ms, ...keys.map(({ activatesAt }) => (activatesAt?.getTime() ?? 0) + 1)))
 }
 
@@ -138,8 +139,8 @@ export async function insertSigningKey(db: Queryable, key: StoredSigningKey): Pr
 }
 
 /**
- * A new key pair with its private half encrypted; nothing is stored. The kid is its RFC 7638 thumbprint, and never
- * begins with a hyphen: a command line would take it for an option.
+ * Returns a new key pair with its private half encrypted; nothing is stored. The kid is its RFC 7638
+ * thumbprint, and never begins with a hyphen: a command line would take it for an option.
  */
 export async function newSigningKey(
   options: SigningKeyOptions & { activatesAt: Date | null },
@@ -154,7 +155,7 @@ export async function newSigningKey(
   return {
     kid,
     alg,
-    publicJwk: publishedForm(publicKey, { kid, alg }),
+    publicJwk: toPublicJwk(publicKey, { kid, alg }),
     privateKeyEncrypted: encryptPrivateKey(privateKey, kid, encryptionKey),
     createdAt: new Date(clock.now()),
     activatesAt,
@@ -171,11 +172,11 @@ export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: read
 }
 
 /**
- * Decrypts a private key and derives its public half from it. The public half in the table is not trusted: being able
- * to write the table is not enough to get a key published; that takes the key encryption key.
- * Returns undefined when it was encrypted with none of these keys, for another kid, or altered.
+ * Decrypts a private key and derives its public half from it. The public half in the table is not trusted:
+ * being able to write the table is not enough to have a key published. That takes the key encryption key.
+ * Returns undefined if it was encrypted with none of these keys, for another kid, or altered.
  */
-export function openSigningKey(
+export function decryptSigningKey(
   { kid, alg, privateKeyEncrypted: sealed }: StoredSigningKey,
   encryptionKeys: readonly Buffer[],
 ) {
@@ -187,7 +188,7 @@ export function openSigningKey(
       const plain = [decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]
       const privateKey = createPrivateKey({ key: Buffer.concat(plain), format: 'der', type: 'pkcs8' })
       const publicKey = createPublicKey(privateKey)
-      return { kid, alg, privateKey, publicKey, publicJwk: publishedForm(publicKey, { kid, alg }) }
+      return { kid, alg, privateKey, publicKey, publicJwk: toPublicJwk(publicKey, { kid, alg }) }
     } catch {
       // Perhaps an older key encrypted it.
     }
@@ -195,8 +196,8 @@ export function openSigningKey(
   return undefined
 }
 
-/** As a member of the JWK set (RFC 7517 §4). */
-const publishedForm = (publicKey: KeyObject, about: { kid: string; alg: SigningAlg }): JWK => ({
+/** Returns the public key as a member of the JWK set (RFC 7517 §4). */
+const toPublicJwk = (publicKey: KeyObject, about: { kid: string; alg: SigningAlg }): JWK => ({
   ...(publicKey.export({ format: 'jwk' }) as JWK),
   ...about,
   use: 'sig',

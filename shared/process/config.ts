@@ -120,13 +120,13 @@ const STORE_URL_START = /^([a-z+]+:)\/\/([^/?#]*)/
 export const storeUrl = (protocols: string[]) =>
   z.string().superRefine((text, context) => {
     const [start = '', protocol = '', authority = ''] = STORE_URL_START.exec(text) ?? []
-    const rest = text.slice(start.length)
+    const tail = text.slice(start.length)
     const refuse = (message: string) => context.addIssue({ code: 'custom', message })
     const hosts = authority.replace(/^.*@/, '')
     if (!protocols.includes(protocol))
       refuse(`must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
     // A password with such a character ends the authority, so that its @ comes later.
-    else if (/^[^?]*@|#/.test(rest) || (hosts === authority && rest.includes('@'))) refuse(INVALID_STORE_URL)
+    else if (/^[^?]*@|#/.test(tail) || (hosts === authority && tail.includes('@'))) refuse(INVALID_STORE_URL)
     else if (hosts === '')
       refuse('names no host: write localhost before the path, also if ?host= names a socket')
     else if (hosts.includes(',') && !protocol.includes('+sentinel'))
@@ -135,7 +135,8 @@ export const storeUrl = (protocols: string[]) =>
   })
 
 const INVALID_STORE_URL =
-  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F, @ is %40), and check its port'
+  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F, @ is %40), ' +
+  'and check its port'
 
 /** `600/60`: at most 600 in any window of 60 seconds. */
 export const rate = (fallback: string) =>
@@ -191,7 +192,7 @@ export const keyEncryptionKey = z
   .refine((text) => !text.startsWith(ZEROS), 'must be random: openssl rand -base64 32')
   .transform((text) => text.split(',').map((key) => Buffer.from(key, 'base64')))
 
-const LONGEST_DRAIN_DELAY_S = 300
+const DRAIN_DELAY_MAX_S = 300
 export const REDIS_PROTOCOLS = ['redis:', 'rediss:', 'redis+sentinel:', 'rediss+sentinel:']
 
 /** Settings that both services have. */
@@ -223,7 +224,7 @@ export const commonShape = {
     description:
       'proxy addresses and ranges whose X-Forwarded-For, X-Request-Id and traceparent are trusted; if your proxy is not listed, rate limits see all callers as one address',
   }),
-  DRAIN_DELAY_S: integer(0, LONGEST_DRAIN_DELAY_S, 5).meta({
+  DRAIN_DELAY_S: integer(0, DRAIN_DELAY_MAX_S, 5).meta({
     unit: 's',
     description: 'how long requests are still accepted after SIGTERM, while `/readyz` answers 503',
   }),

@@ -15,7 +15,8 @@ export const NOT_AUDITED = [
   'answer.not_sent', 'callback.not_recorded', 'housekeeping.done',
   'housekeeping.failed', 'process.replaced', 'proxy.untrusted', 'redis.new', 'redis.not_trusted',
   'redis.trusted', 'redis.unusable', 'redis.usable', 'request.answered',
-  'request.failed', 'revocations.not_fetched', 'secret_report.lost', 'service.listening', 'service.not_ready', 'service.ready',
+  'request.failed', 'revocations.not_fetched', 'secret_report.lost', 'service.listening',
+  'service.not_ready', 'service.ready',
   'signing_keys.not_fetched', 'signing_keys.not_read', 'store.unencrypted',
   'store.unverified', 'usage.lost', 'workload_issuer.failed',
 ] as const

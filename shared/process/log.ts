@@ -13,8 +13,9 @@ export type Log = Record<'debug' | 'info' | 'warn' | 'error', Write> & {
 
 /**
  * Lines are written in batches: a process killed with SIGKILL loses the last of them. Workers share one
- * standard output, where a write of up to 4 KiB to a pipe stays in one piece (PIPE_BUF, pipe(7)).
- * A process that writes alone makes larger and fewer writes, each of which costs as much as several lines.
+ * standard output. If it is a pipe, a write of up to 4 KiB stays in one piece among those of other workers
+ * (PIPE_BUF, pipe(7)); a longer one could end up in the middle of another's line. A process that writes alone
+ * makes larger and fewer writes, since each costs as much as several lines.
  */
 const WRITE_MAX_BYTES = cluster.isWorker ? 4 * 1_024 : 16 * 1_024
 const WRITTEN_FROM_BYTES = WRITE_MAX_BYTES - 1_024

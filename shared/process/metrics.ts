@@ -9,10 +9,16 @@ const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** @param service its name in `integration_build_info`. `ofProcess`: measure memory, CPU, event loop. */
-export function createMetrics({ service, ofProcess = false }: { service: string; ofProcess?: boolean }) {
+/** Returns a registry of metrics. `measureProcess`: with memory, CPU and event-loop lag of the process. */
+export function createMetrics({
+  service,
+  measureProcess = false,
+}: {
+  service: string
+  measureProcess?: boolean
+}) {
   const registry = new Registry()
-  if (ofProcess) collectDefaultMetrics({ register: registry })
+  if (measureProcess) collectDefaultMetrics({ register: registry })
   // Gauges with a counter's name, which promtool refuses.
   for (const kind of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${kind}_total`)
@@ -45,7 +51,7 @@ export function createMetrics({ service, ofProcess = false }: { service: string;
   return {
     registry,
     /** @param request its route as documented, never the path that was sent; `unmatched` without one. */
-    answered(request: { route: string; method: string; status: number; duration_ms: number }): void {
+    observe(request: { route: string; method: string; status: number; duration_ms: number }): void {
       const { duration_ms, ...labels } = request
       durations.observe(labels, duration_ms / 1_000)
     },

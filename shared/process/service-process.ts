@@ -68,7 +68,7 @@ async function run<C extends CommonConfig>(config: C, program: ServiceProgram<C>
     const weakness = cluster.isPrimary && storeWeakness(config[variable] ?? '')
     if (weakness) log.warn({ event: weakness.event, variable }, `${variable}: ${weakness.problem}`)
   }
-  const metrics = createMetrics({ service: name, ofProcess: METRICS_PORT !== undefined })
+  const metrics = createMetrics({ service: name, measureProcess: METRICS_PORT !== undefined })
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })
   const stopped = new Promise<void>((resolve) => {

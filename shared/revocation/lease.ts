@@ -9,9 +9,10 @@ export type Lease = ReturnType<typeof createLease>
  * For how long this process may believe what the Redis server behind its connection says.
  *
  * Redis lets a marker expire by its wall clock, which may be set back or stand still with a suspended
- * machine. So every process advances a counter in Redis about once a second and notes when it sent the
- * command. A marker carries the count at which its round began, so a marker with at least the count of a tick
- * began after that tick was sent. It is believed for `lease_ms` from then, by this process's clock.
+ * machine. So its age must not depend on that clock: every process advances a counter in Redis about once a
+ * second and notes when it sent the command. A marker carries the count at which its round began, so a marker
+ * with at least the count of a tick began after that tick was sent. It is believed for `lease_ms` from then,
+ * by this process's clock.
  *
  * The run_id is learned on the same connection that it is compared on, and forgotten when that closes.
  */
@@ -20,12 +21,12 @@ export function createLease(parts: {
   timings: Timings
   monotonic: () => number
   /** Called after each tick, with the error if it failed. */
-  ticked: (error?: Error) => void
+  onTick: (error?: Error) => void
 }) {
-  const { redis, timings, monotonic, ticked } = parts
+  const { redis, timings, monotonic, onTick } = parts
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
   let connection = 0
-  let answers = false
+  let isUsable = false
   let server: string | undefined
   /** As of the latest tick. */
   let marker: string | null = null
@@ -34,7 +35,7 @@ export function createLease(parts: {
 
   function forget(): void {
     connection += 1
-    answers = false
+    isUsable = false
     server = undefined
     ticks = []
   }
@@ -52,20 +53,20 @@ export function createLease(parts: {
         server = runId
         marker = current
         ticks = [{ count, sentAt_ms }, ...ticks.slice(0, ticksKept - 1)]
-        answers = true
+        isUsable = true
       }
-      ticked()
+      onTick()
     } catch (error) {
-      if (sentOn === connection) answers = false
-      ticked(error as Error)
+      if (sentOn === connection) isUsable = false
+      onTick(error as Error)
     }
   }
 
-  function vouches(marker: string | null, sentAt_ms: number): boolean {
+  function isMarkerValid(marker: string | null, sentAt_ms: number): boolean {
     const [runId, count] = marker?.split(' ') ?? []
     if (server === undefined || runId !== server) return false
-    const before = ticks.find((tick) => tick.count <= Number(count))
-    return before !== undefined && sentAt_ms < before.sentAt_ms + timings.lease_ms
+    const earlier = ticks.find((tick) => tick.count <= Number(count))
+    return earlier !== undefined && sentAt_ms < earlier.sentAt_ms + timings.lease_ms
   }
 
   redis.on('close', forget)
@@ -79,16 +80,16 @@ export function createLease(parts: {
 
   return {
     /** False until the server is known, and after a failure until it answers. Do not wait for it then. */
-    usable: () => answers,
+    isUsable: () => isUsable,
     /** Returns the run_id of the server behind the connection, if known. */
     server: () => server,
     /** Whether what was read with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
-    vouches,
-    /** Whether a question asked now could be answered by Redis, by the marker of the latest tick. */
-    trusted: () => answers && vouches(marker, monotonic()),
-    /** A command failed: wait for the next tick. */
+    isMarkerValid,
+    /** Whether Redis could answer now, by the marker of the latest tick. */
+    isTrusted: () => isUsable && isMarkerValid(marker, monotonic()),
+    /** Takes note that a command failed: the next tick decides whether the server is usable. */
     suspect(): void {
-      answers = false
+      isUsable = false
     },
   }
 }

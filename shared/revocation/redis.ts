@@ -8,7 +8,8 @@ import type { Entry } from './subject.ts'
  * A replica refuses all of them: its new primary may overwrite what it holds. `#!lua` without the flag
  * no-writes does that for a read-only replica, and PRIMARY for one with `replica-read-only no`.
  * The keys are in ARGV, not in KEYS. Redis checks a user's rights to ARGV keys by command, but requires the
- * right to both read and write each of KEYS, which a user that may only read the marker lacks.
+ * right to both read and write each of KEYS, which a user that may only read the marker lacks. (Only Redis
+ * Cluster needs KEYS.)
  */
 
 const PRIMARY = `if string.find(redis.call('info', 'replication'), 'role:slave', 1, true) then

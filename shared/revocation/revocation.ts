@@ -14,9 +14,9 @@ import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 export type Revocation = ReturnType<typeof createRevocation>
 
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
-const SUBJECTS_A_COMMAND = 200
+const SUBJECTS_PER_COMMAND = 200
 
-/** Asks about revocations and makes them, by the protocol in the README.md beside this file. */
+/** Checks and makes revocations, by the protocol in the README.md beside this file. */
 export function createRevocation(parts: {
   redis: Redis
   /** The primary, for the transactions that revoke. */
@@ -27,11 +27,11 @@ export function createRevocation(parts: {
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
   /** Called about once a second while connected, with the error if Redis did not do its part. */
-  ticked?: (error?: Error) => void
+  onTick?: (error?: Error) => void
 }) {
   const { redis, db, decisions = db, timings = PRODUCTION_TIMINGS } = parts
-  const { monotonic = () => performance.now(), ticked = () => {} } = parts
-  const lease = createLease({ redis, timings, monotonic, ticked })
+  const { monotonic = () => performance.now(), onTick = () => {} } = parts
+  const lease = createLease({ redis, timings, monotonic, onTick })
   const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
   const counts = { redis: 0, postgres: 0, neither: 0 }
 
@@ -45,16 +45,16 @@ export function createRevocation(parts: {
   const read = createBatcher(async (subjects: Subject[]) => {
     const sentAt_ms = monotonic()
     const { marker, revoked } = await readEntries(redis, subjects)
-    const vouched = lease.vouches(marker, sentAt_ms)
-    return revoked.map((kind) => ({ vouched, revoked: kind }))
-  }, SUBJECTS_A_COMMAND)
+    const isComplete = lease.isMarkerValid(marker, sentAt_ms)
+    return revoked.map((kind) => ({ isComplete, revoked: kind }))
+  }, SUBJECTS_PER_COMMAND)
 
   function ask(subject: Subject): Promise<Standing> {
-    if (!lease.usable()) return askPrimary(subject)
+    if (!lease.isUsable()) return askPrimary(subject)
     return read(subject).then(
-      ({ revoked, vouched }) => {
+      ({ revoked, isComplete }) => {
         // An entry is only ever added after the commit, so it is true whatever the marker says.
-        if (!revoked && !vouched) return askPrimary(subject)
+        if (!revoked && !isComplete) return askPrimary(subject)
         counts.redis += 1
         return revoked ? { revoked } : 'live'
       },
@@ -71,8 +71,8 @@ export function createRevocation(parts: {
     const key = entryKey(entry)
     const reply = redis.eval(REVOKE, 0, key, timings.entry_ms, redisKeys.revocationMarker)
     const [runId, marker] = (await reply.catch(() => [])) as [string?, (string | null)?]
-    const named = runId !== undefined && runId === namedRunId && runId === lease.server()
-    return named && lease.vouches(marker ?? null, sentAt_ms)
+    const isNamed = runId !== undefined && runId === namedRunId && runId === lease.server()
+    return isNamed && lease.isMarkerValid(marker ?? null, sentAt_ms)
   }
 
   /** Resolves when every process refuses the entry: at once if Redis vouches, else when old leases end. */
@@ -108,7 +108,7 @@ export function createRevocation(parts: {
     /** How `ask` has decided since the start of the process. */
     counts: () => ({ ...counts }),
     /** Whether Redis vouches for revocations now; else Postgres decides. */
-    trusted: lease.trusted,
+    isTrusted: lease.isTrusted,
   }
 }
 

@@ -6,14 +6,14 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { assertPrimary, FENCE_REASON, FENCED } from './fence.ts'
 import { ASK, entryKey } from './redis.ts'
-import { type Entry, entriesOf, type Standing, type Subject } from './subject.ts'
+import { type Entry, type Standing, type Subject, subjectEntries } from './subject.ts'
 import { PRODUCTION_TIMINGS } from './timings.ts'
 
 /** A verifier's clock is never further behind than this. */
 const CLOCK_MARGIN_S = 300
-/** Leaves a connection of the API's pool for decisions, which has three, to its rounds. */
-const STATEMENTS_AT_ONCE = 2
-const SUBJECTS_A_STATEMENT = 500
+/** How many run at once. Of the three connections of the API's pool for decisions, its rounds need one. */
+const STATEMENTS_MAX = 2
+const SUBJECTS_PER_STATEMENT = 500
 export const PURGE_BATCH = 1_000
 
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
@@ -48,7 +48,7 @@ export async function readEntries(
   redis: Redis,
   subjects: readonly Subject[],
 ): Promise<{ marker: string | null; revoked: (Entry['kind'] | undefined)[] }> {
-  const entries = subjects.map(entriesOf)
+  const entries = subjects.map(subjectEntries)
   const keys = [...new Set(entries.flat().map(entryKey))]
   const reply = await redis.eval(ASK, 0, redisKeys.revocationMarker, ...keys)
   const [marker = null, ...values] = reply as (string | null)[]
@@ -65,14 +65,14 @@ export async function readEntries(
 export async function readStandings(db: Queryable, subjects: readonly Subject[]): Promise<Standing[]> {
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby, ${FENCED} as restored,
-       case when asked.client_id is not null and c.status is distinct from 'Active' then 'client'
+       case when subject.client_id is not null and c.status is distinct from 'Active' then 'client'
             when k.kid is not null then 'key'
             when t.jti is not null then 'token' end as revoked
-     from unnest(?::text[], ?::text[], ?::text[]) with ordinality as asked (client_id, jti, kid, place)
-     left join oauth_clients c on c.client_id = asked.client_id
-     left join revoked_tokens t on t.jti = asked.jti
-     left join revoked_signing_keys k on k.kid = asked.kid
-     order by asked.place`,
+     from unnest(?::text[], ?::text[], ?::text[]) with ordinality as subject (client_id, jti, kid, place)
+     left join oauth_clients c on c.client_id = subject.client_id
+     left join revoked_tokens t on t.jti = subject.jti
+     left join revoked_signing_keys k on k.kid = subject.kid
+     order by subject.place`,
     bindings([
       subjects.map(({ clientId }) => clientId ?? null),
       subjects.map(({ jti }) => jti ?? null),
@@ -91,12 +91,12 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
   const read = createBatcher<Subject, Standing>(
     async (subjects) =>
       (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
-    SUBJECTS_A_STATEMENT,
-    STATEMENTS_AT_ONCE,
+    SUBJECTS_PER_STATEMENT,
+    STATEMENTS_MAX,
   )
   return (subject: Subject): Promise<Standing> => {
     // Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.
-    const impossible = entriesOf(subject).find(({ id }) => id.includes('\0'))
+    const impossible = subjectEntries(subject).find(({ id }) => id.includes('\0'))
     if (impossible) return Promise.resolve({ revoked: impossible.kind })
     return within(deadline_ms, read(subject)).then(
       (standing) => standing ?? 'undecided',
@@ -111,7 +111,7 @@ const DIGEST_BYTES = 12
 export const publishedId = (id: string): string =>
   hash('sha256', id, 'buffer').subarray(0, DIGEST_BYTES).toString('base64url')
 
-/** SQL for all of them as JSON: a hundred thousand in JavaScript would hold up every other request. */
+/** SQL for all such ids as JSON: a hundred thousand in JavaScript would hold up every other request. */
 const publishedIds = (id: string, condition: string): string => `
   (select '[' || coalesce('"' || string_agg(published, '","' order by published) || '"', '') || ']'
    from (select translate(
@@ -167,6 +167,11 @@ export async function replaceNamedServer(
     [runId, old.runId, old.since],
   )
   return rows[0]
+}
+
+/** Follows the database to a new place, unless it was confirmed at another one meanwhile. */
+export async function moveConfirmedPlace(db: Queryable, from: string, to: string): Promise<void> {
+  await db.raw('update revocation_trust set place = ? where place = ?', [to, from])
 }
 
 /** What a database says about itself, read together with its revocations. */

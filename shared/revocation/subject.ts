@@ -16,7 +16,7 @@ export interface Entry {
 export type Standing = 'live' | 'undecided' | { revoked: Entry['kind'] }
 
 /** Returns everything the subject depends on, in the order of `Standing`. */
-export function entriesOf({ clientId, jti, kid }: Subject): Entry[] {
+export function subjectEntries({ clientId, jti, kid }: Subject): Entry[] {
   const entries: Entry[] = []
   if (clientId !== undefined) entries.push({ kind: 'client', id: clientId })
   if (kid !== undefined) entries.push({ kind: 'key', id: kid })

@@ -36,14 +36,14 @@ for i, key in ipairs(KEYS) do
 end
 return answers`
 
-const SUBJECTS_A_COMMAND = 200
+const SUBJECTS_PER_COMMAND = 200
 /** The most subjects that a process counts without Redis. When full, the oldest window is dropped. */
 const SUBJECTS_IN_MEMORY = 100_000
 
 type Use = { subject: string; weight: number }
 
 /** The sum of a subject's weights in its window, this one included, and how long the window still lasts. */
-type Counted = [count: number, left_ms: number]
+type Count = [count: number, left_ms: number]
 
 /**
  * Returns a factory of rate limits that count in fixed windows in Redis. Everything counted in one tick takes
@@ -56,14 +56,14 @@ export function rateLimits(redis: Redis, { counter }: Metrics) {
     const policy = { name, limit, window_s }
     const window_ms = window_s * 1_000
     exceeded.inc({ limit: name }, 0)
-    const countInRedis = createBatcher(async (uses: Use[]): Promise<Counted[]> => {
+    const countInRedis = createBatcher(async (uses: Use[]): Promise<Count[]> => {
       const keys = uses.map(({ subject }) => redisKeys.rateLimit(name, subject))
       const weights = uses.map(({ weight }) => weight)
-      return (await redis.eval(COUNT, keys.length, ...keys, window_ms, ...weights)) as Counted[]
-    }, SUBJECTS_A_COMMAND)
+      return (await redis.eval(COUNT, keys.length, ...keys, window_ms, ...weights)) as Count[]
+    }, SUBJECTS_PER_COMMAND)
     const countInMemory = createMemoryCounter(window_ms)
 
-    function verdict([count, left_ms]: Counted): RateLimitVerdict {
+    function verdict([count, left_ms]: Count): RateLimitVerdict {
       const allowed = count <= limit
       if (!allowed) exceeded.inc({ limit: name })
       const reset_s = Math.max(1, Math.ceil(left_ms / 1_000))
@@ -79,7 +79,7 @@ export function rateLimits(redis: Redis, { counter }: Metrics) {
   }
 }
 
-function createMemoryCounter(window_ms: number): (use: Use) => Counted {
+function createMemoryCounter(window_ms: number): (use: Use) => Count {
   const windows = new Map<string, { count: number; ends_ms: number }>()
   return ({ subject, weight }) => {
     // A whole number: adding a window to a fraction and subtracting it may leave more than the window.

@@ -77,7 +77,7 @@ export function connectRedis(
     revocationRedis: forRevocation.redis,
     watches: all,
     /** Takes the outcome of each tick of the revocations' lease. */
-    ticked: forRevocation.report,
+    reportTick: forRevocation.report,
     /**
      * Waits up to a second for the servers.
      * @throws ConfigError if one belongs to Redis Cluster, which refuses scripts on keys of several servers.

@@ -27,7 +27,7 @@ export function measurePools({ gauge }: Metrics, databases: Record<string, Datab
 export function measureRedis(
   metrics: Metrics,
   watches: readonly Pick<RedisWatch, 'name' | 'trouble'>[],
-  { counts, trusted: isTrusted }: { counts: () => object; trusted: () => boolean },
+  { counts, isTrusted }: { counts: () => object; isTrusted: () => boolean },
 ): void {
   const usable = '1 while every process can use the Redis server'
   metrics.gauge('integration_redis_usable', { help: usable, labels: ['redis'], over: 'min' }, (set) => {

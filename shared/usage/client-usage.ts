@@ -8,7 +8,7 @@ import { createUsageCounts } from './usage-counts.ts'
 /* Tokens and refusals are counted in Postgres; the latest requests, with any refusal, are kept in Redis. */
 const FLUSH_EVERY_MS = 2_000
 /** No script may hold Redis up for long. */
-const LOGS_A_SCRIPT = 25
+const LOGS_PER_SCRIPT = 25
 
 /** A wrong secret proves nothing about who sent it, so it is kept apart and cannot displace anything else. */
 export const REFUSAL_KINDS = ['proven', 'unproven'] as const
@@ -148,10 +148,10 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
   }
 }
 
-/** Never rejects; what Redis takes but does not confirm is dropped. */
-async function writeRequests(redis: Redis, all: [string, Requests][], now_ms: number): Promise<void> {
+/** Never rejects. What Redis does not confirm is dropped, since it may have taken it. */
+async function writeRequests(redis: Redis, clients: [string, Requests][], now_ms: number): Promise<void> {
   let logs: string[][] = []
-  for (const [index, [clientId, { vendorId, answered, ...refused }]] of all.entries()) {
+  for (const [index, [clientId, { vendorId, answered, ...refused }]] of clients.entries()) {
     for (const kind of REFUSAL_KINDS.filter((refusal) => refused[refusal].length > 0)) {
       const orders = [redisKeys.refusals(kind, clientId), redisKeys.refusals(kind, vendorId)]
       const limits = [redisLifetimes.refusals_ms, KEPT_MAX[kind]]
@@ -160,7 +160,7 @@ async function writeRequests(redis: Redis, all: [string, Requests][], now_ms: nu
     }
     const keys = [redisKeys.requests(vendorId, clientId), redisKeys.requestLogs(vendorId)]
     if (answered.length > 0) logs.push([...keys, ...answered])
-    if (logs.length < LOGS_A_SCRIPT && index < all.length - 1) continue
+    if (logs.length < LOGS_PER_SCRIPT && index < clients.length - 1) continue
     await redis.eval(WRITE_LOGS, 0, now_ms, JSON.stringify(logs)).catch(() => {})
     logs = []
   }

@@ -3,7 +3,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 
-const USES_A_BATCH = 1_000
+const USES_PER_BATCH = 1_000
 /** Uses that wait while Postgres cannot be written, about 30 MB. Later ones are dropped. */
 const WAITING_MAX = 100_000
 /** How often an idle process reports. missing-uses.ts has the time after which it counts as gone. */
@@ -49,7 +49,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
   async function store(): Promise<void> {
     for (;;) {
       if (batch.length === 0) {
-        batch = waiting.splice(0, USES_A_BATCH)
+        batch = waiting.splice(0, USES_PER_BATCH)
         number += 1
       }
       const isDue = performance.now() - storedAt_ms > REPORT_EVERY_MS
@@ -69,7 +69,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
   }
 
   async function stop(): Promise<void> {
-    // One may be under way without the latest uses.
+    // A flush that is under way may lack the latest uses.
     await flush()
     await flush()
     if (waiting.length + batch.length > 0) return

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { ensureSigningKeys, listSigningKeys, openSigningKey } from '#shared/oauth/signing-keys.ts'
+import { decryptSigningKey, ensureSigningKeys, listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import { runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 
@@ -22,7 +22,7 @@ describe('npm run admin -- key reencrypt', () => {
     assert.equal(code, 1)
     const keys = await listSigningKeys(operator.db)
     assert.deepEqual(json, { rewritten: [], unreadable: keys.map(({ kid }) => kid) })
-    for (const key of keys) assert.ok(openSigningKey(key, [old]))
+    for (const key of keys) assert.ok(decryptSigningKey(key, [old]))
   })
 
   it('encrypts with the first key what the others open: afterwards the first is enough', async () => {
@@ -30,10 +30,10 @@ describe('npm run admin -- key reencrypt', () => {
     const { json } = await succeeded(reencrypt(next, old))
     assert.deepEqual(json, { rewritten: before.map(({ kid }) => kid), unreadable: [] })
     for (const key of await listSigningKeys(operator.db)) {
-      const { publicJwk } = openSigningKey(key, [next]) ?? assert.fail('it does not open')
+      const { publicJwk } = decryptSigningKey(key, [next]) ?? assert.fail('it does not open')
       assert.equal(publicJwk.kid, key.kid)
-      assert.equal(openSigningKey(key, [old]), undefined)
-      assert.ok(openSigningKey(key, [randomBytes(32), next]))
+      assert.equal(decryptSigningKey(key, [old]), undefined)
+      assert.ok(decryptSigningKey(key, [randomBytes(32), next]))
     }
   })
 

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
+  decryptSigningKey,
   KEEP_RETIRED_MS,
   listSigningKeys,
   newSigningKey,
-  openSigningKey,
   type SigningAlg,
   type SigningKeyState,
   type StoredSigningKey,
@@ -74,19 +74,19 @@ describe('signing keys', () => {
 
   it('stores no readable key, nor a key under another kid', async () => {
     const [key] = (await listSigningKeys(auth.db)) as [StoredSigningKey]
-    const { privateKey } = openSigningKey(key, [auth.encryptionKey]) ?? assert.fail('it does not open')
+    const { privateKey } = decryptSigningKey(key, [auth.encryptionKey]) ?? assert.fail('it does not open')
     const secretPart = Buffer.from(privateKey.export({ format: 'jwk' }).d as string, 'base64url')
     const row = JSON.stringify((await auth.db.raw('select * from signing_keys')).rows)
     assert.ok(!key.privateKeyEncrypted.includes(secretPart))
     assert.ok(!row.includes(secretPart.toString('base64url')) && !row.includes(secretPart.toString('hex')))
-    assert.equal(openSigningKey({ ...key, kid: 'other' }, [auth.encryptionKey]), undefined)
-    assert.equal(openSigningKey(key, [randomBytes(32)]), undefined)
+    assert.equal(decryptSigningKey({ ...key, kid: 'other' }, [auth.encryptionKey]), undefined)
+    assert.equal(decryptSigningKey(key, [randomBytes(32)]), undefined)
     const altered = Buffer.from(key.privateKeyEncrypted)
     altered[20] = (altered[20] as number) ^ 1
     const tampered = { ...key, privateKeyEncrypted: altered }
-    assert.equal(openSigningKey(tampered, [auth.encryptionKey]), undefined)
+    assert.equal(decryptSigningKey(tampered, [auth.encryptionKey]), undefined)
     const cut = { ...key, privateKeyEncrypted: altered.subarray(0, 5) }
-    assert.equal(openSigningKey(cut, [auth.encryptionKey]), undefined)
+    assert.equal(decryptSigningKey(cut, [auth.encryptionKey]), undefined)
   })
 
   it('stops a process that has another key encryption key', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 const MAX_CHARACTERS = 110
-const FOLDERS = ['apps/auth', 'apps/workspace', 'infra']
+const FOLDERS = ['apps/auth', 'apps/workspace', 'infra', 'shared']
 
 const COMMENT = /^\s*(?:\/\/|\{?\/\*|\*|--)/
 /** A word that cannot be wrapped, such as an address. */
@@ -13,8 +13,8 @@ const LONG_WORD = /\S{80}/
 const LITERALS = /'[^']*'|"[^"]*"|`[^`]*`|\/(?![*/ ])(?:\\.|[^\\/])+\/[a-z]*/g
 
 /**
- * Returns the numbers of the lines that are too long. A comment may be longer for a word that cannot be wrapped,
- * and code for its literals. SQL and text in a template of several lines can be wrapped.
+ * Returns the numbers of the lines that are too long. A comment may be longer for a word that cannot be
+ * wrapped, and code for its literals. SQL and text in a template of several lines can be wrapped.
  */
 function longLines(text: string): number[] {
   return text.split('\n').flatMap((line, index) => {

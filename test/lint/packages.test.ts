@@ -29,7 +29,7 @@ describe('the packages', () => {
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   })
 
-  // The generator of the API's types needs the JavaScript API of TypeScript 6, under the name that it asks for.
+  // The generator of the API's types imports the JavaScript API of TypeScript 6 by this name.
   it('keeps tsc TypeScript 7, whatever else brings one', () => {
     const tsc = realpathSync(join(ROOT, 'node_modules/.bin/tsc'))
     assert.equal(tsc, join(ROOT, 'node_modules/@typescript/native/bin/tsc'))

@@ -110,7 +110,7 @@ describe('GET /readyz of the resource API', () => {
 function ticking(redis: Redis, log: Log, tick_ms: number): RedisWatch {
   const watch = watchRedis({ redis, log, name: 'redis' })
   const timings = { ...FAST, tick_ms }
-  createLease({ redis, timings, monotonic: () => performance.now(), ticked: watch.report })
+  createLease({ redis, timings, monotonic: () => performance.now(), onTick: watch.report })
   return watch
 }
 

@@ -214,7 +214,7 @@ describe('metrics', () => {
   it('counts a decision once, however often metrics are read', async () => {
     const metrics = createMetrics({ service: 'api' })
     const counts = () => ({ redis: 5, postgres: 2, neither: 1 })
-    measureRedis(metrics, [], { counts, trusted: () => false })
+    measureRedis(metrics, [], { counts, isTrusted: () => false })
     await metrics.registry.metrics()
     const text = await metrics.registry.metrics()
     const decided = ['redis', 'postgres', 'neither'].map((by) =>
@@ -229,7 +229,7 @@ describe('metrics', () => {
     let trusted = false
     measureRedis(metrics, [watch('redis'), watch('revocation', 'NOPERM')], {
       counts: () => ({}),
-      trusted: () => trusted,
+      isTrusted: () => trusted,
     })
     const series = ['usable{redis="redis"}', 'usable{redis="revocation"}', 'trusted']
     const values = async () => {
@@ -343,7 +343,7 @@ describe('metrics', () => {
       ...Array.from({ length: 20 }, () => {
         const began = process.threadCpuUsage()
         for (let i = 0; i < 1_000; i += 1) {
-          metrics.answered(request)
+          metrics.observe(request)
           issued.inc()
         }
         const { user, system } = process.threadCpuUsage(began)

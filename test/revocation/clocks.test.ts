@@ -66,7 +66,7 @@ describe('wall clocks that differ', () => {
     const step = (now: Step) => {
       if (now === 'read') rounds += 1
     }
-    reconciling = startReconciling({ redis, db, timings: FAST, log, clock, step, purgeEvery_ms: 50 })
+    reconciling = startReconciling({ redis, db, timings: FAST, log, clock, onStep: step, purgeEvery_ms: 50 })
     await until(isTrusted)
   })
   afterEach(() => reconciling.stop())

@@ -24,61 +24,61 @@ describe('for how long a process believes a marker', () => {
     if (redis.status !== 'ready') await once(redis, 'ready')
     now_ms = SENT_AT_MS
     const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: 3_600_000 }
-    lease = createLease({ redis, timings, monotonic: () => now_ms, ticked() {} })
+    lease = createLease({ redis, timings, monotonic: () => now_ms, onTick() {} })
     now_ms += LEASE_MS / 2
-    await eventually(() => lease.usable())
+    await eventually(() => lease.isUsable())
     count = Number(await asAdmin(server, (admin) => admin.get(redisKeys.revocationTick)))
   })
   afterEach(() => {
     redis.disconnect()
   })
 
-  const vouches = (marker: string, after_ms: number) => lease.vouches(marker, SENT_AT_MS + after_ms)
+  const isValid = (marker: string, after_ms: number) => lease.isMarkerValid(marker, SENT_AT_MS + after_ms)
 
   it('believes a marker for lease_ms from the tick before its round, whatever Redis’ clock does', () => {
-    assert.equal(vouches(`${lease.server()} ${count}`, LEASE_MS - 1), true)
-    assert.equal(vouches(`${lease.server()} ${count}`, LEASE_MS), false)
-    assert.equal(vouches(`${lease.server()} ${count + 1}`, LEASE_MS), false)
+    assert.equal(isValid(`${lease.server()} ${count}`, LEASE_MS - 1), true)
+    assert.equal(isValid(`${lease.server()} ${count}`, LEASE_MS), false)
+    assert.equal(isValid(`${lease.server()} ${count + 1}`, LEASE_MS), false)
   })
 
   it('believes no marker whose round may precede every tick that the process sent', () => {
-    assert.equal(vouches(`${lease.server()} ${count - 1}`, 0), false)
+    assert.equal(isValid(`${lease.server()} ${count - 1}`, 0), false)
   })
 
   it('believes no marker of another server, or a missing one', () => {
-    assert.equal(vouches(`${'0'.repeat(40)} ${count}`, 0), false)
-    assert.equal(vouches('', 0), false)
-    assert.equal(lease.vouches(null, SENT_AT_MS), false)
+    assert.equal(isValid(`${'0'.repeat(40)} ${count}`, 0), false)
+    assert.equal(isValid('', 0), false)
+    assert.equal(lease.isMarkerValid(null, SENT_AT_MS), false)
   })
 
   it('believes a marker for a whole lease, however many ticks were sent in it', async () => {
     const first = count + 1
     const believed = new Promise<boolean>((resolve) => {
       let ticks = 0
-      const ticked = () => {
+      const onTick = () => {
         ticks += 1
-        if (ticks === 15) resolve(ticking.vouches(`${lease.server()} ${first}`, SENT_AT_MS))
+        if (ticks === 15) resolve(ticking.isMarkerValid(`${lease.server()} ${first}`, SENT_AT_MS))
       }
       const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: LEASE_MS / 20 }
-      const ticking = createLease({ redis, timings, monotonic: () => SENT_AT_MS, ticked })
+      const ticking = createLease({ redis, timings, monotonic: () => SENT_AT_MS, onTick })
     })
     assert.equal(await believed, true)
   })
 
   it('reports after each tick, by the marker that the tick read', async () => {
     let ticks = 0
-    const ticked = () => {
+    const onTick = () => {
       ticks += 1
     }
     const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: 10 }
-    const ticking = createLease({ redis, timings, monotonic: () => now_ms, ticked })
+    const ticking = createLease({ redis, timings, monotonic: () => now_ms, onTick })
     const reports = async (expected: boolean, marker?: string) => {
       const key = redisKeys.revocationMarker
       await asAdmin(server, (admin) => (marker ? admin.call('SET', key, marker) : admin.call('DEL', key)))
       // The next one may have been sent before.
       const [before, message] = [ticks, `${marker}: not ${expected}`]
       await eventually(() => ticks >= before + 2)
-      await eventually(() => ticking.trusted() === expected, { otherwise: () => message })
+      await eventually(() => ticking.isTrusted() === expected, { otherwise: () => message })
     }
     const later = 1_000_000_000
     await reports(false)
@@ -88,15 +88,15 @@ describe('for how long a process believes a marker', () => {
     await reports(false)
     await reports(true, `${lease.server()} ${later}`)
     ticking.suspect()
-    assert.equal(ticking.trusted(), false)
-    await eventually(ticking.trusted)
+    assert.equal(ticking.isTrusted(), false)
+    await eventually(ticking.isTrusted)
     now_ms += LEASE_MS
-    assert.equal(ticking.trusted(), false)
+    assert.equal(ticking.isTrusted(), false)
   })
 
   it('believes no marker beyond the connection on which the server was named', async () => {
     const marker = `${lease.server()} ${count}`
     redis.disconnect()
-    await eventually(() => !vouches(marker, 0))
+    await eventually(() => !isValid(marker, 0))
   })
 })

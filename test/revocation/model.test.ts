@@ -38,7 +38,7 @@ const server = fc.constantFrom(0, 1)
 /** Mostly the server that all use at first. */
 const usedServer = fc.constantFrom(0, 0, 0, 1)
 const kind = fc.constantFrom('client', 'token', 'key')
-const step = fc.constantFrom('begun', 'read', 'added', 'marked')
+const step = fc.constantFrom('begin', 'read', 'add', 'mark')
 const store = fc.constantFrom('redis', 'redis', 'postgres')
 const networkFault = fc.constantFrom('cut', 'stall')
 const serverFault = fc.constantFrom('flush', 'flush', 'restartEmpty', 'restartOld', 'keepMarker')

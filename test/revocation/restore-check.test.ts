@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { DatabaseState } from '#shared/revocation/state.ts'
-import { formatSeen, judgeDatabase, parseSeen } from '../../apps/api/revocation/restore-check.ts'
+import { checkDatabase, formatSeen, parseSeen } from '../../apps/api/revocation/restore-check.ts'
 
 describe('whether the database may have forgotten revocations', () => {
   const complete: DatabaseState = {
@@ -67,7 +67,7 @@ describe('whether the database may have forgotten revocations', () => {
   ]
   for (const [title, database, remembered, verdict] of cases)
     it(`judges ${title}`, () => {
-      assert.deepEqual(judgeDatabase({ ...complete, ...database }, remembered), verdict)
+      assert.deepEqual(checkDatabase({ ...complete, ...database }, remembered), verdict)
     })
 
   it('reads from Redis what it wrote there', () => {

@@ -381,7 +381,7 @@ describe('a round of the reconciler', () => {
   })
 
   describe('what happens in the middle', () => {
-    for (const step of ['begun', 'read', 'added'] as const) {
+    for (const step of ['begin', 'read', 'add'] as const) {
       it(`does not mark a server that was flushed after "${step}"`, async () => {
         await revokeInPostgres()
         await marked()
@@ -416,7 +416,7 @@ describe('a round of the reconciler', () => {
       await marked()
       await stores.asAdmin((redis) => redis.del(redisKeys.revocationMarker))
       atStep = async (now) => {
-        if (now !== 'added') return
+        if (now !== 'add') return
         await stores.asAdmin((redis) => redis.set('victim', '1', 'PX', 60_000))
         await evict()
       }
@@ -428,7 +428,7 @@ describe('a round of the reconciler', () => {
     it('does not mark a server that was restored from a dump with its nonce in the middle', async () => {
       await marked()
       atStep = async (now) => {
-        if (now !== 'added') return
+        if (now !== 'add') return
         await stores.asAdmin((redis) => redis.save())
         await stores.server.stop('SIGKILL')
         await stores.server.start()

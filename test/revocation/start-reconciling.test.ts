@@ -37,7 +37,7 @@ describe('reconciling all the time', () => {
     let most = 0
     let ended = 0
     const step = async (now: Step) => {
-      if (now === 'begun') running += 1
+      if (now === 'begin') running += 1
       most = Math.max(most, running)
       await sleep(150)
       if (now === 'read') {
@@ -46,7 +46,7 @@ describe('reconciling all the time', () => {
       }
     }
     const { redis, db } = api
-    const reconciling = startReconciling({ redis, db, timings: FAST, log, step })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log, onStep: step })
     await until(() => ended === 2)
     await until(() => running === 1)
     await reconciling.stop()
@@ -81,7 +81,7 @@ describe('reconciling all the time', () => {
     const step = (now: Step) => {
       if (now === 'read') read += 1
     }
-    const reconciling = startReconciling({ redis, db, timings: FAST, log, step })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log, onStep: step })
     await until(() => read > 3)
     await reconciling.stop()
     const events = lines.filter((line) => line.clientId === clientId || line.kid === kid)
@@ -118,9 +118,9 @@ describe('reconciling all the time', () => {
     const { redis, db } = api
     let marked = 0
     const step = (now: Step) => {
-      if (now === 'marked') marked += 1
+      if (now === 'mark') marked += 1
     }
-    const reconciling = startReconciling({ redis, db, timings: FAST, log, step, purgeEvery_ms: 0 })
+    const reconciling = startReconciling({ redis, db, timings: FAST, log, onStep: step, purgeEvery_ms: 0 })
     await using _ = afterwards(async () => {
       await reconciling.stop()
       await stores.db.raw('grant execute on function purge_expired_revoked_tokens to integration_api')

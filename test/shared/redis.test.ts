@@ -114,7 +114,7 @@ describe('a connection to Redis', () => {
     connections.close()
     await assert.rejects(
       connections.redis.ping().catch((error) => {
-        connections.ticked(error)
+        connections.reportTick(error)
         throw error
       }),
     )

@@ -64,7 +64,7 @@ export async function startProcess({
   const redis = createRedis({ url: redisUrl, connectionName: 'test process' })
   await redisReady(redis)
   const revocation = createRevocation({ redis, db, timings })
-  const reconciler = createReconciler({ redis, db, timings, step })
+  const reconciler = createReconciler({ redis, db, timings, onStep: step })
 
   /** Returns the answer of `ask`, and which store gave it. */
   async function ask(subject: Subject): Promise<Answer> {

@@ -1,6 +1,6 @@
 import { raiseFence } from '#shared/revocation/fence.ts'
 import { SCAN } from '#shared/revocation/redis.ts'
-import type { DatabaseState } from '#shared/revocation/state.ts'
+import { type DatabaseState, moveConfirmedPlace } from '#shared/revocation/state.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
@@ -29,23 +29,23 @@ export function parseSeen(text: string): LastSeen | undefined {
 export const formatSeen = ({ place, confirmedAt_ms, newest }: DatabaseState): string =>
   `${confirmedAt_ms} ${withoutTimeline(place)} ${newest ?? ''}`
 
-export type Verdict = 'same' | 'promoted' | { restored: string }
+export type DatabaseVerdict = 'same' | 'promoted' | { restored: string }
 
 /**
  * Returns whether the database may have forgotten revocations. `promoted`: only its timeline is new, and it
  * knows the newest revocation of the last round, as after the promotion of a standby; only the entries in
  * Redis show whether it knows later ones. What Redis remembers of another database does not count.
  */
-export function judgeDatabase(
+export function checkDatabase(
   { place, confirmedPlace, confirmedAt_ms, fence, knowsSeen }: DatabaseState,
   remembered: LastSeen | undefined,
-): Verdict {
+): DatabaseVerdict {
   if (fence !== null) return { restored: fence }
   const seen = remembered?.of === withoutTimeline(place) ? remembered : undefined
   if (seen && seen.confirmedAt_ms > confirmedAt_ms)
     return { restored: 'Redis knows of a later confirmation of the database than the database itself' }
   const comparable = seen?.confirmedAt_ms === confirmedAt_ms
-  if (comparable && !knowsSeen) return hasForgotten(seen.id)
+  if (comparable && !knowsSeen) return describeLoss(seen.id)
   if (place === confirmedPlace) return 'same'
   if (comparable && differInTimeline(place, confirmedPlace)) return 'promoted'
   return { restored: 'the database is a copy, or was restored' }
@@ -76,7 +76,7 @@ export const differInTimeline = (place: string, other: string): boolean =>
   place !== other && withoutTimeline(place) === withoutTimeline(other)
 
 /** @param id the client's or the signing key's. */
-const hasForgotten = (id: string): Verdict => ({
+const describeLoss = (id: string): DatabaseVerdict => ({
   restored: `the database has forgotten the revocation of ${id}`,
 })
 
@@ -89,18 +89,17 @@ const withoutTimeline = (place: string): string => place.slice(0, place.lastInde
 export async function fenceIfRestored(
   db: Queryable,
   database: DatabaseState,
-  verdict: Verdict,
+  verdict: DatabaseVerdict,
 ): Promise<string | undefined> {
   const { place, confirmedPlace } = database
-  if (verdict === 'promoted')
-    await db.raw('update revocation_trust set place = ? where place = ?', [place, confirmedPlace])
+  if (verdict === 'promoted') await moveConfirmedPlace(db, confirmedPlace, place)
   if (typeof verdict === 'string') return undefined
   if (database.fence === null) await raiseFence(db, verdict.restored)
   return verdict.restored
 }
 
-/** Places in the server's table that one script looks at: about a millisecond. */
-const PLACES_A_SCRIPT = 1_000
+/** Slots of the server's hash table that one script looks at: about a millisecond. */
+const SLOTS_PER_SCRIPT = 1_000
 /** The longest life of an access token, and clocks two minutes apart on either side. */
 export const TOKEN_MAX_MS = (900 + 2 * 120) * 1_000
 /** Ids as they are issued; whoever else wrote a key, no request can name it. */
@@ -111,10 +110,10 @@ const ENTRY = /^revoked:(client|token|key):([!-~]{1,100})$/
  * Rejects if another server answers, or Redis fails.
  * @param server Its run_id. Default: whichever answers first.
  */
-export async function* heldEntries(redis: Redis, server?: string): AsyncGenerator<Entry[]> {
+export async function* scanEntries(redis: Redis, server?: string): AsyncGenerator<Entry[]> {
   let cursor = '0'
   do {
-    const reply = await redis.eval(SCAN, 0, cursor, redisKeys.revokedAny, PLACES_A_SCRIPT)
+    const reply = await redis.eval(SCAN, 0, cursor, redisKeys.revokedAny, SLOTS_PER_SCRIPT)
     const [runId, [next, keys]] = reply as [string, [string, string[]]]
     server ??= runId
     if (runId !== server) throw new RoundFailed('another server answers')
@@ -130,10 +129,10 @@ export async function* heldEntries(redis: Redis, server?: string): AsyncGenerato
  * Returns the entries that are not revoked in Postgres; read them from Redis first. An entry is written after
  * the commit, so Postgres has lost these clients and keys. Tokens it may also have purged after they expired.
  */
-export async function lostAmong(db: Queryable, entries: readonly Entry[]): Promise<Entry[]> {
+export async function findLostEntries(db: Queryable, entries: readonly Entry[]): Promise<Entry[]> {
   if (entries.length === 0) return []
   const { rows } = await db.raw(
-    `select kind, id from unnest(?::text[], ?::text[]) as held (kind, id)
+    `select kind, id from unnest(?::text[], ?::text[]) as entry (kind, id)
      where not case kind
        when 'client' then exists (select from oauth_clients where client_id = id and status = 'Revoked')
        when 'key' then exists (select from revoked_signing_keys where kid = id)
@@ -172,15 +171,15 @@ export async function compareWithRedis(parts: {
   deadline_ms: number
   monotonic: () => number
   stopping: AbortSignal | undefined
-}): Promise<Verdict> {
+}): Promise<DatabaseVerdict> {
   const { redis, db, server, deadline_ms, monotonic, stopping } = parts
   const [nonceKey, nonce] = parts.nonce
   const end_ms = monotonic() + deadline_ms
-  for await (const entries of heldEntries(redis, server)) {
-    const lost = await lostAmong(db, entries).catch(failRound)
-    const proof = lost.find(({ kind }) => kind !== 'token')
-    if (proof) return hasForgotten(proof.id)
-    if (lost.length > 0) await insertLostTokens(db, idsOf('token', lost)).catch(failRound)
+  for await (const entries of scanEntries(redis, server)) {
+    const lost = await findLostEntries(db, entries).catch(failRound)
+    const evidence = lost.find(({ kind }) => kind !== 'token')
+    if (evidence) return describeLoss(evidence.id)
+    if (lost.length > 0) await insertLostTokens(db, filterIds('token', lost)).catch(failRound)
     if (stopping?.aborted) throw new RoundFailed('the process ends')
     if (monotonic() > end_ms) throw new RoundFailed('comparing Redis took too long')
   }
@@ -189,5 +188,5 @@ export async function compareWithRedis(parts: {
 }
 
 /** Returns the ids of the entries of this kind. */
-export const idsOf = (kind: Entry['kind'], entries: readonly Entry[]): string[] =>
+export const filterIds = (kind: Entry['kind'], entries: readonly Entry[]): string[] =>
   entries.filter((entry) => entry.kind === kind).map(({ id }) => id)

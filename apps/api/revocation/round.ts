@@ -18,10 +18,10 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
+  checkDatabase,
   compareWithRedis,
   fenceIfRestored,
   formatSeen,
-  judgeDatabase,
   type LastSeen,
   parseSeen,
 } from './restore-check.ts'
@@ -33,7 +33,7 @@ export type Round =
   | { outcome: 'marked'; entries: number; added: number }
   /** Another process marked it a moment ago. */
   | { outcome: 'fresh' }
-  /** Postgres named the server `from`; it now names this one, `to`. Both are run_ids. */
+  /** Postgres named the server `from` and now names this one, `to`. Both are run_ids. */
   | { outcome: 'replaced'; from: string; to: string }
   /** Postgres has not named this server for long enough. */
   | { outcome: 'waiting' }
@@ -43,8 +43,8 @@ export type Round =
   | { outcome: 'fenced'; reason: string }
   | { outcome: 'failed'; reason: string }
 
-/** The moments of a round between which anything can happen; for tests. */
-export type Step = 'begun' | 'read' | 'added' | 'marked'
+/** The steps of a round. Anything can happen after each; tests make it happen. */
+export type Step = 'begin' | 'read' | 'add' | 'mark'
 
 export interface ReconcilerOptions {
   redis: Redis
@@ -56,18 +56,18 @@ export interface ReconcilerOptions {
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
   /** Called after each step; a rejection fails the round. */
-  step?: (step: Step) => Promise<void> | void
+  onStep?: (step: Step) => Promise<void> | void
   /** Gives up a comparison, which can take much longer than the rest of a round. */
   stopping?: AbortSignal
   /** Called before a promoted standby is compared with Redis. */
-  comparing?: () => void
+  onComparison?: () => void
   /** Called with what each round has read. */
-  learned?: (revoked: Pick<RecentRevocations, 'clients' | 'keys'>) => void
+  onRead?: (revoked: Pick<RecentRevocations, 'clients' | 'keys'>) => void
 }
 
-const ENTRIES_A_SCRIPT = 500
-/** A marker younger than this part of the time between rounds need not be renewed. */
-const FRESH = 0.8
+const ENTRIES_PER_SCRIPT = 500
+/** A marker younger than this share of the time between rounds need not be renewed. */
+const FRESH_SHARE = 0.8
 
 interface RoundStart {
   runId: string
@@ -80,15 +80,15 @@ interface RoundStart {
   seen: LastSeen | undefined
 }
 
-/** What this process has added to a server that has kept its nonce since. */
-interface FilledServer {
+/** What this process has added to a server, which has not been flushed since: it still has the nonce. */
+interface Fill {
   runId: string
   evicted: string
   nonce: string
   entries: Set<string>
   /** All entries were sent at this moment, by the monotonic clock. */
   filledAt_ms: number
-  /** Where the next read of tokens goes on; it means nothing at another place. */
+  /** Where the next read of tokens continues. Transaction ids of another place say nothing here. */
   watermark: string
   place: string
 }
@@ -100,13 +100,13 @@ export function createReconciler({
   timings = PRODUCTION_TIMINGS,
   clock = systemClock,
   monotonic = () => performance.now(),
-  step = () => {},
+  onStep = () => {},
   stopping,
-  comparing = () => {},
-  learned = () => {},
+  onComparison = () => {},
+  onRead = () => {},
 }: ReconcilerOptions) {
   const nonceKey = redisKeys.revocationNonce(randomUUID())
-  let fill: FilledServer | undefined
+  let fill: Fill | undefined
   const naming = createNaming({ db, timings, clock, monotonic })
 
   /** Returns undefined if the server was just marked and this process knows how long it has been named. */
@@ -116,14 +116,14 @@ export function createReconciler({
     const server = await askServer(redis, [nonceKey, nonce, timings.nonce_ms])
     const { runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen } = server
     if (policy !== 'noeviction') throw new RoundFailed(`the eviction policy is ${policy}, not noeviction`)
-    const unbroken = fill && fill.runId === runId && fill.evicted === evicted && fill.nonce === oldNonce
-    fill = fill && unbroken ? { ...fill, nonce } : undefined
+    const isIntact = fill && fill.runId === runId && fill.evicted === evicted && fill.nonce === oldNonce
+    fill = fill && isIntact ? { ...fill, nonce } : undefined
     const age_ms = timings.lease_ms - markerLeft_ms
     // Negative: the server's clock was set back.
-    const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
-    const offset_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
-    if (fresh && naming.holds(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
-    return { runId, evicted, time_ms, offset_ms, tick, nonce, seen: parseSeen(seen) }
+    const isFresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH_SHARE * timings.round_ms
+    const redis_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
+    if (isFresh && naming.isSettled(runId) && !areApart({ redis_ms, postgres_ms: 0 })) return undefined
+    return { runId, evicted, time_ms, offset_ms: redis_ms, tick, nonce, seen: parseSeen(seen) }
   }
 
   /** Reads what this process has not added before, or everything. */
@@ -137,7 +137,7 @@ export function createReconciler({
   }
 
   function comparePromoted({ runId: server, nonce }: RoundStart): ReturnType<typeof compareWithRedis> {
-    comparing()
+    onComparison()
     const deadline_ms = timings.compare_ms
     return compareWithRedis({ redis, db, server, nonce: [nonceKey, nonce], deadline_ms, monotonic, stopping })
   }
@@ -148,10 +148,10 @@ export function createReconciler({
     const { watermark, database } = recent
     const missing = entryKeys(recent).filter((entry) => !entries.has(entry))
     fill = undefined
-    for (let i = 0; i < missing.length; i += ENTRIES_A_SCRIPT) {
-      const batch = missing.slice(i, i + ENTRIES_A_SCRIPT)
-      const added = await redis.eval(ADD, 0, nonceKey, nonce, timings.entry_ms, ...batch)
-      if (added !== 1) throw new RoundFailed('the server was flushed')
+    for (let i = 0; i < missing.length; i += ENTRIES_PER_SCRIPT) {
+      const batch = missing.slice(i, i + ENTRIES_PER_SCRIPT)
+      const reply = await redis.eval(ADD, 0, nonceKey, nonce, timings.entry_ms, ...batch)
+      if (reply !== 1) throw new RoundFailed('the server was flushed')
     }
     for (const entry of missing) entries.add(entry)
     fill = { runId, evicted, nonce, entries, filledAt_ms, watermark, place: database.place }
@@ -160,19 +160,19 @@ export function createReconciler({
 
   async function attempt(): Promise<Round> {
     const start = await begin()
-    await step('begun')
+    await onStep('begin')
     if (!start) return { outcome: 'fresh' }
     const readAt_ms = monotonic()
     const recent = await read(start, readAt_ms)
-    await step('read')
-    const initial = judgeDatabase(recent.database, start.seen)
-    const verdict = initial === 'promoted' ? await comparePromoted(start) : initial
+    await onStep('read')
+    const firstVerdict = checkDatabase(recent.database, start.seen)
+    const verdict = firstVerdict === 'promoted' ? await comparePromoted(start) : firstVerdict
     const reason = await fenceIfRestored(db, recent.database, verdict).catch(failRound)
     if (reason !== undefined) {
       fill = undefined
       return { outcome: 'fenced', reason }
     }
-    learned(recent)
+    onRead(recent)
     const offsets = { postgres_ms: recent.offset_ms, redis_ms: start.offset_ms }
     if (areApart(offsets)) {
       fill = undefined
@@ -182,12 +182,12 @@ export function createReconciler({
       await naming.replace(recent.named, start.runId)
       return { outcome: 'replaced', from: recent.named.runId, to: start.runId }
     }
-    if (!naming.holds(start.runId, readAt_ms)) return { outcome: 'waiting' }
-    const sent = await add(start, recent, readAt_ms)
-    await step('added')
+    if (!naming.isSettled(start.runId, readAt_ms)) return { outcome: 'waiting' }
+    const counts = await add(start, recent, readAt_ms)
+    await onStep('add')
     await markServer(redis, start, { nonceKey, lease_ms: timings.lease_ms, database: recent.database })
-    await step('marked')
-    return { outcome: 'marked', ...sent }
+    await onStep('mark')
+    return { outcome: 'marked', ...counts }
   }
 
   return {
@@ -214,18 +214,18 @@ async function markServer(
 ): Promise<void> {
   const marker = [redisKeys.revocationMarker, `${runId} ${tick}`, time_ms + lease_ms]
   const seen = [redisKeys.revocationSeen, formatSeen(database)]
-  const marked = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker, ...seen)
-  if (marked !== 'marked') throw new RoundFailed(String(marked))
+  const reply = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker, ...seen)
+  if (reply !== 'marked') throw new RoundFailed(String(reply))
 }
 
-/** What this process has seen of the server that Postgres names. */
+/** Follows which server Postgres names, and for how long this process has seen it named. */
 function createNaming(parts: Required<Pick<ReconcilerOptions, 'db' | 'timings' | 'clock' | 'monotonic'>>) {
   const { db, timings, clock, monotonic } = parts
-  let seen: { named: NamedServer; at_ms: number } | undefined
+  let current: { named: NamedServer; seenAt_ms: number } | undefined
   return {
-    /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */
-    holds: (runId: string, before_ms = monotonic()): boolean =>
-      seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms,
+    /** Whether Postgres has named the server for `settle_ms`, as seen by this process. */
+    isSettled: (runId: string, before_ms = monotonic()): boolean =>
+      current?.named.runId === runId && before_ms - current.seenAt_ms >= timings.settle_ms,
 
     async read(
       since: Parameters<typeof readRecentRevocations>[2],
@@ -233,15 +233,16 @@ function createNaming(parts: Required<Pick<ReconcilerOptions, 'db' | 'timings' |
       const before_ms = clock.now()
       const recent = await readRecentRevocations(db, timings.lookBack_ms, since).catch(failRound)
       const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
-      const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
+      const { runId, since: namedSince } = recent.named
+      const isUnchanged = current?.named.runId === runId && current.named.since === namedSince
       // After the read: by then the row was there, however long its commit took.
-      if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
+      if (!isUnchanged) current = { named: recent.named, seenAt_ms: monotonic() }
       return { ...recent, offset_ms }
     },
 
     async replace(old: NamedServer, runId: string): Promise<void> {
-      const now = await replaceNamedServer(db, old, runId).catch(failRound)
-      seen = now && { named: now, at_ms: monotonic() }
+      const named = await replaceNamedServer(db, old, runId).catch(failRound)
+      current = named && { named, seenAt_ms: monotonic() }
     },
   }
 }
@@ -253,13 +254,13 @@ const entryKeys = ({ clients, tokens, keys }: RecentRevocations): string[] => [
 ]
 
 const PURGE_EVERY_MS = 600_000
-/** Rounds of different processes must not fall into step. */
+/** The share by which a pause varies, so that processes do not run their rounds at the same time. */
 const JITTER = 0.2
 
 const NEW_SERVER = 'a new server is trusted in a few seconds'
 
-/** How each outcome is logged when it is news. */
-const NEWS = {
+/** How each outcome is logged when it differs from the one before. */
+const LOG_LINES = {
   marked: { level: 'info', event: 'redis.trusted', text: 'Redis is trusted' },
   replaced: { level: 'info', event: 'redis.new', text: NEW_SERVER },
   waiting: { level: 'info', event: 'redis.new', text: NEW_SERVER },
@@ -286,30 +287,30 @@ export function startReconciling(options: StartReconcilingOptions) {
   const reconciler = createReconciler({
     ...options,
     stopping: stopping.signal,
-    comparing: reportComparison,
-    learned: auditRevocations(log),
+    onComparison: reportComparison,
+    onRead: auditRevocations(log),
   })
-  let reported = ''
-  let comparing = false
+  let lastLogged = ''
+  let isComparing = false
   let latest: Round | undefined
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
   function reportComparison(): void {
-    if (comparing) return
-    comparing = true
-    reported = ''
+    if (isComparing) return
+    isComparing = true
+    lastLogged = ''
     const text = 'revocation: access is refused until a promoted standby has been compared with Redis'
     log.warn({ event: 'database.promoted' }, text)
   }
 
   function report(round: Round): void {
     const { outcome, ...fields } = round
-    if (outcome !== 'failed') comparing = false
+    if (outcome !== 'failed') isComparing = false
     if (outcome === 'fresh') return
-    const { level, event, text } = NEWS[outcome]
-    const news = outcome === 'failed' ? round.reason : event
-    if (news === reported) return
-    reported = news
+    const { level, event, text } = LOG_LINES[outcome]
+    const cause = outcome === 'failed' ? round.reason : event
+    if (cause === lastLogged) return
+    lastLogged = cause
     log[level]({ event, ...fields }, `revocation: ${text}`)
   }
 
@@ -317,7 +318,7 @@ export function startReconciling(options: StartReconcilingOptions) {
   async function purge(): Promise<void> {
     if (latest?.outcome !== 'marked' || performance.now() < purgeAt_ms) return
     const removed = await purgeExpiredTokens(db).catch(() => 0)
-    // A full batch means that there is more.
+    // A full batch means that there may be more.
     purgeAt_ms = performance.now() + (removed < PURGE_BATCH ? purgeEvery_ms : 0)
   }
 
