@@ -169,11 +169,6 @@ export async function replaceNamedServer(
   return rows[0]
 }
 
-/** Follows the database to a new place, unless it was confirmed at another one meanwhile. */
-export async function moveConfirmedPlace(db: Queryable, from: string, to: string): Promise<void> {
-  await db.raw('update revocation_trust set place = ? where place = ?', [to, from])
-}
-
 /** What a database says about itself, read together with its revocations. */
 export interface DatabaseState {
   /** Names this database; the last part is its timeline, which changes when a standby is promoted. */

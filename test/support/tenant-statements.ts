@@ -18,10 +18,10 @@ export const STATEMENT_SETTINGS = {
 const EXCEPTIONS: [why: string, pattern: RegExp][] = [
   ['a round reads what was revoked in any company', /from revocation_trust$/],
   ['the page of revocations lists those of any company', /as published from oauth_clients where revoked_at/],
-  ['a round compares all that Redis holds after a promotion', /as held \(kind, id\)/],
+  ['a round compares all that Redis holds after a promotion', /as entry \(kind, id\)/],
   [
     'clients are asked about by their ids, which are unique everywhere',
-    /as asked \(client_id, jti, kid, place\)/,
+    /as subject \(client_id, jti, kid, place\)/,
   ],
   [
     'the keys of an issuer are fetched once for all companies that trust it',

@@ -1,6 +1,6 @@
 import { raiseFence } from '#shared/revocation/fence.ts'
 import { SCAN } from '#shared/revocation/redis.ts'
-import { type DatabaseState, moveConfirmedPlace } from '#shared/revocation/state.ts'
+import type { DatabaseState } from '#shared/revocation/state.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
@@ -92,7 +92,8 @@ export async function fenceIfRestored(
   verdict: DatabaseVerdict,
 ): Promise<string | undefined> {
   const { place, confirmedPlace } = database
-  if (verdict === 'promoted') await moveConfirmedPlace(db, confirmedPlace, place)
+  if (verdict === 'promoted')
+    await db.raw('update revocation_trust set place = ? where place = ?', [place, confirmedPlace])
   if (typeof verdict === 'string') return undefined
   if (database.fence === null) await raiseFence(db, verdict.restored)
   return verdict.restored
