@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { RequestContext } from '#shared/http/request-context.ts'
-import * as shared from '#shared/process/http-server.ts'
+import { createHttpServer } from '#shared/process/http-server.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { Audit } from './audit.ts'
@@ -10,7 +10,7 @@ import { answerUncached, type Handler, type HttpAnswer, type OAuthExchange, OAut
 const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8 * 1_024 }
 
 export const createAuthServer = (listener: RequestListener): Server =>
-  shared.createHttpServer(listener, LIMITS, () => ({
+  createHttpServer(listener, LIMITS, () => ({
     contentType: 'application/json',
     body: { error: 'invalid_request' },
   }))

@@ -20,7 +20,7 @@ export interface Service {
 }
 
 /** What is a service's own: its settings, its HTTP server, and what its processes do. */
-export interface ServiceProgram<Config extends CommonConfig> {
+interface ServiceProgram<Config extends CommonConfig> {
   name: 'auth' | 'api'
   readConfig: (env: Env) => Config
   createHttpServer: (listener: RequestListener) => Server

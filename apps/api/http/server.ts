@@ -1,5 +1,5 @@
 import { type RequestListener, type Server, STATUS_CODES } from 'node:http'
-import * as shared from '#shared/process/http-server.ts'
+import { createHttpServer } from '#shared/process/http-server.ts'
 
 const LIMITS = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16 * 1_024 }
 

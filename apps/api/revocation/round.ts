@@ -46,7 +46,7 @@ export type Round =
 /** The steps of a round. Anything can happen after each; tests make it happen. */
 export type Step = 'begin' | 'read' | 'add' | 'mark'
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   redis: Redis
   /** The primary, as a role that may update revocation_trust. */
   db: Database
@@ -269,8 +269,7 @@ const LOG_LINES = {
   failed: { level: 'warn', event: 'redis.not_trusted', text: 'Redis cannot be vouched for' },
 } as const satisfies Record<Exclude<Round['outcome'], 'fresh'>, object>
 
-export interface StartReconcilingOptions
-  extends Omit<ReconcilerOptions, 'stopping' | 'comparing' | 'learned'> {
+interface StartReconcilingOptions extends Omit<ReconcilerOptions, 'stopping' | 'comparing' | 'learned'> {
   log: Log
   purgeEvery_ms?: number
 }
