@@ -1,4 +1,4 @@
-import { type Bearer, bearerChallenge, bearerOf, type IncomingRequest } from './bearer.ts'
+import { type Bearer, bearerChallenge, type IncomingRequest, readBearer } from './bearer.ts'
 import { rememberVerified } from './remembered.ts'
 import type { RevocationFeed } from './revocation-feed.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -34,7 +34,7 @@ export class TokenRefused extends Error {
   readonly headers: Readonly<Record<string, string>>
   /** More exact than the code, if there is more to say. */
   readonly reason: RefusalReason | RefusalCode
-  /** Whose token it is, if it is certainly one of its own. */
+  /** Whose token it is, if its signature was right. */
   readonly client: TokenClient | undefined
   /** The scope that the token lacks. */
   readonly scope: string | undefined
@@ -70,10 +70,10 @@ export interface AccessTokens {
    */
   admit(
     request: IncomingRequest,
-    wanted: { scope: string; vendorId: string | undefined },
+    required: { scope: string; vendorId: string | undefined },
   ): Promise<VerifiedToken>
   /**
-   * Judges the token by RFC 9068 §4, but for revocation.
+   * Checks the token by RFC 9068 §4, except whether it was revoked.
    * @throws TokenRefused 401, or 400 when it was sent twice, or 503 while its key cannot be fetched.
    */
   verify(bearer: Bearer): Promise<VerifiedToken>
@@ -104,10 +104,10 @@ export interface AccessTokenOptions {
 const unavailable = (detail: string) =>
   new TokenRefused('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_S) } })
 
-/** Judges the access tokens of the authorization server for any service of the company. */
+/** Checks access tokens of the authorization server, for any service of the company. */
 export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   const { keys, issuer, resource, resourceMetadata, revocation, clock = Date } = options
-  const judge = rememberVerified({
+  const verifyToken = rememberVerified({
     verify: createTokenVerification({ keys, issuer, audience: resource, clock }),
     keys,
     clock,
@@ -145,14 +145,14 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
 
   const tokens: AccessTokens = {
     async admit(request, { scope, vendorId }) {
-      const token = await tokens.verify(bearerOf(request))
+      const token = await tokens.verify(readBearer(request))
       await tokens.requireLive(token)
       tokens.requireScope(token, scope)
       tokens.requireCompany(token, vendorId)
       return token
     },
     async verify(bearer) {
-      const result = await judge(tokenOf(bearer))
+      const result = await verifyToken(tokenOf(bearer))
       if (result.verdict === 'refused') throw invalid(result.reason, result.client)
       if (result.verdict === 'undecided')
         throw unavailable("We cannot fetch this token's signing key right now.")
@@ -164,7 +164,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
         if (standing.revoked === 'key') keys.revoked(kid)
         throw invalid('revoked', { clientId, vendorId })
       }
-      // Whatever else it could be: only this one word grants access.
+      // Only this word grants access, whatever else a source of revocations may return.
       if (standing !== 'live') throw unavailable('We cannot check right now whether this token was revoked.')
     },
     requireScope({ scopes }, scope) {

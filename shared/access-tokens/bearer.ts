@@ -20,8 +20,11 @@ export interface IncomingRequest {
   readonly raw?: { readonly rawHeaders?: readonly string[] }
 }
 
-/** A scheme other than Bearer counts as no token, so as a request without authentication (RFC 6750 §3.1). */
-export function bearerOf({ headers, rawHeaders, raw }: IncomingRequest): Bearer {
+/**
+ * Reads the Authorization header field. A scheme other than Bearer counts as no token, so as a request without
+ * authentication (RFC 6750 §3.1).
+ */
+export function readBearer({ headers, rawHeaders, raw }: IncomingRequest): Bearer {
   const { get, authorization: plain } = headers as Partial<Headers> & { authorization?: unknown }
   const authorization = typeof get === 'function' ? get.call(headers, 'authorization') : plain
   if (authorization === undefined || authorization === null) return { kind: 'none' }

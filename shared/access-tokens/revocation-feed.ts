@@ -4,7 +4,7 @@ import { fetchDocument, fetchFailure } from './fetch-document.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 const POLL_EVERY_MS = 1_000
-/** The part of it by which a poll may come early, so that verifiers started together do not poll together. */
+/** The share of it by which a poll may come early, so that verifiers started together do not poll together. */
 const JITTER = 0.2
 const TIMEOUT_MS = 3_000
 /** Uncompressed: more than three hundred thousand revocations. */
@@ -53,7 +53,7 @@ export interface RevocationFeed {
  * Polls the revocations page at `url` (`{issuer}/v1/oauth/revocations`), so that asking costs no request. A
  * token is refused at most 3 seconds after its revocation was answered. Without the page for 10 seconds,
  * every answer is `undecided`.
- * @param options.keys the issuer's signing keys; a page is judged by them as a token is.
+ * @param options.keys the issuer's signing keys, which verify a page as they verify a token.
  * @param options.clock wall clock, compared with the page's `iat`.
  * @param options.monotonic milliseconds that only ever go forward; ages are counted by them.
  * @param options.log warned when polling begins to fail, and when the reason changes.
@@ -103,14 +103,14 @@ export function createRevocationFeed(options: {
 
   async function keepFresh(): Promise<void> {
     const startedAt_ms = performance.now()
-    const failed = await poll().then(() => undefined, fetchFailure)
+    const reason = await poll().then(() => undefined, fetchFailure)
     if (stopping.signal.aborted) return
-    if (failed !== undefined && failed !== failure)
+    if (reason !== undefined && reason !== failure)
       log.warn(
-        { event: 'revocations.not_fetched', url, reason: failed, usable: usable() },
+        { event: 'revocations.not_fetched', url, reason, usable: usable() },
         'the revocations page could not be used',
       )
-    failure = failed
+    failure = reason
     const due_ms = startedAt_ms + pollEvery_ms * (1 - Math.random() * JITTER)
     timer = setTimeout(keepFresh, Math.max(0, due_ms - performance.now()))
     timer.unref()

@@ -158,13 +158,13 @@ async function importKeys(
   const result = new Map<string, { key: SigningKey; source: string }>()
   for (const jwk of published as (JWK | null)[]) {
     const { kid, alg, use, d } = jwk ?? {}
-    const usableHere =
+    const isUsable =
       typeof alg === 'string' && ALGORITHMS.has(alg) && (use ?? 'sig') === 'sig' && d === undefined
-    if (!usableHere || typeof kid !== 'string' || kid === '' || result.has(kid)) continue
+    if (!isUsable || typeof kid !== 'string' || kid === '' || result.has(kid)) continue
     const source = JSON.stringify(jwk)
-    const same = before.get(kid)
-    if (same?.source === source) {
-      result.set(kid, same)
+    const earlier = before.get(kid)
+    if (earlier?.source === source) {
+      result.set(kid, earlier)
       continue
     }
     const publicKey = await importJWK(jwk as JWK, alg).catch(() => undefined)

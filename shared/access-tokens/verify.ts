@@ -54,7 +54,7 @@ export const refused = (reason: RefusalReason, client?: TokenClient): TokenVerdi
   ...(client && { client }),
 })
 
-/** Judges access tokens by RFC 9068 §4, except whether they were revoked. Never rejects. */
+/** Verifies access tokens by RFC 9068 §4, except whether they were revoked. Never rejects. */
 export function createTokenVerification(parts: {
   keys: SigningKeys
   issuer: string
@@ -82,7 +82,7 @@ export function createTokenVerification(parts: {
         clockTolerance: 0,
         currentDate: new Date(clock.now()),
       })
-      return judgeClaims(payload, key, Math.floor(clock.now() / 1_000))
+      return verifyClaims(payload, key, Math.floor(clock.now() / 1_000))
     } catch (error) {
       return refused(reasonOf(error), clientOf(error))
     }
@@ -108,7 +108,7 @@ function hasOneSpelling(text: string): boolean {
 }
 
 /** Checks what jose does not: the types of our claims, a single audience, the token's life, and `iat`. */
-function judgeClaims(payload: Record<string, unknown>, signingKey: SigningKey, now_s: number): TokenVerdict {
+function verifyClaims(payload: Record<string, unknown>, signingKey: SigningKey, now_s: number): TokenVerdict {
   const { aud, sub, client_id: clientId, vendor_id: vendorId, scope, jti, iat, exp } = payload
   if (typeof aud !== 'string') return refused('audience')
   if (typeof iat !== 'number' || typeof exp !== 'number') return refused('claims')

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600 * SECOND_MS
 export const redisKeys = {
   /** Present: the client, the token with this jti, or the signing key with this kid is revoked. */
   revoked: (kind: 'client' | 'token' | 'key', id: string) => `revoked:${kind}:${id}`,
-  /** Matches them all. */
+  /** Matches all of these. */
   revokedAny: 'revoked:*',
   /** The run_id of the server that holds every recent revocation, a space, and the tick of the round. */
   revocationMarker: 'revocation:marker',

@@ -45,7 +45,7 @@ export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name:
     trouble: () => trouble,
     /** Takes the outcome of a command that any process may send: its error, if it failed. */
     report,
-    /** Ends the connection. What its commands fail with from now on is no trouble of the server's. */
+    /** Ends the connection. Commands that fail from now on are no longer reported. */
     close(): void {
       closed = true
       redis.disconnect()
@@ -67,15 +67,15 @@ export function connectRedis(
     watchRedis({ redis: createRedis({ url, connectionName: name }), log, name: as })
   const main = connect(REDIS_URL, 'redis')
   const forRevocation = REVOCATION_REDIS_URL ? connect(REVOCATION_REDIS_URL, 'revocation') : main
-  const all = [...new Set([main, forRevocation])]
+  const watches = [...new Set([main, forRevocation])]
   const probe = () => {
     if (main.redis.status === 'ready') main.redis.eval('return 1', 0).then(() => main.report(), main.report)
   }
-  const probing = all.length > 1 ? setInterval(probe, PROBE_EVERY_MS).unref() : undefined
+  const probing = watches.length > 1 ? setInterval(probe, PROBE_EVERY_MS).unref() : undefined
   return {
     redis: main.redis,
     revocationRedis: forRevocation.redis,
-    watches: all,
+    watches,
     /** Takes the outcome of each tick of the revocations' lease. */
     reportTick: forRevocation.report,
     /**
@@ -84,7 +84,7 @@ export function connectRedis(
      */
     async ready(): Promise<void> {
       await Promise.all(
-        all.map(async ({ redis }) => {
+        watches.map(async ({ redis }) => {
           const info = await redisReady(redis, READY_WITHIN_MS)
             .then(() => redis.info('server'))
             .catch(() => '')
@@ -94,10 +94,10 @@ export function connectRedis(
       )
     },
     /** Returns `redis` if one of them cannot be used. */
-    degraded: (): string[] => (all.some(({ trouble }) => trouble() !== undefined) ? ['redis'] : []),
+    degraded: (): string[] => (watches.some(({ trouble }) => trouble() !== undefined) ? ['redis'] : []),
     close(): void {
       clearInterval(probing)
-      for (const watch of all) watch.close()
+      for (const watch of watches) watch.close()
     },
   }
 }

@@ -14,7 +14,7 @@ const SENTINEL_PORT = 26_379
 
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
- * rejects. So an answer always comes from the server that was asked, at the time it was asked.
+ * rejects. So an answer always comes from the server that got the command, at the time it was sent.
  * `redis+sentinel://user:password@host:26379,host2:26379/name` names a Sentinel group; its primary is used.
  * Sentinels with credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded.
  * `rediss` means TLS, to the sentinels as well.

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList } from 'node:net'
 import { pino } from 'pino'
 import { z } from 'zod'
-import { bearerOf } from '#shared/access-tokens/bearer.ts'
+import { readBearer } from '#shared/access-tokens/bearer.ts'
 import { matchesNone } from '#shared/http/entity-tag.ts'
 import { createContextReader } from '#shared/http/request-context.ts'
 import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
@@ -92,12 +92,12 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'a bearer token',
     HEADER_CHARACTERS,
-    (input) => bearerOf(requestWith({ authorization: `Bearer ${input}` })),
+    (input) => readBearer(requestWith({ authorization: `Bearer ${input}` })),
   ],
   [
     'an Authorization header field',
     HEADER_CHARACTERS,
-    (input) => bearerOf(requestWith({ authorization: input })),
+    (input) => readBearer(requestWith({ authorization: input })),
   ],
   [
     'X-Forwarded-For and X-Request-Id',

@@ -1,5 +1,5 @@
 import { koaBody } from 'koa-body'
-import { type Bearer, bearerOf } from '#shared/access-tokens/bearer.ts'
+import { type Bearer, readBearer } from '#shared/access-tokens/bearer.ts'
 import type { ApiContext } from '../http/state.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { ApiContext } from '../http/state.ts'
  * method per request.
  */
 export function presentedToken(ctx: ApiContext): Bearer {
-  const bearer = bearerOf(ctx.req)
+  const bearer = readBearer(ctx.req)
   return bearer.kind !== 'none' && sentInQuery(ctx) ? { kind: 'repeated' } : bearer
 }
 

@@ -1,4 +1,4 @@
-import { bearerChallenge, bearerOf } from '#shared/access-tokens/bearer.ts'
+import { bearerChallenge, readBearer } from '#shared/access-tokens/bearer.ts'
 import { hashSecret, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -55,7 +55,7 @@ export const signedIn: Access<{ session: SessionState }, SessionNeeds> = {
 
 /** Returns undefined for anything that cannot be a session token. */
 function presentedToken(ctx: ApiContext, cookie: SessionCookie): string | undefined {
-  const bearer = bearerOf(ctx.req)
+  const bearer = readBearer(ctx.req)
   if (bearer.kind === 'token') return TOKEN.test(bearer.token) ? bearer.token : undefined
   if (bearer.kind !== 'none') return undefined
   const token = cookie.read(ctx)
