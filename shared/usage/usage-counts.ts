@@ -6,7 +6,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 const USES_PER_BATCH = 1_000
 /** Uses that wait while Postgres cannot be written, about 30 MB. Later ones are dropped. */
 const WAITING_MAX = 100_000
-/** How often an idle process reports. missing-uses.ts has the time after which it counts as gone. */
+/** How often an idle process reports. apps/api/usage/missing-uses.ts has when it counts as gone. */
 const REPORT_EVERY_MS = 15_000
 
 /** A token with its scopes, as granted, or a refused request without any. */
@@ -14,7 +14,8 @@ type Use = { clientId: string; at_ms: number; scope?: string; address?: string }
 
 /**
  * Counts tokens and refused requests in Postgres, each once: a batch whose answer was lost is sent again with
- * its number, by which Postgres recognizes it. Dropped counts and crashes show there (missing-uses.ts).
+ * its number, by which Postgres recognizes it. Dropped counts and crashes show there: the API tells
+ * companies from when on usage is complete.
  */
 export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clock; log: Log }) {
   const writer = randomUUID()
