@@ -23,7 +23,7 @@ export interface RequestContext {
  * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
  * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
  * Returns a reader of a request's context. It warns once about an untrusted peer that sends X-Forwarded-For:
- * either a proxy missing in TRUSTED_PROXIES, so limits see its callers as one, or someone who pretends.
+ * either a proxy that TRUSTED_PROXIES lacks, so that limits see all its callers as one address, or a forgery.
  */
 export function createContextReader(trustedProxies: BlockList, log: Log) {
   const message = 'X-Forwarded-For comes from an address that TRUSTED_PROXIES does not name and is ignored'

@@ -12,20 +12,20 @@ export function createBatcher<Item, Result>(
   concurrency = Number.POSITIVE_INFINITY,
 ): (item: Item) => Promise<Result> {
   type PendingCall = { item: Item } & PromiseWithResolvers<Result>
-  let waiting: PendingCall[] = []
+  let queue: PendingCall[] = []
   let running = 0
   let scheduled = false
 
   function schedule(): void {
-    if (scheduled || waiting.length === 0 || running >= concurrency) return
+    if (scheduled || queue.length === 0 || running >= concurrency) return
     scheduled = true
     setImmediate(runBatch)
   }
 
   async function runBatch(): Promise<void> {
     scheduled = false
-    const batch = waiting.slice(0, size)
-    waiting = waiting.slice(size)
+    const batch = queue.slice(0, size)
+    queue = queue.slice(size)
     running += 1
     schedule()
     try {
@@ -41,10 +41,10 @@ export function createBatcher<Item, Result>(
   }
 
   return (item) => {
-    if (waiting.length >= WAITING_MAX)
+    if (queue.length >= WAITING_MAX)
       return Promise.reject(Object.assign(new Error('too many wait'), { code: 'ETIMEDOUT' }))
     const call = { item, ...Promise.withResolvers<Result>() }
-    waiting.push(call)
+    queue.push(call)
     schedule()
     return call.promise
   }

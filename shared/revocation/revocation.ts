@@ -137,8 +137,8 @@ async function commitWithin<T>(
     phase = 'committing'
     return { result }
   })
-  const done = await within(deadline_ms, transaction)
-  if (done) return done.result
+  const outcome = await within(deadline_ms, transaction)
+  if (outcome) return outcome.result
   if (phase === 'before') phase = 'late'
   throwIfLate()
   return (await transaction).result

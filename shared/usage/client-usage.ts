@@ -13,14 +13,14 @@ const LOGS_PER_SCRIPT = 25
 /** A wrong secret proves nothing about who sent it, so it is kept apart and cannot displace anything else. */
 export const REFUSAL_KINDS = ['proven', 'unproven'] as const
 type Kind = (typeof REFUSAL_KINDS)[number]
-/** How many of a client's newest are kept: refusals of each kind, and answered requests that it sent. */
-export const KEPT_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
-/** How many times as many are kept of a company: it may have this many Active clients. */
-const CLIENTS_OF_COMPANY = 100
-/** How many logs of a company's clients are kept, by latest start. As many clients again may be revoked. */
-const LOGS_OF_COMPANY = 2 * CLIENTS_OF_COMPANY
-/** How many times as many one process holds between two flushes. */
-const CLIENTS_WAITING = 50
+/** How many of a client's latest records are kept: refusals of each kind, and answered requests it sent. */
+export const RECORDS_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
+/** A company may have this many Active clients, so as many times the records of a client are kept of it. */
+const CLIENTS_PER_COMPANY = 100
+/** How many logs of a company's clients are kept, by latest start: of the Active ones and as many revoked. */
+const LOGS_PER_COMPANY = 2 * CLIENTS_PER_COMPANY
+/** A process holds the records of about this many clients between two flushes. */
+const CLIENTS_BUFFERED = 50
 
 const TRIM = `
 local function trim(order, max, forget)
@@ -46,7 +46,7 @@ trim(ofClient, max, function(position)
   redis.call('zrem', ofCompany, position)
   redis.call('del', keyOf(position))
 end)
-trim(ofCompany, max * ${CLIENTS_OF_COMPANY}, function(position) redis.call('del', keyOf(position)) end)
+trim(ofCompany, max * ${CLIENTS_PER_COMPANY}, function(position) redis.call('del', keyOf(position)) end)
 redis.call('pexpire', ofClient, life_ms)
 redis.call('pexpire', ofCompany, life_ms)`
 
@@ -54,11 +54,11 @@ redis.call('pexpire', ofCompany, life_ms)`
 const WRITE_LOGS = `${TRIM}
 for _, log in ipairs(cjson.decode(ARGV[2])) do
   local length = redis.call('lpush', log[1], unpack(log, 3))
-  if length > ${KEPT_MAX.answered} then redis.call('ltrim', log[1], 0, ${KEPT_MAX.answered - 1}) end
+  if length > ${RECORDS_MAX.answered} then redis.call('ltrim', log[1], 0, ${RECORDS_MAX.answered - 1}) end
   redis.call('pexpire', log[1], ${redisLifetimes.requests_ms})
   if length == #log - 2 then
     redis.call('zadd', log[2], ARGV[1], log[1])
-    trim(log[2], ${LOGS_OF_COMPANY}, function(key) redis.call('del', key) end)
+    trim(log[2], ${LOGS_PER_COMPANY}, function(key) redis.call('del', key) end)
     redis.call('pexpire', log[2], ${redisLifetimes.requestLogs_ms})
   end
 end`
@@ -95,22 +95,22 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
   const { redis, clock } = parts
   const counts = createUsageCounts(parts)
   let clients = new Map<string, Requests>()
-  let waiting: typeof KEPT_MAX = { answered: 0, proven: 0, unproven: 0 }
+  let buffered: typeof RECORDS_MAX = { answered: 0, proven: 0, unproven: 0 }
   let flushing: NodeJS.Timeout | undefined
 
   /** Keeps the newest of a client, as long as there is room. */
-  function keep<T>(kind: keyof typeof KEPT_MAX, list: T[], item: T): void {
-    if (list.length >= KEPT_MAX[kind]) list.shift()
-    else if (waiting[kind] < KEPT_MAX[kind] * CLIENTS_WAITING) waiting[kind] += 1
+  function keep<T>(kind: keyof typeof RECORDS_MAX, list: T[], item: T): void {
+    if (list.length >= RECORDS_MAX[kind]) list.shift()
+    else if (buffered[kind] < RECORDS_MAX[kind] * CLIENTS_BUFFERED) buffered[kind] += 1
     else return
     list.push(item)
   }
 
   const flush = async () => {
     const requests = [...clients]
-    // They wait while Redis is away: of each client, and altogether, only so many.
+    // Without Redis they stay, up to the limits for a client and for all.
     const isReady = redis.status === 'ready'
-    if (isReady) [clients, waiting] = [new Map(), { answered: 0, proven: 0, unproven: 0 }]
+    if (isReady) [clients, buffered] = [new Map(), { answered: 0, proven: 0, unproven: 0 }]
     await Promise.all([counts.flush(), isReady && writeRequests(redis, requests, clock.now())])
   }
 
@@ -154,7 +154,7 @@ async function writeRequests(redis: Redis, clients: [string, Requests][], now_ms
   for (const [index, [clientId, { vendorId, answered, ...refused }]] of clients.entries()) {
     for (const kind of REFUSAL_KINDS.filter((refusal) => refused[refusal].length > 0)) {
       const orders = [redisKeys.refusals(kind, clientId), redisKeys.refusals(kind, vendorId)]
-      const limits = [redisLifetimes.refusals_ms, KEPT_MAX[kind]]
+      const limits = [redisLifetimes.refusals_ms, RECORDS_MAX[kind]]
       const values = [...orders, redisKeys.refusal(vendorId, ''), ...limits, ...refused[kind].flat()]
       await redis.eval(WRITE_REFUSALS, 0, ...values).catch(() => {})
     }

@@ -19,7 +19,7 @@ type Use = { clientId: string; at_ms: number; scope?: string; address?: string }
  */
 export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clock; log: Log }) {
   const writer = randomUUID()
-  const waiting: Use[] = []
+  const queue: Use[] = []
   let batch: Use[] = []
   let number = 0
   let isLossy = false
@@ -28,7 +28,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
 
   /** Counts a token, or a refused request. Takes no time and cannot fail. */
   function count(use: Omit<Use, 'at_ms'>): void {
-    if (waiting.length < WAITING_MAX) waiting.push({ ...use, at_ms: clock.now() })
+    if (queue.length < WAITING_MAX) queue.push({ ...use, at_ms: clock.now() })
     else if (!isLossy) {
       isLossy = true
       log.warn({ event: 'usage.lost' }, 'uses of clients are dropped: too many wait for Postgres')
@@ -50,7 +50,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
   async function store(): Promise<void> {
     for (;;) {
       if (batch.length === 0) {
-        batch = waiting.splice(0, USES_PER_BATCH)
+        batch = queue.splice(0, USES_PER_BATCH)
         number += 1
       }
       const isDue = performance.now() - storedAt_ms > REPORT_EVERY_MS
@@ -73,7 +73,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
     // A flush that is under way may lack the latest uses.
     await flush()
     await flush()
-    if (waiting.length + batch.length > 0) return
+    if (queue.length + batch.length > 0) return
     number += 1
     await record({ ends: true }).catch(() => {})
   }

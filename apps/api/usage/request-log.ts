@@ -1,6 +1,6 @@
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { KEPT_MAX } from '#shared/usage/client-usage.ts'
+import { RECORDS_MAX } from '#shared/usage/client-usage.ts'
 import { listRefusalPositions, type RefusalRecord, readRefusals } from './refusals.ts'
 
 /** An entry as client-usage.ts writes it: time, request id, status, address, error code or `-`, and route. */
@@ -29,9 +29,9 @@ export async function readRequestLog(
   redis: Redis,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
 ): Promise<{ requests: LoggedRequest[]; skipped: number }> {
-  const limit = KEPT_MAX.proven + KEPT_MAX.unproven
+  const limit = RECORDS_MAX.proven + RECORDS_MAX.unproven
   const [texts, positions] = await Promise.all([
-    redis.lrange(redisKeys.requests(vendorId, clientId), 0, KEPT_MAX.answered - 1),
+    redis.lrange(redisKeys.requests(vendorId, clientId), 0, RECORDS_MAX.answered - 1),
     listRefusalPositions(redis, { clientOrVendorId: clientId, after: undefined, limit, now_ms }),
   ])
   const requestIds = positions.map(([, requestId]) => requestId)
@@ -39,7 +39,7 @@ export async function readRequestLog(
   const refusals = new Map(records.map((record) => [record.requestId, record]))
   const log = texts.map((text) => parseEntry(text, refusals)).filter((entry) => entry !== undefined)
   const logIds = new Set(log.map(({ requestId }) => requestId))
-  const from_ms = log.length < KEPT_MAX.answered ? 0 : Math.min(...log.map(({ at_ms }) => at_ms))
+  const from_ms = log.length < RECORDS_MAX.answered ? 0 : Math.min(...log.map(({ at_ms }) => at_ms))
   const unproven = records
     .filter(({ at_ms, requestId }) => at_ms >= from_ms && !logIds.has(requestId))
     .map((refusal) => {
