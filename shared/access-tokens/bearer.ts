@@ -21,8 +21,8 @@ export interface IncomingRequest {
 }
 
 /**
- * Reads the Authorization header field. A scheme other than Bearer counts as no token, so as a request without
- * authentication (RFC 6750 §3.1).
+ * Reads the Authorization header field. A scheme other than Bearer counts as no token, so as a request
+ * without authentication (RFC 6750 §3.1).
  */
 export function readBearer({ headers, rawHeaders, raw }: IncomingRequest): Bearer {
   const { get, authorization: plain } = headers as Partial<Headers> & { authorization?: unknown }

@@ -4,7 +4,7 @@ import { fetchDocument, fetchFailure } from './fetch-document.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 const POLL_EVERY_MS = 1_000
-/** The share of it by which a poll may come early, so that verifiers started together do not poll together. */
+/** The share of it by which a poll may come early, so that verifiers do not poll in step. */
 const JITTER = 0.2
 const TIMEOUT_MS = 3_000
 /** Uncompressed: more than three hundred thousand revocations. */
