@@ -19,6 +19,7 @@ import {
   type LastSeen,
   parseSeen,
   readPlaces,
+  scanEntries,
 } from '../../apps/api/revocation/restore-check.ts'
 import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
 import {

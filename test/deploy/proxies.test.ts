@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PROBLEMS } from '../../apps/api/problems/problems.ts'
-import { ROUTES, SCREEN_PATHS } from '../../infra/local/gateway/route.ts'
+import { GATEWAY_ROUTES, SCREEN_PATHS } from '../../infra/local/gateway/route.ts'
 import {
   STRICT_TRANSPORT_SECURITY,
   WORKSPACE_HEADERS,
@@ -34,7 +34,7 @@ const PATHS: [path: string, isAmbiguous: boolean][] = [
 ]
 
 describe('the configurations of the proxies', () => {
-  for (const { path, match, to } of ROUTES)
+  for (const { path, match, to } of GATEWAY_ROUTES)
     it(`sends ${path} to ${to} in nginx.conf`, () => {
       const location = `location ${match === 'exact' ? '=' : '^~'} ${path} {`
       const rule = `${location}\n    proxy_pass http://integration_${to};`
@@ -47,7 +47,7 @@ describe('the configurations of the proxies', () => {
     assert.deepEqual(
       rules.map(([, path, type, to]) => [path, type, to]),
       [
-        ...ROUTES.map(({ path, match, to }) => [path, match === 'exact' ? 'Exact' : 'Prefix', to]),
+        ...GATEWAY_ROUTES.map(({ path, match, to }) => [path, match === 'exact' ? 'Exact' : 'Prefix', to]),
         ['/', 'Prefix', 'web'],
       ],
     )

@@ -55,10 +55,6 @@ const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
   'apps/api/sessions/sessions.ts': { tables: ['users'], because: 'joins the person of a session' },
   'apps/api/sessions/sign-in-addresses.ts': { tables: ['users'], because: 'finds the person by email' },
   'apps/api/accounts/openid-identities.ts': { tables: ['users'], because: 'joins the person' },
-  'apps/api/accounts/people.ts': {
-    tables: ['sessions', 'sign_in_addresses', 'openid_identities'],
-    because: 'a new password ends sessions and lockouts in the same statement',
-  },
   'apps/api/clients/records.ts': {
     tables: ['users', 'activity'],
     because: 'joins the names of people, and why a client was revoked',
@@ -95,7 +91,7 @@ const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
     tables: ['companies', 'users', 'memberships', 'oauth_clients', 'activity'],
     because: 'erases a company',
   },
-  'infra/admin/personal-data.ts': {
+  'infra/admin/persons.ts': {
     tables: [
       'companies',
       'users',

@@ -8,7 +8,7 @@ interface GatewayRoute {
 }
 
 /** The first match wins, and all else goes to the workspace. A test holds the proxies' files to it. */
-export const ROUTES: readonly GatewayRoute[] = [
+export const GATEWAY_ROUTES: readonly GatewayRoute[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
   { path: '/.well-known/openid-configuration', match: 'exact', to: 'auth' },
@@ -26,7 +26,9 @@ export const ROUTES: readonly GatewayRoute[] = [
 
 /** Returns the service that answers this path, or undefined if the workspace does. */
 export const findService = (path: string): ServiceName | undefined =>
-  ROUTES.find((route) => (route.match === 'exact' ? path === route.path : path.startsWith(route.path)))?.to
+  GATEWAY_ROUTES.find((route) =>
+    route.match === 'exact' ? path === route.path : path.startsWith(route.path),
+  )?.to
 
 /**
  * The addresses of the workspace's screens, as a regular expression that JavaScript and nginx read alike. A
