@@ -9,16 +9,16 @@ import { selectFiles, testParts } from './support/test-parts.ts'
 import { createTestRun } from './support/test-run.ts'
 
 /*
- * The tests, in three parts at once. Those of the screens are two, each with a stack and a browser of its own. All other
- * files start what they need: they are one part, of which several run at once.
+ * The tests, in three parts at once. Those of the screens are two, each with a stack and a browser of its
+ * own. All other files start what they need: they are one part, of which several run at once.
  *
  *   PATH …        only these files, and the files below these folders
- *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the largest
- *                 company, code samples in other languages, and what other programs say of our files
+ *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the
+ *                 largest company, code samples in other languages, and what other programs say of our files
  *   --fast        neither the screens nor the slowest of the others
  *
- * With TEST_TOTALS set, the numbers of passed and failed tests go to that file. An interrupted run ends every process
- * and removes every folder that its tests created.
+ * With TEST_TOTALS set, the numbers of passed and failed tests go to that file. An interrupted run ends every
+ * process and removes every folder that its tests created.
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
@@ -27,7 +27,7 @@ const { values: options, positionals: paths } = parseArgs({
   allowPositionals: true,
 })
 const tier = options.all ? 'all' : options.fast ? 'fast' : 'usual'
-/** Many files of the first part wait, for the protocol's real times or for processes. Screens and those of `--all` compute. */
+/** Many files of the first part wait, for real time or processes. The screens and `--all` compute. */
 const FILES_AT_ONCE = { fast: 8, usual: 6, all: 5 }[tier]
 /** A part that hangs. Each takes up to 10 minutes by itself, and 20 beside another run on two cores. */
 const DEADLINE_MS = 60 * 60_000
@@ -48,7 +48,7 @@ const parts: [name: string, args: string[], files: string[]][] = [
 
 const testRun = await createTestRun()
 
-/** Runs mocha as a process of its own. One that ends without totals, or badly without a failed test, is a failure. */
+/** Runs mocha as a process. One that ends without totals, or badly without a failed test, is a failure. */
 function run([name, args, files]: (typeof parts)[number]): Promise<Result> {
   const totals = testRun.at(name)
   const reporter = ['--reporter', 'test/support/mocha-reporter.ts', '--reporter-option', `totals=${totals}`]

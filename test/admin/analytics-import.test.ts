@@ -72,7 +72,7 @@ describe('analytics import', () => {
     refused: number
   }) => [accepted, duplicates, refused]
 
-  /** So many days go by: everything of the company was received so much earlier, and old ids are forgotten. */
+  /** Lets days pass: everything of the company was received that much earlier, and old ids are forgotten. */
   async function daysGoBy(days: number): Promise<void> {
     await database.owner.raw('update analytics_event_ids set received_on = received_on - ?::int', [days])
     await database.owner.raw('update analytics_daily set first_received_on = first_received_on - ?::int', [

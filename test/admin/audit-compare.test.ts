@@ -8,8 +8,11 @@ const add = (id: number | string, action = 'x', at = 'at') =>
   `insert into activity (entry_id, operator, action, subject, at) overriding system value
    select ${id}, 'Eve', '${action}', subject, ${at} from activity where entry_id = 6;`
 const PATH = `grant usage on schema shadow to public;
-  do $$ begin execute format('alter database %I set search_path = shadow, pg_catalog, public', current_database()); end $$`
-const SHADOW = `create schema shadow; create table shadow.activity as table activity; delete from activity where entry_id = 6;
+  do $$ begin
+    execute format('alter database %I set search_path = shadow, pg_catalog, public', current_database());
+  end $$`
+const SHADOW = `create schema shadow; create table shadow.activity as table activity;
+  delete from activity where entry_id = 6;
   grant select on shadow.activity to public; ${PATH}`
 const DATED = `create schema shadow; create function shadow.to_char(timestamp, text) returns text language sql
   return pg_catalog.to_char($1 + case when $1 < '2021-01-01' then interval '10 years' else '0' end, $2);

@@ -148,7 +148,8 @@ describe('admin company erase', () => {
     await eventually(async () => (await active).length === 0, { every_ms: 200 })
     await sleep(3_000)
     await api.db.raw(
-      `insert into client_creation_keys (vendor_id, user_id, idempotency_key, request_hash, client_id, created_at)
+      `insert into client_creation_keys
+         (vendor_id, user_id, idempotency_key, request_hash, client_id, created_at)
        select ?, ?, 'late', sha256(''), client_id, now() from oauth_clients where client_id = ?`,
       [VENDOR, owner.userId, String(clients[0]?.clientId)],
     )
@@ -188,7 +189,8 @@ describe('admin company erase', () => {
     // One revocation takes longer than it may, and the first run fails once it has come to the figures.
     await api.db.raw(`create function stop_here() returns trigger language plpgsql as
       $$ begin raise exception 'interrupted'; end $$;
-      create trigger stop_here before delete on analytics_daily execute function stop_here(); create sequence revocations;
+      create trigger stop_here before delete on analytics_daily execute function stop_here();
+      create sequence revocations;
       create function slow() returns trigger language plpgsql security definer as
       $$ begin if nextval('revocations') = 1 then perform pg_sleep(4); end if; return null; end $$;
       create trigger slow after update on oauth_clients execute function slow()`)

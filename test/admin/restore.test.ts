@@ -203,7 +203,7 @@ describe('admin restore', () => {
       assert.match(stdout, new RegExp(`key +${kid}`))
       assert.match(stdout, new RegExp(`token +${jti}`))
       assert.match(stdout, /^- Redis remembers a revocation for an hour/m)
-      // The clock of Postgres was ahead when it was confirmed before. While the fence stands, no round changes this.
+      // Postgres's clock was ahead at the earlier confirmation. Rounds change nothing while the fence is up.
       await asAdmin(api.redis, async (redis) => {
         const seen = (await redis.get('revocation:seen')) ?? ''
         await redis.set('revocation:seen', seen.replace(/^\d+/, String(Date.now() + 3_600_000)))
@@ -229,8 +229,8 @@ describe('admin restore', () => {
     })
     after(async () => {
       await api.db.raw('update revocation_trust set place = database_place()')
-      // A round that read the other place may still be about to raise a fence. Rounds follow one another, so one that
-      // marks Redis again shows that it has ended.
+      // A round that read the other place may still be about to raise a fence. Rounds follow one another, so
+      // one that marks Redis again shows that it has ended.
       await asAdmin(api.redis, async (redis) => {
         await redis.del(redisKeys.revocationMarker)
         await until(async () => (await redis.exists(redisKeys.revocationMarker)) === 1)

@@ -49,7 +49,7 @@ describe('storing events', () => {
       return rows.length >= count && rows.map((row: { pid: number }) => row.pid)
     })
 
-  /** As a sender does it: again, until there is an answer. A pool may first hand out a connection that was killed. */
+  /** Retries until there is an answer, as a sender does. A pool may first hand out a killed connection. */
   async function repeated(db: Database, vendorId: string, events: AnalyticsEvent[]) {
     for (let tries = 1; ; tries++) {
       try {

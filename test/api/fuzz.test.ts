@@ -8,7 +8,7 @@ import { EVERYTHING } from '../support/tier.ts'
 /** Each run of the tests tries others; `FC_RUNS=1000 npx mocha test/api/fuzz.test.ts` tries more at once. */
 const RUNS = Number(process.env.FC_RUNS ?? (EVERYTHING ? 100 : 40))
 
-/** No input, whatever it is, makes the API fail: every answer is a wanted one or a problem that says what is wrong. */
+/** No input makes the API fail: every answer is an expected one or a problem that names the fault. */
 describe('any input', () => {
   const api = sharedApi({
     env: {

@@ -8,7 +8,9 @@ const LINK = /\]\(([^()\s]+)\)/g
 const linksOf = (markdown: string) => [...markdown.matchAll(LINK)].map(([, url = '']) => url)
 const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$|`[^`\n]+`/gm, '')
 
-/** The places of a page: ids behind headings and items, and the anchors that the HTML page gives to other headings. */
+/**
+ * The anchors of a page: ids behind headings and items, and those that the HTML page gives other headings.
+ */
 const anchorsOf = (markdown: string) =>
   [...withoutFences(markdown).matchAll(/^#+ (.+)$|^- .+ (?=\{#.+\}$)(.+)$/gm)].map(
     ([, heading, item, title = heading ?? item ?? '']) =>

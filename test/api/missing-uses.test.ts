@@ -15,13 +15,15 @@ describe('the time before which uses of clients may be missing', () => {
   const writer = (flushedAgo_s: number, lostAgo_s?: number) =>
     database.owner.raw(
       `insert into usage_writers (writer, batch, flushed_at, lost_at)
-       values (?, 1, clock_timestamp() - make_interval(secs => ?), clock_timestamp() - make_interval(secs => ?))`,
+       values (?, 1, clock_timestamp() - make_interval(secs => ?),
+         clock_timestamp() - make_interval(secs => ?))`,
       [randomUUID(), flushedAgo_s, lostAgo_s ?? null] as never,
     )
   const fence = (raisedAgo_s: number, loweredAgo_s?: number) =>
     database.owner.raw(
       `insert into restore_fences (raised_at, reason, lowered_at)
-       values (clock_timestamp() - make_interval(secs => ?), 'a test', clock_timestamp() - make_interval(secs => ?))`,
+       values (clock_timestamp() - make_interval(secs => ?), 'a test',
+         clock_timestamp() - make_interval(secs => ?))`,
       [raisedAgo_s, loweredAgo_s ?? null] as never,
     )
   async function assertMissing(ago_s: number) {

@@ -44,11 +44,12 @@ describe('an OpenID provider', () => {
     return { ended }
   }
 
-  /** A sign-in whose every statement is in time, but not all of them together. It goes on beside the other tests. */
+  /** A sign-in whose statements are each in time, but not together. It runs beside the other tests. */
   async function signInToSlowStore(): Promise<{ ended: typeof slow }> {
     const subject = all.person({ org: 'full.example', name: 'Slow' })
     await api.db.raw(
-      `create function wait() returns trigger language plpgsql as $$ begin perform pg_sleep(3.5); return new; end $$;
+      `create function wait() returns trigger language plpgsql as
+         $$ begin perform pg_sleep(3.5); return new; end $$;
        create trigger wait before insert on users for each row when (new.name = 'Slow') execute function wait();
        create trigger wait before insert on openid_identities for each row when (new.subject = '${subject}')
          execute function wait();

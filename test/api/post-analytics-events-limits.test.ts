@@ -187,7 +187,9 @@ describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how 
       }
       return send(sender, new ReadableStream({ start }))
     }
-    /** Whether the other one waited while these had all the room. Too slow to end them on a busy machine: 408. */
+    /**
+     * Whether the other request waited while these held all the room. 408 if a busy machine ended them late.
+     */
     async function waitsForRoom(): Promise<boolean> {
       ends = []
       const held = Promise.all(senders.flatMap((sender) => [chunked(sender), chunked(sender)]))
@@ -210,7 +212,7 @@ describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how 
 })
 
 describe('a call of a thousand bad events at POST /v1/analytics/{vendor_id}/events', () => {
-  /** Of the thread's time, so that a busy machine makes no difference. Judging them all takes several times as long. */
+  /** CPU time of the thread, whatever else runs. Validating all of them takes several times as long. */
   const HELD_UP_MS = 25
 
   it('holds up no other request for long', async () => {

@@ -206,7 +206,9 @@ describe('an issuer of workloads that publishes its keys', () => {
     const keyPair = (kid: string): JWK => ({ ...newKeyPair().privateKey.export({ format: 'jwk' }), kid })
     const [own, next] = [keyPair('own'), keyPair('next')]
 
-    /** Publishes these keys, and signs with the first. Its tokens are a client's own access tokens, for us. */
+    /**
+     * Publishes these keys and signs with the first. Its tokens are a client's own access tokens for our API.
+     */
     function publish(...keys: JWK[]): void {
       const resource = {
         audience: TEST_ISSUER,

@@ -121,8 +121,8 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
 }
 
 /**
- * What authentication may ask of Redis: to count, and about revocation. What else runs is in the background, as are
- * the `set` of refusals that are noted for companies, each second.
+ * What authentication may ask of Redis: to count, and about revocation. What else runs is in the background,
+ * as are the `set` of refusals that are noted for companies, each second.
  */
 const COMMANDS = ['incrby', 'pttl', 'mget']
 

@@ -114,7 +114,7 @@ describe('OAuth client libraries', () => {
         client: { id: client.clientId, secret: client.clientSecret },
         auth: { tokenHost: auth.url, tokenPath: '/v1/oauth/token', revokePath: '/v1/oauth/revoke' },
         options: { authorizationMethod },
-        // Without it the library refuses an answer that is not JSON, and the answer to a revocation has no body.
+        // Without it the library refuses an answer that is not JSON, and a revocation's answer has no body.
         http: { json: true },
       })
       const token = await library.getToken({ scope: SCOPE })

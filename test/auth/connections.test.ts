@@ -5,7 +5,9 @@ import { forBlock } from '../support/block.ts'
 import { startServiceChild } from '../support/process.ts'
 import { createWorkload, PLATFORMS, platformToken, workloadFields } from '../support/workload-tokens.ts'
 
-/** Has a process say on stderr what Node itself does for it: connections, DNS queries, datagrams, programs and threads. */
+/**
+ * Prints to stderr each connection, DNS query, datagram, program and thread that Node starts in a process.
+ */
 const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
   import { createHook } from 'node:async_hooks'
   import { writeSync } from 'node:fs'

@@ -138,7 +138,7 @@ describe('oidc-provider, as it is used', () => {
   })
 
   it('fails the start of the server when it refuses the configuration', async () => {
-    // A setting that the configuration's own check would refuse as well: none that passes it is refused today.
+    // Our own check of the configuration would refuse this setting too: no setting passes it and fails here.
     const started = startAuth({ config: { ISSUER: 'no url' } })
     await assert.rejects(started, (error: Error) => {
       assert.ok(error instanceof ConfigError)

@@ -104,7 +104,7 @@ describe('processes of the authorization server', () => {
       await revocation.revoke({ kind: 'key', id: old }, (transaction) =>
         markSigningKeyRevoked(transaction, old, Date.now()),
       )
-      // Before anything is signed: a verifier that knows only the key set learns of it from a process at rest too.
+      // Nothing is signed yet: a verifier must learn of the key by the key set, from an idle process too.
       for (const child of pair) {
         const kids = (await jwksOf(child)).keys.map(({ kid }: { kid: string }) => kid)
         assert.ok(kids.length > 0 && !kids.includes(old))

@@ -353,7 +353,7 @@ describe('workspace: accessible in both themes, and as wide as the window', () =
   })
   after(leave)
 
-  /** Goes on in the tab of the state before where that is possible: to load the page and axe again takes most of the time. */
+  /** Continues in the last state's tab where possible: loading the page and axe takes most of the time. */
   async function enter({ as, path: given, anew }: State): Promise<Visit> {
     const path = typeof given === 'string' ? given : await given()
     if (!tab || anew || as !== person) {

@@ -29,7 +29,10 @@ const TOOLS: Record<string, { name: string; try: readonly [string, ...string[]] 
   java: { name: 'Java', try: ['javac', '-version'] },
   php: { name: 'PHP', try: ['php', '--version'] },
 }
-/** What the examples of /docs/verify need besides. Those in Go and Java run in test/docs/verify-examples.all.test.ts. */
+/**
+ * What the examples of /docs/verify also need. Those in Go and Java run in
+ * test/docs/verify-examples.all.test.ts.
+ */
 const LIBRARIES: Record<string, { name: string; try: readonly [string, ...string[]] }> = {
   js: { name: 'jose', try: ['node', '--version'] },
   py: {

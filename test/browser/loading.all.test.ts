@@ -91,12 +91,14 @@ async function createManyClients(): Promise<string> {
     owner,
   })
   await db.raw(`
-    insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by, created_at, replaces)
+    insert into oauth_clients
+      (client_id, vendor_id, name, scopes, secret_hash, created_by, created_at, replaces)
     select 'cli_' || left(md5(n::text), 22), 'ven_manyclients',
       case when n = 60 then 'The oldest client' else repeat('W', n) end,
       case when n < 40 then array['boost:read'] when n < 50 then array['analytics:write']
         else array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write'] end,
-      sha256(n::text::bytea), user_id, now() - case when n < 40 then n * interval '1 second' else n * interval '8 days' end,
+      sha256(n::text::bytea), user_id,
+      now() - case when n < 40 then n * interval '1 second' else n * interval '8 days' end,
       case when n = 54 then 'cli_' || left(md5('55'), 22) end
     from generate_series(1, 60) as n, memberships where vendor_id = 'ven_manyclients';
     insert into client_usage select client_id, now() - interval '11 months', now() - interval '11 months' from oauth_clients

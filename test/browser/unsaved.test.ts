@@ -51,7 +51,7 @@ async function askedOnClosing(page: Page): Promise<string> {
   ])
 }
 
-/** @throws AssertionError when a storage of the browser or the cache of what was read from the service has it. */
+/** @throws AssertionError if a storage of the browser, or the cache of the service's answers, contains it. */
 async function assertKeptNowhere(page: Page, secret: string): Promise<void> {
   const kept = await page.evaluate(() => {
     interface Fiber {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { assertNamedTests } from '../support/named-tests.ts'
 
 const FOLDER = join(import.meta.dirname, '../../infra/security')
-/** How many requirements of levels 1 and 2 the sections of each chapter of ASVS 5.0.0 have, from the first section on. */
+/** Requirements of levels 1 and 2 in each section of a chapter of ASVS 5.0.0, from its first section on. */
 const CHAPTERS: Record<string, number[]> = {
   1: [2, 9, 11, 3, 2],
   2: [3, 3, 4, 1],

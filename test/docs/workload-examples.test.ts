@@ -117,7 +117,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
       .exec(page)?.[1]
       ?.replaceAll('{issuer}', url) ?? assert.fail(heading)
 
-  /** A client of the platform, whose token is as documented, and whose keys the API fetched from where they are published. */
+  /** A client of the platform with a token as documented. The API fetched its issuer's published keys. */
   async function workloadOf(platform: Platform) {
     const keys = newKeyPair(platform.kind)
     issuer.published.keys = [{ ...keys.jwk, kid: 'k1', ...platform.key }]

@@ -15,8 +15,8 @@ const SOURCES = [
 /** The most that reaches any of them in one piece: header fields, what is read of a receiver's answer. */
 const LENGTH = 16 * 1_024
 /**
- * Bad ones, each with a length at which it takes a few times what is measured as hopeless: far less would be measured
- * again and again, far more would take a minute.
+ * Bad ones, each with a length at which it takes a few times what is measured as hopeless: far less would be
+ * measured again and again, far more would take a minute.
  */
 const BAD: [RegExp, length: number][] = [
   [/(?=\w*\d\w*[A-Z]\w*\d)\w{8,}/, 1_536],
@@ -25,7 +25,7 @@ const BAD: [RegExp, length: number][] = [
   [/"[^>]{0,2000}>/, 48 * 1_024],
 ]
 
-/** Expressions that are put together at run time, and what of. Each part is a literal, so it is checked as one. */
+/** Expressions that are built at run time, and their parts: literals, each checked on its own. */
 const PUT_TOGETHER: Record<string, string> = {
   'apps/api/callbacks/redaction.ts': 'the shapes of secrets, with the flag g',
   'apps/api/sessions/access.ts': 'the shape of a session token, from start to end: a bounded length',
@@ -99,7 +99,7 @@ function charactersOf(raw: string, flags: string): string[] {
 const UNITS_MAX = 16
 const PUMPS_MAX = 5
 
-/** What an expression repeats, what comes before it, and these after one another: made of the expression itself. */
+/** Inputs built from the expression itself: what it repeats, what precedes that, and several in a row. */
 function attacksOn(expression: RegExp): Shape[] {
   const { flags } = expression
   const units = new Set<string>()

@@ -125,9 +125,9 @@ const HOPELESS_MS = 2 * LIMIT_MS
 const HOPELESS_TRIES = 2
 
 /**
- * Asserts that `read` takes less than 50 ms for an input of `length`, and not much more than twice as long as for
- * half of it. Counted is the CPU time of this thread, and the fastest of a few tries: a busy machine makes some slower,
- * none faster.
+ * Asserts that `read` takes less than 50 ms for an input of `length`, and not much more than twice as long as
+ * for half of it. Counted is the CPU time of this thread, and the fastest of a few tries: a busy machine
+ * makes some slower, none faster.
  */
 export function assertLinear(read: (input: string) => unknown, shape: Shape, length: number): void {
   const whole = shape(length)

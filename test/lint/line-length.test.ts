@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 const MAX_CHARACTERS = 110
-const FOLDERS = ['apps/auth', 'apps/workspace', 'infra', 'shared']
+const FOLDERS = ['apps', 'infra', 'shared', 'test']
 
 const COMMENT = /^\s*(?:\/\/|\{?\/\*|\*|--)/
 /** A word that cannot be wrapped, such as an address. */

@@ -50,7 +50,7 @@ describe('what pages of other origins may read, at both services and the gateway
     return [...html.matchAll(/ (?:href|src)="(\/docs[^"#]*)/g)].map(([, path = '']) => path)
   }
 
-  /** Sends a request as a script of another origin would cause it, and checks every CORS field of the answer. */
+  /** Sends a request as a script of another origin would, and checks every CORS field of the answer. */
   async function assertCors(base: string, { method, path }: Operation, fields: Record<string, string> = {}) {
     const response = await fetch(base + path, {
       method,

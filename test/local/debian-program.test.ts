@@ -7,7 +7,7 @@ import { REDIS } from '../../infra/local/redis.ts'
 import { describeFailure } from '../../infra/local/start-error.ts'
 import { sharedFolder } from '../support/folder.ts'
 
-/** Like apt on a machine that has redis-tools: it downloads what is missing and what is named, and no more. */
+/** Acts as apt on a machine that has redis-tools: it downloads what is missing and what is named, no more. */
 const APT_GET = `
 for arg; do
   case $arg in

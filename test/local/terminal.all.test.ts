@@ -66,7 +66,7 @@ describe('npm start in a terminal', () => {
     await start.ready()
     const request = await hangingRequest(start)
     type(CTRL_C)
-    // The terminal's and npm's own signal count as one if a busy machine delivers both at once: then it takes a third.
+    // A busy machine may deliver the terminal's and npm's signals at once, as one. Then a third follows.
     for (let more = 0; more < 2 && !/at once/.test(start.stdout()); more++) {
       await sleep(1_000)
       type(CTRL_C)

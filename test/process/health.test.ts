@@ -79,7 +79,7 @@ describe('GET /readyz of the resource API', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity
        where usename = 'integration_api' and datname = '${name}'`,
     )
-    // It has one connection, and asks as /readyz does. A pool of the API may open a second one, which hides the first.
+    // It asks as /readyz does, on one connection. The API's pool may open a second, which hides the first.
     const db = api.database.connect('api')
     const isReadOnly = async () => (await readDatabaseState(db)).isReadOnly
     const answers = (degraded: object) => async () =>

@@ -17,11 +17,13 @@ import { DAYS, fillLargestCompany, type LargestCompany } from '../support/larges
 import { testOperator } from '../support/operator.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
 
-/** In this time the process serves no one else, be it in one turn of the event loop or in several that are due. */
+/**
+ * How long the process serves no one else, be it in one turn of the event loop or in several that are due.
+ */
 const REQUEST_MAX_MS = 50
 /**
- * The work of a request happens on each try. On some, code is compiled and garbage collected, and on most of a busy
- * machine, caches and cores are shared, which more than doubles the CPU time of the same work.
+ * The work of a request happens on each try. On some, code is compiled and garbage collected, and on most of
+ * a busy machine, caches and cores are shared, which more than doubles the CPU time of the same work.
  */
 const TRIES = 40
 /** How long a page of revocations is served, and how large it may be. */
@@ -46,7 +48,7 @@ describe('the event loop, with the largest company that there can be', () => {
   const agent = new Agent({ keepAlive: true })
   after(() => agent.destroy())
 
-  /** @returns the CPU time in ms; undefined when a busy machine kept the stores longer than a request waits for them. */
+  /** Returns the CPU time in ms, or undefined if a busy machine's stores took longer than requests wait. */
   async function send(
     url: string,
     method: string,

@@ -28,7 +28,7 @@ import {
 import { FENCES } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
-/** No busy machine outlasts the lease between a round and the question after it, nor what Postgres has to answer. */
+/** No busy machine takes longer than the lease from a round to the next question and Postgres's answer. */
 const LONG = Object.freeze({ ...FAST, lease_ms: 60_000, askPostgres_ms: 60_000 })
 
 describe('asking whether a subject is revoked', () => {
@@ -246,7 +246,7 @@ describe('asking whether a subject is revoked', () => {
     await migrate({ ownerUrl: primary.url('postgres') })
     const db = createPostgres({ url: primary.url('postgres'), poolSize: 1, applicationName: 'test' })
     const clientId = await (await createSubjects(db)).newClient()
-    // Named and confirmed already, so that a round has nothing to write and only that it is a standby can be noticed.
+    // Named and confirmed already, so a round has nothing to write and can only notice that it is a standby.
     const info = await stores.asAdmin((redis) => redis.info('server'))
     const runId = /run_id:(\w+)/.exec(info)?.[1] ?? ''
     await db.raw('update revocation_trust set run_id = ?, since = now(), place = database_place()', [runId])

@@ -22,8 +22,9 @@ import { createTestRedis, type TestRedis } from '../support/servers.ts'
 import type { TcpProxy } from '../support/tcp-proxy.ts'
 
 /*
- * Two processes, each behind its own stretch of network to Redis and to Postgres, and two Redis servers. After every
- * fault: whatever was revoked is refused by both, from the moment that the revocation was answered.
+ * Two processes, each behind its own stretch of network to Redis and to Postgres, and two Redis servers.
+ * After every fault: whatever was revoked is refused by both, from the moment that the revocation was
+ * answered.
  */
 describe('a revoked client stays refused', () => {
   const database = sharedDatabase()
@@ -45,7 +46,7 @@ describe('a revoked client stays refused', () => {
     for (const process of processes)
       assert.match(await process.ask({ clientId }), /^(client revoked|undecided) by /)
   }
-  /** On a busy machine Redis may lose its say for a moment: then Postgres says the same, or nobody says anything. */
+  /** On a busy machine Redis may lose its say for a moment. Then Postgres gives the same answer, or none. */
   const saidByRedis = (process: TestProcess, clientId: string, standing: 'live' | 'client revoked') =>
     eventually(async () => {
       const answer = await process.ask({ clientId })
@@ -139,7 +140,7 @@ describe('a revoked client stays refused', () => {
     const [before, after] = [await subjects.newClient(), await subjects.newClient()]
     await replicate(servers[0], servers[1])
     await revoke(here, before)
-    // As a managed service does: the address leads to the new primary, and what was connected stays where it was.
+    // As managed services do: the address leads to the new primary, and open connections stay in place.
     await promote(servers[1])
     await replicate(servers[1], servers[0])
     cleanups.defer(() => promote(servers[0]))

@@ -15,7 +15,7 @@ import { EVERYTHING } from '../support/tier.ts'
  *
  * A failure prints the seed, the actions and the history. The same seed gives the same actions:
  *   FC_SEED=<seed> FC_RUNS=<runs> npx mocha test/revocation/model.test.ts
- * Time is real, so a failure that hangs on a narrow race may take several runs of the same seed to show again.
+ * Time is real, so a failure that depends on a narrow race may take several runs of its seed to show again.
  */
 /** So that a change that breaks the promise fails the same way in every run. */
 const FIXED_SEED = 20_633_011

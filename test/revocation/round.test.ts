@@ -305,7 +305,7 @@ describe('a round of the reconciler', () => {
       await slow.commit()
       assert.deepEqual(await round(), { outcome: 'marked', entries: 2, added: 1 })
       assert.ok((await entry(redisKeys.revoked('token', late))) > 0)
-      // Read again while a transaction that is older than it is open anywhere on the server, as in another test file.
+      // Read again while an older transaction is open anywhere on the server, even of another test file.
       await eventually(async () => {
         assert.deepEqual(await round(), { outcome: 'marked', entries: 2, added: 0 })
         return !read.at(-1)?.includes(early)

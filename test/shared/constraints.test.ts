@@ -154,7 +154,8 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ],
   [
     'a workload that also has a key',
-    `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint, workload_issuer, workload_claims)
+    `insert into oauth_clients
+       (client_id, vendor_id, name, scopes, public_key, key_thumbprint, workload_issuer, workload_claims)
      values ('${NEW}', 'ven_a', 'n', '{}', '{}', ${THUMBPRINT}, 'https://i.example', '{"sub":"a"}')`,
     CHECK,
   ],

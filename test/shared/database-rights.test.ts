@@ -169,7 +169,8 @@ describe('the database rights of a role', () => {
     lines(
       `select format('%s %s %s', right_, relname, case when count(*) filter (where may) = count(*) then '*'
                 else string_agg(attname, ', ' order by attname) filter (where may) end) as line
-       from (select relname, attname, attnum, right_, has_column_privilege(:role, c.oid, attnum, right_) as may
+       from (select relname, attname, attnum, right_,
+               has_column_privilege(:role, c.oid, attnum, right_) as may
              from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped,
                unnest(:rights::text[]) as right_
              where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')) as each

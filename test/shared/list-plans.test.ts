@@ -62,7 +62,8 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
   async function fill(): Promise<void> {
     await db.raw('set session_replication_role = replica')
     await db.raw(
-      `insert into companies (vendor_id, name, timezone, currency) select id, id, 'UTC', 'EUR' from unnest(?::text[]) as id`,
+      `insert into companies (vendor_id, name, timezone, currency)
+       select id, id, 'UTC', 'EUR' from unnest(?::text[]) as id`,
       [[old, busy]],
     )
     await db.raw(
@@ -78,15 +79,19 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     for (const vendorId of [old, busy])
       await db.raw(
         `insert into activity (vendor_id, user_id, action, subject, detail, at)
-         select ?, case when n % 2 = 0 then 'usr_49999' when n < 10000 then 'usr_3' end, case when n % 2 = 0 then 'callback.saved' else 'person.invited' end,
-           'subject ' || n % 2, jsonb_build_object('email', n || '@people.example'), ?::timestamptz + n * interval '1 minute'
+         select ?, case when n % 2 = 0 then 'usr_49999' when n < 10000 then 'usr_3' end,
+           case when n % 2 = 0 then 'callback.saved' else 'person.invited' end, 'subject ' || n % 2,
+           jsonb_build_object('email', n || '@people.example'), ?::timestamptz + n * interval '1 minute'
          from generate_series(1, ?::int) as n`,
         [vendorId, vendorId === old ? '2025-01-01Z' : '2026-01-01Z', ROWS],
       )
     await db.raw(
-      `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, status, revoked_at, replaces, secret_found_at, created_at)
+      `insert into oauth_clients
+         (client_id, vendor_id, name, scopes, secret_hash, status,
+           revoked_at, replaces, secret_found_at, created_at)
        select 'cli_' || lpad(n::text, 22, '0'), ?, 'n', array['boost:read'], sha256(n::text::bytea),
-         case when n > 3 then 'Revoked' else 'Active' end, case when n > 3 then now() - interval '2 days' end, case when n > 3 then ? end,
+         case when n > 3 then 'Revoked' else 'Active' end,
+         case when n > 3 then now() - interval '2 days' end, case when n > 3 then ? end,
          case when n < 60 then now() end, ?::timestamptz + n * interval '1 minute'
        from generate_series(1, ?::int) as n`,
       [busy, replaced, '2026-01-01Z', ROWS],
@@ -98,7 +103,8 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     )
     await db.raw(
       `insert into sessions (token_hash, user_id, created_at, expires_at, last_seen_at, address, user_agent)
-       select sha256(n::text::bytea), 'usr_1', ?::timestamptz - n * interval '1 second', ?::timestamptz + interval '1 hour', ?, '', ''
+       select sha256(n::text::bytea), 'usr_1', ?::timestamptz - n * interval '1 second',
+         ?::timestamptz + interval '1 hour', ?, '', ''
        from generate_series(1, ?::int) as n`,
       [now, now, now, ROWS],
     )
@@ -108,13 +114,15 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       [replaced, ROWS],
     )
     await db.raw(
-      `insert into invitations select sha256(n::text::bytea), ?, 'usr_i' || n, n || '@i.example', 'n', 'member', 'usr_1', now(), now()
+      `insert into invitations
+       select sha256(n::text::bytea), ?, 'usr_i' || n, n || '@i.example', 'n', 'member', 'usr_1', now(), now()
        from generate_series(1, ?::int) as n`,
       [old, ROWS],
     )
     for (const [table, columns] of Object.entries(OF_EACH_CLIENT))
       await db.raw(
-        `insert into ${table} select 'cli_' || lpad(n::text, 22, '0'), ${columns} from generate_series(1, ?::int) as n`,
+        `insert into ${table}
+         select 'cli_' || lpad(n::text, 22, '0'), ${columns} from generate_series(1, ?::int) as n`,
         [ROWS],
       )
     await db.raw(
@@ -123,7 +131,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       [ROWS],
     )
     await db.raw('analyze')
-    // Plans as for tables several times as large. At this size, a whole table may cost less than a few pages by an index.
+    // Plans for larger tables. At this size a whole table may cost less than a few index pages.
     await db.raw('set random_page_cost = 1.5')
   }
 

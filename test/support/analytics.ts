@@ -14,14 +14,17 @@ const asText = (row: object): StoredDay =>
 /** The company's rows of analytics_daily, oldest first. */
 export async function storedDays(db: Knex, vendorId: string): Promise<StoredDay[]> {
   const { rows } = await db.raw(
-    `select date::text, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor, last_event_at
+    `select date::text, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor,
+       last_event_at
      from analytics_daily where vendor_id = ? order by date`,
     [vendorId],
   )
   return rows.map(asText)
 }
 
-/** What these rows should be: counted anew from the stored events, by Postgres's own idea of the company's days. */
+/**
+ * What these rows should be: Postgres counts the stored events anew, by its own idea of the company's days.
+ */
 export async function recount(db: Knex, vendorId: string): Promise<StoredDay[]> {
   const { rows } = await db.raw(
     `select (e.occurred_at at time zone c.timezone)::date::text as date,

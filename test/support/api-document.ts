@@ -24,8 +24,8 @@ const NOT_DESCRIBED =
   /^\/(healthz|readyz|openapi\.json|openapi\/.*|llms\.txt|docs|docs\/.*|\.well-known\/security\.txt|\.well-known\/oauth-protected-resource\/.+)$/
 
 /**
- * Returns an assertion that an answer is one that the document promises: its path, method, status, header fields,
- * media type, and each member of its body.
+ * Returns an assertion that an answer is one that the document promises: its path, method, status, header
+ * fields, media type, and each member of its body.
  */
 export function createAnswerCheck(document: ApiDocument): CheckAnswer {
   const ajv = new Ajv2020({ strict: false, allErrors: true })

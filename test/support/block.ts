@@ -20,8 +20,9 @@ export function forEachTest<T extends object>(make: () => T | Promise<T>): T {
 }
 
 /**
- * An object that can be named before it is made: whatever is asked of `standIn` is asked of what `become` made last. That
- * may be a plain object or one of a class without private members, but no function, array or Map.
+ * An object that can be named before it is made: whatever is asked of `standIn` is asked of what `become`
+ * made last. That may be a plain object or one of a class without private members, but no function, array or
+ * Map.
  */
 function standInFor<T extends object>(make: () => T | Promise<T>) {
   let made = {} as T

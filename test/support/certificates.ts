@@ -1,8 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
 /*
- * X.509 certificates (RFC 5280) for TLS servers of tests, written as DER by hand: the few fields that a TLS client
- * looks at, ECDSA with P-256 and SHA-256.
+ * X.509 certificates (RFC 5280) for TLS servers of tests, written as DER by hand: the few fields that a TLS
+ * client looks at, ECDSA with P-256 and SHA-256.
  */
 
 interface CertificateOptions {

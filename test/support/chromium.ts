@@ -19,14 +19,15 @@ const FLAGS = [
 ]
 
 /**
- * The Chromium that an npm package carries, with the libraries and fonts that it needs and a bare Debian lacks.
+ * The Chromium that an npm package carries, with the libraries and fonts that it needs and a bare Debian
+ * lacks.
  * @throws Error when it does not start.
  */
 export async function launchChromium(): Promise<Browser> {
   const folder = await extracted()
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
-    // Chromium's own sandbox needs rights that root and many containers do not give; it only visits the local stack.
+    // Chromium's sandbox needs rights that containers often lack, and root. It only visits the local stack.
     args: ['--no-sandbox', ...FLAGS],
     env: {
       ...(process.env as Record<string, string>),
@@ -37,8 +38,8 @@ export async function launchChromium(): Promise<Browser> {
 }
 
 /**
- * The package extracts into the temporary folder, for one user, and takes a half-written file for a whole one. So it
- * is told to use a folder of its own, which is moved into place when it is complete.
+ * The package extracts into the temporary folder, for one user, and takes a half-written file for a whole
+ * one. So it is told to use a folder of its own, which is moved into place when it is complete.
  */
 async function extracted(): Promise<string> {
   const main = fileURLToPath(import.meta.resolve('@sparticuz/chromium'))

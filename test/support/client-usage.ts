@@ -10,7 +10,7 @@ import { forBlock } from './block.ts'
 export const anotherUsage = (redis: Redis, db: Database, clock: Clock): ClientUsage =>
   createClientUsage({ redis, db, clock, log: pino({ level: 'silent' }) })
 
-/** Notes requests of clients as processes of the authorization server do, each call as another one, and stores them. */
+/** Stores requests of clients as the authorization server does, each call as another process. */
 export function notedUsage(api: TestApi) {
   const redis = forBlock(() => api.redis.connect('auth'))
   async function note(record: (usage: ClientUsage) => void): Promise<void> {

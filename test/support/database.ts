@@ -29,8 +29,8 @@ async function connect() {
 }
 
 /**
- * Puts functions before Postgres' own, so that every statement of later connections sees a time shifted by `by` of the
- * table clock_shift.
+ * Puts functions before Postgres' own, so that every statement of later connections sees a time shifted by
+ * `by` of the table clock_shift.
  */
 export async function letPostgresClockMove(db: Knex): Promise<void> {
   await db.raw(`

@@ -4,8 +4,8 @@ import { importEvents } from '../../infra/admin/analytics.ts'
 import { testOperator } from './operator.ts'
 
 /*
- * A process that imports the file of its third argument for the company of its second into the database of its
- * first. It prints the result and how much memory that took, as one line of JSON.
+ * A process that imports the file of its third argument for the company of its second into the database of
+ * its first. It prints the result and how much memory that took, as one line of JSON.
  */
 const [, , url = '', vendorId = '', file = ''] = process.argv
 const db = createPostgres({ url, poolSize: 1, applicationName: 'import-once' })

@@ -52,7 +52,9 @@ export async function createTestIssuer({ clock }: { clock: TestClock }) {
     answerWith(answer: KeySetAnswer | undefined) {
       instead = answer
     },
-    /** Answers nothing until the returned function is called, and then what was published when each request came. */
+    /**
+     * Answers nothing until the returned function is called, then what was published when each request came.
+     */
     hold(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>()
       held = promise

@@ -15,7 +15,7 @@ export const keptRows = readFileSync(PAGE, 'utf8')
     return { name: name.replaceAll('`', ''), holds, keptFor, afterPerson, afterCompany }
   })
 
-/** Whether the table's row for what is stored there says that it still has this after a company was erased. */
+/** Whether this data is kept after a company was erased, by the table's row for where it is stored. */
 export const staysAfterCompany = (where: string, what: string): boolean =>
   keptRows.some(
     ({ name, afterCompany }) =>

@@ -28,7 +28,9 @@ export async function untilAnswered(url: string, body: string): Promise<Response
 
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-/** The file of each language that caches the token, and what /docs/token says to change in it to send an assertion. */
+/**
+ * Each language's file that caches the token, and what /docs/token says to change in it to send an assertion.
+ */
 export const SIGNING: Record<string, { file: string; changes: [before: RegExp, after: string][] }> = {
   js: {
     file: 'access-token.mjs',

@@ -19,8 +19,8 @@ const COMPANIES_OF_OWNER = 200
 export type LargestCompany = Awaited<ReturnType<typeof fillLargestCompany>>
 
 /**
- * Fills a company with all that its limits allow, and its owner with sessions and other companies: clients with two
- * weeks of usage and as many refused requests as are kept, people, days of figures, activity.
+ * Fills a company with all that its limits allow, and its owner with sessions and other companies: clients
+ * with two weeks of usage and as many refused requests as are kept, people, days of figures, activity.
  * @returns ids in what was filled, the Active clients' among them, for requests that ask for one of it.
  */
 export async function fillLargestCompany(
@@ -31,7 +31,8 @@ export async function fillLargestCompany(
   const revokedIds = Array.from({ length: REVOKED }, newClientId)
   const { db } = server
   await db.raw(
-    `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by, status, revoked_at, revoked_by)
+    `insert into oauth_clients
+       (client_id, vendor_id, name, scopes, secret_hash, created_by, status, revoked_at, revoked_by)
      select id, ?, repeat('n', 100), array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write'],
        sha256(id::bytea), ?, case when n > ? then 'Revoked' else 'Active' end, case when n > ? then now() end,
        case when n > ? then ? end
@@ -88,7 +89,8 @@ async function addTheirs(db: Knex, vendorId: string, userId: string): Promise<vo
   // There is room for another day's events.
   const most = Number.MAX_SAFE_INTEGER - 1e12
   await db.raw(
-    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor, last_event_at)
+    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
+       boost_spend_minor, last_event_at)
      select :vendorId, now()::date + 1 - n, :most, :most, :most, :most, :most, :most, now()
      from generate_series(0, :days ::int) as n
      on conflict (vendor_id, date) do nothing`,

@@ -14,6 +14,6 @@ export function keptLog() {
 export const loggedEvents = ({ logLines }: { logLines: string[] }, name: string) =>
   logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === name)
 
-/** Returns what was logged of requests, as objects. What a server logs by itself, as of its clock, has no request id. */
+/** Returns the log lines of requests as objects. What a server logs on its own account has no request id. */
 export const requestLines = ({ logLines }: { logLines: string[] }) =>
   logLines.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId)

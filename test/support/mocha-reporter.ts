@@ -5,8 +5,9 @@ import Mocha from 'mocha'
 const LEFT_OPEN_MS = 10_000
 
 /**
- * A line on standard error for each file when it has run, with the seconds that its tests and hooks took, and the failures
- * at the end. The numbers of passed and failed tests go to the file that the option `totals` names.
+ * A line on standard error for each file when it has run, with the seconds that its tests and hooks took, and
+ * the failures at the end. The numbers of passed and failed tests go to the file that the option `totals`
+ * names.
  */
 export default class Reporter extends Mocha.reporters.Base {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {

@@ -12,7 +12,10 @@ function titlesOf(file: string): Set<string> {
   return new Set(found)
 }
 
-/** @param folder of the tests, from the root. @throws AssertionError for a `file: title` that is no test there. */
+/**
+ * @param folder of the tests, from the root. @throws AssertionError for a `file: title` that is no test in
+ * it.
+ */
 export function assertNamedTests(
   text: string,
   { folder, requirement }: { folder: string; requirement: string },

@@ -118,8 +118,8 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
       key: CryptoKey = privateKey,
     ) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'own', ...header }).sign(key),
     /**
-     * Walks through the provider as a browser with these cookies would. Returns where it is sent at the end: back to the
-     * workspace.
+     * Walks through the provider as a browser with these cookies would. Returns where it is sent at the end:
+     * back to the workspace.
      */
     async visit(authorizationUrl: string, cookies = new Map<string, string>()) {
       let url = new URL(authorizationUrl)

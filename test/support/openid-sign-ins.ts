@@ -15,7 +15,9 @@ export interface Begun {
   cookie: string
 }
 
-/** A provider, and an API where its people sign in to ven_acme, ven_globex and ven_full, but not to ven_initech. */
+/**
+ * A provider, and an API where its people sign in to ven_acme, ven_globex and ven_full, not to ven_initech.
+ */
 export function sharedOpenidSignIns() {
   const env = {
     OPENID_ISSUER: '',
@@ -95,7 +97,9 @@ export function sharedOpenidSignIns() {
       assert.equal(read.status, 200)
       return read.json
     },
-    /** Asserts that no line of the API's log has a secret of these sign-ins, or anything that the provider wrote. */
+    /**
+     * Asserts that no line of the API's log has a secret of these sign-ins, or text that the provider wrote.
+     */
     assertNothingLogged(): void {
       assert.ok(secrets.size > 30)
       for (const line of api.logLines) for (const secret of secrets) assert.ok(!line.includes(secret), line)

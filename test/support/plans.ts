@@ -14,7 +14,9 @@ export interface Plan {
   Plans?: Plan[]
 }
 
-/** A database with one connection, and the plans of the statements that really run on it, as Postgres itself reports them. */
+/**
+ * A database with one connection, and Postgres's own report of the plans of the statements that run on it.
+ */
 export async function explainedDatabase() {
   const database = await createTestDatabase()
   let plans: Plan[] = []

@@ -11,8 +11,8 @@ let block: Promise<number> | undefined
 let handedOut = 0
 
 /**
- * A TCP port on loopback that is free and that no other process of the tests is given: each process holds a block of
- * ports by listening on the first of them as long as it runs.
+ * A TCP port on loopback that is free and that no other process of the tests is given: each process holds a
+ * block of ports by listening on the first of them as long as it runs.
  */
 export async function freePort(): Promise<number> {
   block ??= claimBlock()

@@ -28,7 +28,7 @@ interface Program {
 export interface Language {
   name: string
   programs: Record<ProgramName, Program>
-  /** The five minutes for which keys are kept, as this language prints them, and what makes one second of them. */
+  /** The five minutes for which keys are cached, as this language prints them, and the same as one second. */
   keyLife: Record<string, string>
   /** What has to be there, each as a command that then succeeds. */
   tools: string[][]
@@ -224,8 +224,8 @@ const KEY_LIVES = ['printed', 'second'] as const
 type KeyLife = (typeof KEY_LIVES)[number]
 
 /**
- * Installs the libraries of a language and builds its printed examples, with all but their start as they are printed,
- * and the addresses of a test's issuer filled in.
+ * Installs the libraries of a language and builds its printed examples, with all but their start as they are
+ * printed, and the addresses of a test's issuer filled in.
  */
 export async function buildVerifiers(language: Language, addresses: Record<string, string>) {
   const { path: folder, remove } = await mkdtempDisposable(join(tmpdir(), 'integration-access-verifiers-'))

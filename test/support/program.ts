@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** Runs a program until it ends. Returns what it wrote. Rejects, with that too, if it ends with another code than 0. */
+/** Runs a program and returns its output. Rejects, with the output too, if its exit code is not 0. */
 export const run = promisify(execFile)

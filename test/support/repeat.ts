@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Acts again and again, with a pause after each time. Returns a function that ends this; it resolves after the last time,
- * and rejects with what `act` threw.
+ * Acts again and again, with a pause after each time. Returns a function that ends this; it resolves after
+ * the last time, and rejects with what `act` threw.
  */
 export function repeat(pause_ms: number, act: () => unknown): () => Promise<void> {
   let ended = false

@@ -39,7 +39,7 @@ const CASES = 60
 const WATCHED = 8
 /** Asked in one turn of the event loop, all of them share one question to a store. */
 const WATCH_MS = 10
-/** After the last fault is mended, Redis decides again within this: many times what it takes, for busy machines. */
+/** Redis decides again within this after the last fault is mended: many times what an idle machine takes. */
 const RECOVERY_MS = 180_000
 
 export type Store = 'redis' | 'postgres'
@@ -69,8 +69,9 @@ interface Revoked {
 export type World = Awaited<ReturnType<typeof createWorld>>
 
 /**
- * Processes, each with a network of its own to two Redis servers and one Postgres, all real; what can befall them;
- * and a watch that asks every process about every subject all the time and writes down every broken promise.
+ * Processes, each with a network of its own to two Redis servers and one Postgres, all real; what can befall
+ * them; and a watch that asks every process about every subject all the time and writes down every broken
+ * promise.
  */
 export async function createWorld({
   database,

@@ -1,9 +1,9 @@
 import { senderFor } from '../api/callbacks/sending.ts'
 
 /*
- * A process that sends one test event to each URL after its first argument, one after another, taking every host for
- * 127.0.0.1 and trusting the authority of its first. It prints the results and how much memory the process had taken
- * at most since it began, as one line of JSON.
+ * A process that sends one test event to each URL after its first argument, one after another, taking every
+ * host for 127.0.0.1 and trusting the authority of its first. It prints the results and how much memory the
+ * process had taken at most since it began, as one line of JSON.
  */
 const [, , certificateAuthority = '', ...urls] = process.argv
 const sender = senderFor({ certificateAuthority })

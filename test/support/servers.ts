@@ -12,8 +12,9 @@ import { inMemory, temporaryFolder } from './temporary-folder.ts'
 import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
 
 /*
- * One Postgres for each run of mocha, with a migrated template: a copy is cheap in memory, so each test can have a
- * database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the environment.
+ * One Postgres for each run of mocha, with a migrated template: a copy is cheap in memory, so each test can
+ * have a database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the
+ * environment.
  */
 /** Of the roles below the owner. */
 export const PASSWORDS = {
@@ -141,7 +142,7 @@ export async function createTestDatabase() {
   }
   return {
     ...urls,
-    /** Returns a pool of connections with these rights, of one unless told otherwise. It ends with the database. */
+    /** Returns a pool of connections with these rights, by default of one. It ends with the database. */
     connect: (
       role: 'owner' | 'auth' | 'api' | 'operator',
       options?: Parameters<typeof connectedDatabase>[1],

@@ -21,8 +21,9 @@ export interface TestStackOptions {
 const PASSWORD = 'a password of the tests'
 
 /**
- * The whole local stack, as `npm start` brings it up, on free ports and with data of its own. Under mocha these are in
- * a migrated database of the tests' Postgres unless one is given: that takes 3 s of a core less than a new server.
+ * The whole local stack, as `npm start` brings it up, on free ports and with data of its own. Under mocha
+ * these are in a migrated database of the tests' Postgres unless one is given: that takes 3 s of a core less
+ * than a new server.
  */
 export async function startTestStack({ env = {} }: TestStackOptions = {}) {
   const underMocha = process.env.TEST_POSTGRES_URL !== undefined

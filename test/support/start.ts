@@ -71,7 +71,7 @@ export async function startProcess(options: StartOptions) {
   }
 }
 
-/** By a mark in the environment, or, for the stores, which overwrite theirs, by the folder that they work in. */
+/** Finds them by a mark in the environment or, as the stores overwrite theirs, by the folder they work in. */
 export async function processesOf(dataDir: string, mark?: string) {
   const found: { pid: number; command: string; marked: boolean }[] = []
   for (const name of await readdir('/proc')) {

@@ -5,7 +5,7 @@ export type TcpProxy = Awaited<ReturnType<typeof createTcpProxy>>
 
 type State = 'open' | 'cut' | 'stalled'
 
-/** A stretch of network between a client and a server on loopback, which can fail in the ways that networks do. */
+/** The network between a client and a server on loopback, which can fail in the ways that networks do. */
 export async function createTcpProxy(...targets: number[]) {
   const sockets = new Set<Socket>()
   let ports = targets
@@ -72,7 +72,9 @@ export async function createTcpProxy(...targets: number[]) {
     delay(duration_ms: number) {
       delay_ms = duration_ms
     },
-    /** Ends every connection, as a fail-over does, and leads new ones to another port, or to each of several in turn. */
+    /**
+     * Ends every connection, as a fail-over does, and leads new ones to another port, or to several in turn.
+     */
     lead(...to: number[]) {
       ports = to
       for (const socket of sockets) socket.destroy()

@@ -9,9 +9,9 @@ const ROOM_MIN_BYTES = 3 * 1_024 ** 3
 export const inMemory = (folder: string): boolean => folder.startsWith(`${MEMORY}/`)
 
 /**
- * A new folder for what is discarded after the run: in memory where Linux offers enough of it and runs programs there,
- * since creating and removing files by the thousand takes a tenth of a run on disk. Below the folder of the run that this
- * process is part of, if it is. What a killed process left in memory goes first.
+ * A new folder for what is discarded after the run: in memory where Linux offers enough of it and runs
+ * programs there, since creating and removing files by the thousand takes a tenth of a run on disk. Below the
+ * folder of the run that this process is part of, if it is. What a killed process left in memory goes first.
  */
 export async function temporaryFolder(name: string): Promise<string> {
   await removeAbandoned(name)

@@ -1,9 +1,9 @@
 import knex from 'knex'
 
 /*
- * Whoever spreads the tables over machines by company (Citus) needs statements that say which company they are about.
- * So after a run of the tests everything that the services' roles have asked the test server is read: each statement on
- * a table with a vendor_id names it, or is listed here with its reason.
+ * Whoever spreads the tables over machines by company (Citus) needs statements that say which company they
+ * are about. So after a run of the tests everything that the services' roles have asked the test server is
+ * read: each statement on a table with a vendor_id names it, or is listed here with its reason.
  */
 
 /** Server settings that keep every statement of a run. */

@@ -4,7 +4,9 @@ import { join, relative } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const SCREEN_PARTS = 2
 
-/** Each takes seconds of a core, most since they start processes. They start first, the longest before the others. */
+/**
+ * Each takes seconds of a core, mostly to start processes. They start first, the longest before the others.
+ */
 const SLOW = [
   'process/largest-company',
   'deploy/release',
@@ -21,7 +23,7 @@ const SLOW = [
   'shared/log',
 ]
 
-/** However small, each waits for more than ten seconds of real time. One starts before each of the first other files. */
+/** Small, but each waits for more than ten seconds. One starts before each of the first other files. */
 const WAITING = [
   ...['api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
   ...['auth/refusals', 'auth/request-log', 'auth/workload-refusals', 'revocation/faults'],
@@ -40,8 +42,8 @@ const WITH_STACK = [
 export type Tier = 'fast' | 'usual' | 'all'
 
 /**
- * Returns the files with these paths, or below them, and all of the tier if none is named. A folder stands for its files
- * of the tier.
+ * Returns the files with these paths, or below them, and all of the tier if none is named. A folder stands
+ * for its files of the tier.
  * @throws Error naming the paths that stand for no file.
  */
 export function selectFiles(files: readonly string[], paths: readonly string[], tier: Tier): string[] {
@@ -59,8 +61,9 @@ export function selectFiles(files: readonly string[], paths: readonly string[], 
 }
 
 /**
- * Returns each file in the part that runs it, in the order in which they start. A file of `stores` starts what it needs
- * besides Postgres. Each list of `screens` has a stack of its own, and a browser if it has screens.
+ * Returns each file in the part that runs it, in the order in which they start. A file of `stores` starts
+ * what it needs besides Postgres. Each list of `screens` has a stack of its own, and a browser if it has
+ * screens.
  */
 export function testParts(files: readonly string[]) {
   const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))

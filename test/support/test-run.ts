@@ -11,8 +11,8 @@ const POLL_MS = 100
 export type TestRun = Awaited<ReturnType<typeof createTestRun>>
 
 /**
- * One run of the tests: nothing that it starts or creates outlives it. `id` is in the mark, which every descendant
- * inherits.
+ * One run of the tests: nothing that it starts or creates outlives it. `id` is in the mark, which every
+ * descendant inherits.
  */
 export async function createTestRun(id = String(process.pid)) {
   const folder = await temporaryFolder('integration-access-run')
@@ -23,8 +23,8 @@ export async function createTestRun(id = String(process.pid)) {
   const running = () => processesOf(folder, mark)
 
   /**
-   * Waits until every process of the run has ended, kills those that have not after `deadline_ms`, and removes the
-   * folder. Returns the commands of the processes that it killed.
+   * Waits until every process of the run has ended, kills those that have not after `deadline_ms`, and
+   * removes the folder. Returns the commands of the processes that it killed.
    */
   async function end(deadline_ms = END_DEADLINE_MS): Promise<string[]> {
     const killed = new Map<number, string>()
@@ -48,8 +48,8 @@ export async function createTestRun(id = String(process.pid)) {
     at: (name: string) => join(folder, name),
     end,
     /**
-     * Kills every process but the stores, which get nothing of the environment and shut down when the process that
-     * started them is gone. Then as `end`.
+     * Kills every process but the stores, which get nothing of the environment and shut down when the process
+     * that started them is gone. Then as `end`.
      */
     async interrupt() {
       for (const { pid, marked } of await running()) if (marked) kill(pid)

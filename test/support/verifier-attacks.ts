@@ -60,7 +60,7 @@ function resigned(token: string, alg: string, sign: (input: string) => string): 
   return `${input}.${sign(input)}`
 }
 
-/** Runs the examples that /docs/verify prints in this language against an issuer that sends what they must refuse. */
+/** Runs this language's examples of /docs/verify against an issuer that sends what they must refuse. */
 export function describeVerifiers(language: Language): void {
   describe(`documentation: how to verify a token in ${language.name}, as it is printed`, () => {
     const clock = { ...createTestClock(), now: Date.now }

@@ -16,7 +16,7 @@ export interface Published {
   answer?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** An issuer of workloads' tokens on loopback, by TLS: the API reaches it if its resolver and its address rule let it. */
+/** A TLS issuer of workloads' tokens on loopback. The API needs a resolver and address rule that allow it. */
 export async function startWorkloadIssuer(keys: JWK[]) {
   const published: Published = { keys }
   const requests: string[] = []

@@ -3,7 +3,9 @@ import type { JWK } from 'jose'
 import { assertionFields, type KeyKind, newKeyPair, signJwt } from './assertions.ts'
 import { TEST_ISSUER, type TestAuth, type TestClient } from './auth.ts'
 
-/** A platform: its token as documented, but for keys, times and ids, and the claims by which a client knows it. */
+/**
+ * A platform: its token as documented, but for keys, times and ids, and the claims that identify a client.
+ */
 export interface Platform {
   issuer: string
   kind: KeyKind
@@ -191,7 +193,9 @@ export async function createWorkload(auth: TestAuth, platform: Platform, client:
 
 export type TestWorkload = Awaited<ReturnType<typeof createWorkload>>
 
-/** A token as the platform makes it, but for `claims` and `header`; members that are undefined are left out. */
+/**
+ * A token as the platform makes it, but for `claims` and `header`. Members that are undefined are left out.
+ */
 export const platformToken = (
   { platform, keys }: Pick<TestWorkload, 'platform' | 'keys'>,
   now_ms: number,

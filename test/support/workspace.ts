@@ -9,7 +9,8 @@ import { startTestStack, type TestStack } from './stack.ts'
 import { tokenRequest } from './token-request.ts'
 
 /*
- * One local stack and one Chromium for all browser tests, each started by the first that asks, ended after the last.
+ * One local stack and one Chromium for all browser tests, each started by the first that asks, ended after
+ * the last.
  */
 let starting: Promise<TestStack> | undefined
 let launching: Promise<Browser> | undefined
@@ -56,7 +57,7 @@ export interface VisitOptions {
   theme?: 'light' | 'dark'
   width?: number
   height?: number
-  /** In a browser that nobody has used, nor will: for a first load, or what cannot be undone (a clock, a script). */
+  /** Uses a fresh browser that nothing else uses: for a first load, or a change that cannot be undone. */
   alone?: boolean
   /** Alone, with a clock that can be moved on. */
   clock?: boolean
@@ -66,12 +67,12 @@ export type Visit = Awaited<ReturnType<typeof visit>>
 
 const openTabs = new Set<{ leave: () => Promise<void> }>()
 
-/** Leaves every tab that is still open, for after each test. @throws AssertionError when there was trouble in one. */
+/** Leaves every open tab, for after each test. @throws AssertionError if one of them had trouble. */
 export async function leaveVisits(): Promise<void> {
   for (const tab of openTabs) await tab.leave()
 }
 
-/** Left, and as good as new but for its process, which has compiled the scripts: the next visit takes half the time. */
+/** Tabs as good as new but for their process with its compiled scripts: a visit takes half the time. */
 let spare: Page | undefined
 
 /** A tab in a browser that nobody else uses meanwhile, with nothing in its storage. */
@@ -94,7 +95,9 @@ export async function visit(options: VisitOptions = {}) {
     page,
     context,
     baseUrl,
-    /** What no screen may cause: script errors, violations of the Content-Security-Policy, requests elsewhere. */
+    /**
+     * What no screen may cause: script errors, violations of the Content-Security-Policy, foreign requests.
+     */
     troubles,
     /** Closes the tab. @throws AssertionError when there was trouble. */
     async leave(): Promise<void> {
@@ -226,8 +229,8 @@ export async function createClient(
 }
 
 /**
- * Waits until the service has counted a client's tokens, about a second after they were issued: a page opened sooner
- * shows none, and asks again only after half a minute.
+ * Waits until the service has counted a client's tokens, about a second after they were issued: a page opened
+ * sooner shows none, and asks again only after half a minute.
  */
 export async function untilUsed(token: string, clientId: string, tokens = 1): Promise<void> {
   await until(`${tokens} tokens of ${clientId}`, async () => {
@@ -259,15 +262,18 @@ const until = (what: string, isThere: () => Promise<boolean>) =>
   eventually(isThere, { otherwise: () => `${what}: never seen`, every_ms: 100 })
 
 /**
- * Clicks what makes the service answer that the session has ended or that access is gone, and waits until the page says
- * so. Every screen also asks on its own now and then, so the page may say it first and leave nothing to click.
+ * Clicks what makes the service answer that the session has ended or that access is gone, and waits until the
+ * page says so. Every screen also asks on its own now and then, so the page may say it first and leave
+ * nothing to click.
  */
 export async function clickUntilShown(control: Locator, shown: Locator): Promise<void> {
   await control.or(shown).first().click()
   await shown.waitFor()
 }
 
-/** Waits until tests have heard of every request that the page has sent so far: the browser reports them in order. */
+/**
+ * Waits until tests know of every request that the page has sent so far: the browser reports them in order.
+ */
 export const untilReported = (page: Page): Promise<unknown> =>
   page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
 
@@ -281,7 +287,7 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
   // Larger than everything else that is sent to the browser, so once for each page.
   if (!(await page.evaluate(() => 'axe' in window))) {
     const devtools = await page.context().newCDPSession(page)
-    // As a script, of which the browser keeps the compiled code for the next page; `page.evaluate` uses `eval`.
+    // As a script, whose compiled code the browser keeps for the next page. `page.evaluate` uses `eval`.
     await devtools.send('Runtime.evaluate', { expression: await readFile(AXE, 'utf8') })
     await devtools.detach()
   }
@@ -295,7 +301,7 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
   assert.deepEqual(broken, [])
 }
 
-/** @throws AssertionError when the page or a dialog can be scrolled sideways, naming it or what sticks out. */
+/** @throws AssertionError if the page or a dialog scrolls sideways, naming it or what sticks out. */
 export async function assertFits(page: Page): Promise<void> {
   const outside = await page.evaluate(async () => {
     const { documentElement: root } = document

@@ -4,7 +4,8 @@ import { StartError } from '../../infra/local/start-error.ts'
 import { eventually } from '../support/eventually.ts'
 
 /**
- * Runs an installed program, which ends with the block that is `using` it. Resolves once it listens on `port`.
+ * Runs an installed program, which ends with the block that is `using` it. Resolves once it listens on
+ * `port`.
  * @param wrapped puts a command before it, such as one that makes it another user's.
  */
 export async function startProgram(

@@ -5,7 +5,7 @@ import { plainText } from '../../../apps/api/callbacks/plain-text.ts'
 import { displayBody, displayLines } from '../../../apps/api/callbacks/receiver-text.ts'
 import { ANY_CHARACTER } from '../../support/any-character.ts'
 
-/** Nothing that acts: no control, escape, format or bidi character, no tag; new lines are the only exception. */
+/** Plain text: no control, escape, format or bidi character, no tag. New lines are the only exception. */
 function assertHarmless(text: string): void {
   assert.doesNotMatch(text, /[[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]--[\n]]/v)
   assert.doesNotMatch(text, /[<>]/)

@@ -4,7 +4,7 @@ import { type AddressReason, createAddressRule } from '../../../apps/api/guarded
 
 const check = createAddressRule()
 
-/** First and last address of each range of the IANA special-purpose registries, and the neighbours outside it. */
+/** First and last address of each range of the IANA special-purpose registries, and their neighbours. */
 const IPV4_RANGES: [
   reason: AddressReason,
   first: string,

@@ -1,4 +1,4 @@
-/** What Prometheus has scraped each minute, in promtool's notation: `0+60x180` grows by 60 a minute for three hours. */
+/** Samples a minute apart, in promtool's notation: `0+60x180` grows by 60 a minute for three hours. */
 export type Scraped = Record<string, string>
 
 interface AlertCase {

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 
 const cores = availableParallelism()
 const pinnable = cores > 1
-/** The server that is measured has a core to itself, the generator another; with two cores the stores share that. */
+/** The measured server has one core to itself, and the generator another, on which the stores run too. */
 const CORES = { server: '0', generator: '1', stores: cores > 2 ? `2-${cores - 1}` : '1' }
 type Place = keyof typeof CORES
 
@@ -23,7 +23,7 @@ const TICKS_PER_SECOND = 100
 export const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
-/** CPU seconds that a process has used so far, with those of its children that have ended (proc(5), /proc/pid/stat). */
+/** Returns the CPU seconds of a process and of its children that have ended (proc(5), /proc/pid/stat). */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')
@@ -33,8 +33,8 @@ export function cpuSeconds(pid: number): number {
 }
 
 /**
- * CPU seconds that everyone together has used of the server's core so far (proc(5), /proc/stat). Interrupts are left
- * out: most of them are the packets of the server itself.
+ * CPU seconds that everyone together has used of the server's core so far (proc(5), /proc/stat). Interrupts
+ * are left out: most of them are the packets of the server itself.
  */
 function coreSeconds(): number {
   const [line = ''] = /(?<=^cpu0 ).*/m.exec(readFileSync('/proc/stat', 'utf8')) ?? []
@@ -46,8 +46,8 @@ function coreSeconds(): number {
 
 /**
  * Starts to watch a server.
- * @returns ends it, with the CPU seconds that the server used, and the share of its core that others used: 0 where it
- * has no core of its own.
+ * @returns ends it, with the CPU seconds that the server used, and the share of its core that others used: 0
+ * where it has no core of its own.
  */
 export function watchServer(pid: number): (seconds: number) => { cpu: number; others: number } {
   const before = { own: cpuSeconds(pid), all: coreSeconds() }

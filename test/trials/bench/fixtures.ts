@@ -14,7 +14,7 @@ export interface BenchClient {
   scope: string
 }
 
-/** Clients of one scope, the same number for each of some companies, which have figures for their last `days` days. */
+/** Clients of one scope, the same number for each company. Each company has figures for `days` days. */
 export async function addClients(
   db: Knex,
   count: number,
@@ -27,7 +27,8 @@ export async function addClients(
     [vendorIds],
   )
   await db.raw(
-    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor, last_event_at)
+    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
+       boost_spend_minor, last_event_at)
      select id, current_date - n, 40000 + n, 1200 + n, 60, 75, 412345 + n, 9900, now() - n * interval '1 day'
      from unnest(?::text[]) as id, generate_series(0, ?::int - 1) as n`,
     [vendorIds, days],
@@ -80,8 +81,8 @@ export async function requestToken(auth: Server, client: BenchClient): Promise<s
 }
 
 /**
- * So many companies take turns, each with a client and a token: equal reads of one moment share their work in the
- * service, and real reads are not equal.
+ * So many companies take turns, each with a client and a token: equal reads of one moment share their work in
+ * the service, and real reads are not equal.
  */
 const READERS = 16
 const STORED_DAYS = 400

@@ -28,7 +28,9 @@ const CLIENTS = 10_000
 /** More than a service could remember. */
 const FORGED_TOKENS = 20_000
 const VERIFIED_TOKENS = 2_000
-/** What both stores say of a revocation is in force at once; a round of reconciliation is over by then too. */
+/**
+ * What both stores say of a revocation is in force at once. A round of reconciliation ends within this too.
+ */
 const SETTLED_MS = 2_000
 
 export async function wrongSecrets(bench: Bench) {
@@ -100,8 +102,8 @@ interface Flood {
 }
 
 /**
- * The good load with a bad request after each good one, on twice the connections, and the good load alone. In the flood
- * a good request takes its own CPU and that of one refusal.
+ * The good load with a bad request after each good one, on twice the connections, and the good load alone. In
+ * the flood a good request takes its own CPU and that of one refusal.
  */
 async function measureFlood(bench: Bench, flood: Flood): Promise<Finding[]> {
   const { good, called, bad, refused, server, goal, floor } = flood

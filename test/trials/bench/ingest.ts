@@ -19,9 +19,9 @@ const EVENTS_SPREAD_MS = 70 * 3_600_000
 const BARE_TABLE = 'bench_events'
 
 /**
- * Events by HTTP, all of one company, each id new; and beside it the rows that they become, each batch by one INSERT
- * into a table that has their columns and the key that makes an event count once, and nothing else: no index, check or
- * partition. Bodies and rows are made before the time runs.
+ * Events by HTTP, all of one company, each id new; and beside it the rows that they become, each batch by one
+ * INSERT into a table that has their columns and the key that makes an event count once, and nothing else: no
+ * index, check or partition. Bodies and rows are made before the time runs.
  */
 export async function ingest(bench: Bench) {
   const [client] = await addClients(bench.db, 1, { scope: 'analytics:write' })
@@ -77,7 +77,7 @@ export async function ingest(bench: Bench) {
   }
 }
 
-/** Does the work of each batch. By CPU second counts the API and Postgres together, in cores the API alone. */
+/** Does the work of each batch. CPU seconds count the API and Postgres together, cores the API alone. */
 async function sample<T>(world: World, batches: T[], work: (batch: T) => Promise<void>): Promise<Sample> {
   const durations_ms: number[] = []
   const left = batches.values()
@@ -143,8 +143,10 @@ function randomEvent() {
 
 const INSERT = {
   name: 'bench-insert',
-  text: `insert into ${BARE_TABLE} (vendor_id, received_at, event_id, type, date, occurred_at, quantity, amount_minor)
-    select $1, now(), * from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::timestamptz[], $6::bigint[], $7::bigint[])
+  text: `insert into ${BARE_TABLE}
+      (vendor_id, received_at, event_id, type, date, occurred_at, quantity, amount_minor)
+    select $1, now(), * from unnest($2::text[], $3::analytics_event_type[], $4::date[],
+      $5::timestamptz[], $6::bigint[], $7::bigint[])
     on conflict do nothing`,
 }
 

@@ -8,8 +8,8 @@ import type { Server } from './world.ts'
 import { generate, type HttpRequest, send, writeRequests } from './wrk.ts'
 
 /**
- * A process gets faster for some seconds while Node compiles what it runs, and while it meets clients for the first
- * time. So it is loaded until it has worked for so long since its start and was sent every request.
+ * A process gets faster for some seconds while Node compiles what it runs, and while it meets clients for the
+ * first time. So it is loaded until it has worked for so long since its start and was sent every request.
  */
 const WARM_AFTER_CPU_SECONDS = 10
 const WARM_UP_ROUNDS_MIN = 2
@@ -50,8 +50,8 @@ export interface Measured {
 type MeasuredEach<T extends unknown[]> = { [K in keyof T]: Measured }
 
 /**
- * Warms every subject up, and then loads each in turn, round after round, so that what the machine does meanwhile
- * falls on all alike.
+ * Warms every subject up, and then loads each in turn, round after round, so that what the machine does
+ * meanwhile falls on all alike.
  * @throws Error when a subject refused or failed what it should have answered.
  */
 export async function measureInterleaved<T extends Subject[]>(
@@ -73,7 +73,9 @@ export async function measureInterleaved<T extends Subject[]>(
   return measured as MeasuredEach<T>
 }
 
-/** Runs rounds of one sample for each name. Those in which others kept the server's core busy are repeated. */
+/**
+ * Runs rounds of one sample for each name. Rounds in which others kept the server's core busy are repeated.
+ */
 export async function measureRounds<T extends string[]>(
   bench: Bench,
   names: T,

@@ -8,14 +8,14 @@ import { spread } from './statistics.ts'
 const CLIENTS = 10_000
 const WATCHED_S = 600
 const NOTED_EVERY_SAMPLES = 10
-/** Of ten minutes, from the second to the fourth, when heap and caches have their size, and the last three. */
+/** Two parts of ten minutes: the second to the fourth, once heap and caches are full, and the last three. */
 const EARLY = { from: 0.2, to: 0.4 }
 const LATE = { from: 0.7, to: 1 }
 
 const STARTS = 5
 const IDLE_AFTER_MS = 5_000
 
-/** Loads both services at once, for minutes, and looks at the resident memory of their processes every second. */
+/** Loads both services at once for minutes, and samples their processes' resident memory every second. */
 export async function memoryUnderLoad(bench: Bench) {
   const requests = (await addClients(bench.db, CLIENTS)).map(tokenRequest)
   const { requests: reads } = await createReaders(bench)

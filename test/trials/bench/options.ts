@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util'
 
 export const HELP = `npm run bench -- [options]
 
-Measures the services beside floors on this machine and prints the ratios. Without a part: the speed, in about 15 minutes.
+Measures the services beside floors on this machine and prints the ratios: of speed by default, in about
+15 minutes.
 
 What is measured:
   --growth             in place of the speed, how costs grow with clients and days
@@ -13,8 +14,8 @@ How much:
   --rounds N           rounds of each row, after warming up; default 10
 
 What becomes of it:
-  --save               keep the rows that were measured in results/, in the file of this model of CPU, and write
-                       the table of the README from all files
+  --save               keep the rows that were measured in results/, in the file of this model of CPU, and
+                       write the table of the README from all files
   --list               show the rows and end
 `
 

@@ -21,7 +21,7 @@ export interface Round<T> {
   samples: T
 }
 
-/** Runs rounds until enough are quiet, or there were too many. @returns the quietest, in the order they ran in. */
+/** Runs rounds until enough are quiet, or too many ran. Returns the quietest, in the order they ran in. */
 export async function quietRounds<T>(
   wanted: number,
   run: (attempt: number) => Promise<Round<T>>,

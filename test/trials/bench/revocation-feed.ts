@@ -12,7 +12,7 @@ const PAGES = [
 const SETTLED_MS = 3_000
 const FEED = { path: '/v1/oauth/revocations', headers: {} }
 
-/** The page is made once a second, so that what a request costs is sending it. The sizes cannot take turns. */
+/** The page is made once a second, so a request costs the sending. The sizes cannot take turns. */
 export async function revocationFeed(bench: Bench) {
   const { db, auth: server } = bench
   const [{ clientId }] = await addClients(db, 1)

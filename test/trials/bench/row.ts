@@ -9,7 +9,7 @@ export interface Row {
   name: string
   /** Measured in place of the speed when it is asked for. */
   part?: 'growth' | 'memory'
-  /** @throws Error when something was refused or failed that should not have been: that must never pass for speed. */
+  /** @throws Error if something was refused or failed unexpectedly: that must never pass for speed. */
   measure(bench: Bench): Promise<Finding[]>
 }
 

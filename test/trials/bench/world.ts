@@ -30,7 +30,9 @@ export interface Server {
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
-/** The stores as the local stack runs them, durability on, in a new folder on free ports, and a service each. */
+/**
+ * The stores as in the local stack, durability on, in a new folder on free ports, and one of each service.
+ */
 export async function createWorld(lifecycle: Lifecycle) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-bench-'))
   lifecycle.add({ stop: () => rm(directory, { recursive: true, force: true }) })
@@ -61,7 +63,7 @@ export async function createWorld(lifecycle: Lifecycle) {
         HOST: '127.0.0.1',
         PORT: String(port),
       },
-      // Logs go to a file, as a log shipper would have it. The channel ends a service when this process is gone.
+      // Logs go to a file, as for a log shipper. The channel ends a service when this process is gone.
       stdio: ['ignore', log.fd, 'pipe', 'ipc'],
     })
     lifecycle.add(child)

@@ -65,7 +65,8 @@ interface Generated {
 }
 
 /**
- * Sends the load from the generator's core, and watches the server from the first request on, when all have been read.
+ * Sends the load from the generator's core, and watches the server from the first request on, when all have
+ * been read.
  * @throws Failure when wrk is not to be had.
  */
 export async function generate({ server, requestsFile, first, connections, seconds }: Load) {

@@ -21,8 +21,8 @@ async function commandsOfRunbook(): Promise<string[]> {
 }
 
 /**
- * Makes a release of the commit that is checked out, from a clone with a tag and a key of its own. Returns the release's
- * folder, with the public key in it. `images` are the options that name what to build on.
+ * Makes a release of the commit that is checked out, from a clone with a tag and a key of its own. Returns
+ * the release's folder, with the public key in it. `images` are the options that name what to build on.
  */
 export async function makeRelease(run: Shell, folder: string, images: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
@@ -42,8 +42,8 @@ export async function makeRelease(run: Shell, folder: string, images: string): P
 }
 
 /**
- * Copies the release, a folder named after its version, into the site, and runs the runbook's first commands there. Three
- * verify it and load its images; all end with a company.
+ * Copies the release, a folder named after its version, into the site, and runs the runbook's first commands
+ * there. Three verify it and load its images; all end with a company.
  */
 export async function install(
   run: Shell,

@@ -11,15 +11,16 @@ import { type Client, createClient, createTlsFiles, install, makeRelease } from 
 import { createShell, type Shell } from './shell.ts'
 
 /*
- * The commands of the runbook's page about containers, from a release's files alone, to a token over TLS. Then an instance
- * of each service vanishes under load, all are recreated one by one, and Docker restarts. Needs root, Docker with Compose
- * 2, skopeo, minisign and the port 443, and images to build on, which are never pulled, or a release:
+ * The commands of the runbook's page about containers, from a release's files alone, to a token over TLS.
+ * Then an instance of each service vanishes under load, all are recreated one by one, and Docker restarts.
+ * Needs root, Docker with Compose 2, skopeo, minisign and the port 443, and images to build on, which are
+ * never pulled, or a release:
  *
  *   npm run test:containers -- --base IMAGE --web-base IMAGE
  *   npm run test:containers -- --release FOLDER
  *
- * `--from FOLDER` installs the release before from there, and upgrades it. `--restart-docker COMMAND` restarts the daemon
- * (default: systemctl restart docker).
+ * `--from FOLDER` installs the release before from there, and upgrades it. `--restart-docker COMMAND`
+ * restarts the daemon (default: systemctl restart docker).
  */
 const CALLERS = 4
 const GONE_MS = 20_000

@@ -5,10 +5,10 @@ import { RULES } from './documents.ts'
 import { type Site, startSite } from './site.ts'
 
 /*
- * Follows the cures in infra/runbook/failures.md for real. Takes 7 to 13 minutes on two cores: three for the cases, then
- * rates of the last five or ten minutes run out. Commands and statements are those that the page prints. Needs root, for
- * a small disk, and Prometheus (apt-get install prometheus jq). A wrong clock, a busy CPU, DNS and the internet have
- * stand-ins.
+ * Follows the cures in infra/runbook/failures.md for real. Takes 7 to 13 minutes on two cores: three for the
+ * cases, then rates of the last five or ten minutes run out. Commands and statements are those that the page
+ * prints. Needs root, for a small disk, and Prometheus (apt-get install prometheus jq). A wrong clock, a busy
+ * CPU, DNS and the internet have stand-ins.
  */
 
 export interface Cure {
@@ -20,7 +20,9 @@ export interface Cure {
   cause(site: Site): Promise<() => Promise<unknown>>
 }
 
-/** A window of up to ten minutes is waited out. For a longer one, the samples since the cure say how it will end. */
+/**
+ * Windows of up to ten minutes are waited for. For a longer one, the samples since the cure say how it ends.
+ */
 const WAITED_MAX_S = 600
 /** Prometheus has scraped every instance several times. */
 const SCRAPED_MS = 15_000
@@ -42,8 +44,8 @@ function windowOf_s(alert: string): number {
 const seconds = (duration_ms: number): string => (duration_ms / 1_000).toFixed()
 
 /**
- * Each is caused, seen, cured as printed, and seen to end, one after another at a site of their own. The alerts over a
- * window are seen to end after all others, since their windows pass together.
+ * Each is caused, seen, cured as printed, and seen to end, one after another at a site of their own. The
+ * alerts over a window are seen to end after all others, since their windows pass together.
  */
 export function describeCures(title: string, cures: readonly Cure[]): void {
   describe(title, () => {

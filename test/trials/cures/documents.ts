@@ -15,7 +15,9 @@ export const RULES = new Map(
 const chapter = (page: string, heading: string): string =>
   read(page).split(`## ${heading}\n`)[1]?.split('\n#')[0] ?? ''
 
-/** Returns the table of a chapter of failures.md: the first cell of each row without its backticks, and the last. */
+/**
+ * Returns the table of a chapter of failures.md: the first cell of each row, without backticks, and the last.
+ */
 const rowsOf = (heading: string) =>
   chapter('runbook/failures.md', heading)
     .split('\n')
@@ -27,7 +29,9 @@ const rowsOf = (heading: string) =>
 export const FAILURES = rowsOf('When something fails')
 export const ALERTS = rowsOf('Alerts')
 
-/** Returns a command as a cure prints it. `name` is how the row begins. @throws Error if the row has no such command. */
+/**
+ * Returns a command as a cure prints it. `name` begins the row. @throws Error if the row has no such command.
+ */
 export function printedCommand(name: string, command: RegExp): string {
   const { cure } = [...FAILURES, ...ALERTS].find((row) => row.name.startsWith(name)) ?? { cure: '' }
   const found = [...cure.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))

@@ -5,7 +5,9 @@ import { freePort } from '../../support/ports.ts'
 import { startProgram } from '../program.ts'
 
 const MONITORING = join(import.meta.dirname, '../../../infra/monitoring')
-/** Not every second: a scrape is given up after its interval, and a service gives Postgres two seconds to answer one. */
+/**
+ * More than a second: a scrape is given up after its interval, and a service waits two seconds for Postgres.
+ */
 const EVERY = '3s'
 
 /** What is scraped, by the name of its job. */

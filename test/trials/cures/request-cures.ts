@@ -161,7 +161,7 @@ async function triggersOff(site: Site) {
   }
 }
 
-/** DNS and the internet have stand-ins, so this process does what one of the API does: it fetches what is due. */
+/** DNS and the internet have stand-ins, so this process fetches what is due, as one of the API does. */
 async function issuerKeysOld({ db, use }: Site) {
   const keys = [{ ...newKeyPair().jwk, kid: 'a' }]
   const { issuer } = use(await startWorkloadIssuer(keys))

@@ -18,8 +18,8 @@ const TRAFFIC_EVERY_MS = 1_000
 export type Site = Awaited<ReturnType<typeof startSite>>
 
 /**
- * An installation: Postgres, Redis, two instances of each service, the Prometheus that watches them, and a client that
- * calls each instance once a second.
+ * An installation: Postgres, Redis, two instances of each service, the Prometheus that watches them, and a
+ * client that calls each instance once a second.
  */
 export async function startSite() {
   await using starting = new AsyncDisposableStack()

@@ -2,7 +2,7 @@ import { repeat } from '../../support/repeat.ts'
 import type { TcpProxy } from '../../support/tcp-proxy.ts'
 import { createSite } from './site.ts'
 
-/** An outside verifier accepts nothing whose revocation was answered so long ago, as long as it gets pages. */
+/** An outside verifier that gets pages accepts nothing whose revocation was answered longer ago than this. */
 export const OUTSIDE_MARGIN_MS = 3_000
 /** Without a page for so long, an outside verifier accepts nothing at all. */
 export const OUTSIDE_BLIND_MS = 11_000
@@ -11,7 +11,8 @@ const ASK_EVERY_MS = 200
 const PAGE_MAX_MS = 500
 
 /**
- * A service of somebody else, by the package, which knows one address of the authorization server and nothing else.
+ * A service of somebody else, by the package, which knows one address of the authorization server and nothing
+ * else.
  * @param network the way from that address to both processes of the authorization server, taken in turn.
  */
 export async function createOutside(network: TcpProxy) {

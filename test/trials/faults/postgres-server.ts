@@ -31,7 +31,7 @@ export async function createPostgresServer(folder: string) {
   const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 3 } })
   let thaw = () => {}
 
-  /** Returns a standby that confirms every commit of the primary before that is acknowledged, and its options. */
+  /** Returns a synchronous standby and its options: the primary acknowledges no commit without it. */
   async function startStandby() {
     const next = await optionsFor(`postgres-${randomBytes(4).toString('hex')}`)
     await baseBackup(db, { from: options.directory, to: next.directory })
@@ -87,7 +87,9 @@ export async function createPostgresServer(folder: string) {
       }
       return thaw
     },
-    /** Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then. */
+    /**
+     * Makes a synchronous standby, kills the primary under load and promotes the standby, then the server.
+     */
     async failOver() {
       const { next, standby } = await startStandby()
       await sleep(BOTH_MS)

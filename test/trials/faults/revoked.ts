@@ -49,8 +49,8 @@ export function createRevokedThings({ services, outside, sites, company }: World
 
   return {
     /**
-     * Call it when the head of the answer is there: the first burst goes out at once to every process of ours, and as
-     * soon as none may be accepted there, to the one outside.
+     * Call it when the head of the answer is there: the first burst goes out at once to every process of
+     * ours, and as soon as none may be accepted there, to the one outside.
      */
     add(revoked: Revoked) {
       const entry = { ...revoked, at_ms: performance.now() }

@@ -38,7 +38,7 @@ export interface RunOptions {
 /** What one fault did. */
 export interface Row {
   fault: string
-  /** Percent of good answers to requests that began while it lasted, rounded down: 100 means that not one failed. */
+  /** Percent of good answers to requests that began while it lasted, rounded down: 100 if none failed. */
   availability: Partial<Record<(typeof OPERATIONS)[number], number>>
   /** The longest of the revokes that were answered 200; 0: there was none. */
   slowestRevoke_ms: number
@@ -46,7 +46,7 @@ export interface Row {
   recovery_ms: number
 }
 
-/** Runs both services, traffic and faults, and checks the promises; stops and removes everything that it started. */
+/** Runs both services, traffic and faults, and checks the promises. Stops and removes all that it started. */
 export async function runFaults(options: RunOptions) {
   await using world = await createWorld()
   const { signal } = options

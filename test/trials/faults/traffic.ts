@@ -28,8 +28,8 @@ export interface Scene extends World {
 }
 
 /**
- * Starts workers for each process, so that one that hangs keeps nobody from asking the others. Returns a function that
- * resolves when every worker has finished what it was at, after `ending`.
+ * Starts workers for each process, so that one that hangs keeps nobody from asking the others. Returns a
+ * function that resolves when every worker has finished what it was at, after `ending`.
  */
 export async function startTraffic(scene: Scene): Promise<() => Promise<unknown>> {
   const { auth, api, outside, sites, company, recorder, revoked, seed, pause_ms } = scene
@@ -67,7 +67,7 @@ async function read({ company, recorder, ledger }: Scene, site: Site): Promise<v
     )
 }
 
-/** Sends a request to a random process, and again until an answer is good. Returns that, or undefined at the end. */
+/** Sends a request to a random process until an answer is good. Returns that, or undefined at the end. */
 async function untilGood(
   { recorder, pause_ms, ending }: Scene,
   random: Random,
@@ -81,7 +81,7 @@ async function untilGood(
   }
 }
 
-/** Reports events at one process, and again anywhere until they are acknowledged; sometimes once more after that. */
+/** Reports events at one process, then anywhere until they are acknowledged, and sometimes once more. */
 function createReporter(scene: Scene, site: Site): () => Promise<void> {
   const { api, company, recorder, ledger, seed } = scene
   const random = createRandom(`${seed} events ${site.name}`)
@@ -113,8 +113,8 @@ function createReporter(scene: Scene, site: Site): () => Promise<void> {
 }
 
 /**
- * A client from its creation to its end: two tokens, of which it revokes the first; then the owner revokes the client.
- * Each step goes to a random process, and again to another until it is done.
+ * A client from its creation to its end: two tokens, of which it revokes the first; then the owner revokes
+ * the client. Each step goes to a random process, and again to another until it is done.
  */
 function createLife(scene: Scene, name: string): () => Promise<void> {
   const { auth, api, company, ledger, revoked, seed } = scene

@@ -31,8 +31,8 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type Company = World['company']
 
 /**
- * Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own; a service of
- * somebody else; and a company. Disposing of it ends and removes everything.
+ * Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own; a
+ * service of somebody else; and a company. Disposing of it ends and removes everything.
  */
 export async function createWorld() {
   await using starting = new AsyncDisposableStack()

@@ -8,9 +8,10 @@ import { freePort } from '../../support/ports.ts'
 import { run } from '../../support/program.ts'
 
 /*
- * A stranger's first minutes: an ordinary user on a Debian 12 that has nothing but curl, Node and its npm, and in whose
- * shell other databases are set. Makes that system with debootstrap, and runs the README's commands in it as printed,
- * from the clone of the last commit to the first figure. Needs root, debootstrap, the npm registry and Debian's packages.
+ * A stranger's first minutes: an ordinary user on a Debian 12 that has nothing but curl, Node and its npm,
+ * and in whose shell other databases are set. Makes that system with debootstrap, and runs the README's
+ * commands in it as printed, from the clone of the last commit to the first figure. Needs root, debootstrap,
+ * the npm registry and Debian's packages.
  */
 const ROOT = join(import.meta.dirname, '../../..')
 const ADA = 1_000

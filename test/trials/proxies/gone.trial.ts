@@ -7,9 +7,9 @@ import { startInstances } from './instances.ts'
 import { startNginx } from './nginx.ts'
 
 /*
- * A host with one instance of each service vanishes under load: no connection is refused or reset, packets just get no
- * answer. Runs in a network namespace of its own (unshare), where the host is an address that is taken away. Only what
- * was on its way to the host may be lost, at most one request of each caller.
+ * A host with one instance of each service vanishes under load: no connection is refused or reset, packets
+ * just get no answer. Runs in a network namespace of its own (unshare), where the host is an address that is
+ * taken away. Only what was on its way to the host may be lost, at most one request of each caller.
  */
 const CALLERS = 6
 const GONE_MS = 12_000

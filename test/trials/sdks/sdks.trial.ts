@@ -9,9 +9,9 @@ import { run } from '../../support/program.ts'
 import { startTestStack } from '../../support/stack.ts'
 
 /*
- * Generates clients from the published OpenAPI documents by openapi-generator. It does with that for Python, unmodified,
- * what an integration does, and compiles the others. The programs must be on the PATH, and the packages that generated
- * code needs are fetched: so this is a command of its own and not part of `npm test`.
+ * Generates clients from the published OpenAPI documents by openapi-generator. It does with that for Python,
+ * unmodified, what an integration does, and compiles the others. The programs must be on the PATH, and the
+ * packages that generated code needs are fetched: so this is a command of its own and not part of `npm test`.
  */
 const COMMAND_DEADLINE_MS = 400_000
 const OUTPUT_SHOWN_CHARACTERS = 3_000
@@ -25,7 +25,7 @@ interface Sdk {
   name: string
   /** As openapi-generator names it. */
   generator: string
-  /** Where the documents are published that it is generated from: with the workspace, and for integrations alone. */
+  /** Where the source documents are published: with the workspace, and for integrations alone. */
   documents: readonly string[]
   /** A file of this folder that is copied beside what is generated. */
   file?: string

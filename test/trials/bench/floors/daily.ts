@@ -12,7 +12,9 @@ export const answers = new Map<string, { body: string; etag: string }>(
 export const redis = new Redis(BENCH_REDIS_URL)
 export const db = new pg.Pool({ connectionString: BENCH_DATABASE_URL })
 
-/** Returns a function that resolves once `ask` has been asked for all ids of its turn of the event loop together. */
+/**
+ * Returns a function that asks for all ids of its turn of the event loop together, and resolves after that.
+ */
 export function sharedPerTurn(ask: (ids: string[]) => Promise<unknown>): (id: string) => Promise<void> {
   let waiting: { id: string; resolve: () => void }[] = []
 

@@ -1,7 +1,8 @@
 /*
- * What a team would build instead: Fastify with its JWT plugin and that plugin's cache of verified tokens, its rate-limit
- * plugin on Redis, its request log, one lookup of the token, its client and its key in Redis, and the same bytes after
- * the same question to Postgres, which all requests of a turn of the event loop share as ours do.
+ * What a team would build instead: Fastify with its JWT plugin and that plugin's cache of verified tokens,
+ * its rate-limit plugin on Redis, its request log, one lookup of the token, its client and its key in Redis,
+ * and the same bytes after the same question to Postgres, which all requests of a turn of the event loop
+ * share as ours do.
  */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import jwt from '@fastify/jwt'

@@ -1,6 +1,6 @@
 /*
- * The least Koa that could send the daily read: the same bytes after one command to Redis and one statement to
- * Postgres, which all requests of a turn of the event loop share. Nothing is checked, limited or logged.
+ * The least Koa that could send the daily read: the same bytes after one command to Redis and one statement
+ * to Postgres, which all requests of a turn of the event loop share. Nothing is checked, limited or logged.
  */
 import Koa from 'koa'
 import { answers, db, redis, sharedPerTurn } from './daily.ts'

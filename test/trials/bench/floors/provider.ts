@@ -1,6 +1,7 @@
 /*
- * oidc-provider as its documentation sets it up for client credentials and JWT access tokens, with its in-memory
- * adapter and one client whose secret is stored as it is. No hashing, no revocation, no limit, no log.
+ * oidc-provider as its documentation sets it up for client credentials and JWT access tokens, with its
+ * in-memory adapter and one client whose secret is stored as it is. No hashing, no revocation, no limit, no
+ * log.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import Provider from 'oidc-provider'

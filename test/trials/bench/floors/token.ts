@@ -1,7 +1,7 @@
 /*
- * The least that could answer a token request: node:http, the form parsed, the secret hashed or the signature of the
- * assertion verified, the same claims signed with ES256 by node:crypto. No claim is looked at; no client store, no memory
- * of used ids, no revocation, no limit, no log.
+ * The least that could answer a token request: node:http, the form parsed, the secret hashed or the signature
+ * of the assertion verified, the same claims signed with ES256 by node:crypto. No claim is looked at; no
+ * client store, no memory of used ids, no revocation, no limit, no log.
  */
 import {
   createHash,
