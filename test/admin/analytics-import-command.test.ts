@@ -6,9 +6,9 @@ import { basename, join } from 'node:path'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { recount, storedDays } from '../support/analytics.ts'
+import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { heard } from '../support/heard.ts'
 import { run } from '../support/program.ts'
 
 const click = (eventId: string, date = '2020-01-01') =>
@@ -101,7 +101,7 @@ describe('admin analytics import', () => {
     await other('analytics_event_ids').insert({ vendor_id: 'ven_acme', event_id: 'i7000' })
     const args = ['infra/admin/main.ts', 'analytics', 'import', file, '--company', 'ven_acme', '--json']
     const child = spawn(process.execPath, args, { env: { ...process.env, ...operator.env } })
-    const [stdout, stderr] = [heard(child.stdout), heard(child.stderr)]
+    const [stdout, stderr] = [collectText(child.stdout), collectText(child.stderr)]
     await eventually(() =>
       /^[\d,]+ lines \(\d+ %\), 5,000 stored, [\d,]+ lines\/s \(\d+ s\)$/m.test(stderr()),
     )

@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { eraseCompanyRows } from '../../infra/admin/companies.ts'
 import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
-import { type Person, sharedApi } from '../support/api.ts'
+import { sharedApi, type TestPerson } from '../support/api.ts'
 import { sharedAuth, type TestClient } from '../support/auth.ts'
-import { anotherUsage } from '../support/client-usage.ts'
+import { createTestUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
-import { everything, holding } from '../support/everything.ts'
-import { staysAfterCompany } from '../support/kept.ts'
 import { assertStatuses } from '../support/problem.ts'
+import { placesHolding, readStores } from '../support/read-stores.ts'
+import { isKeptAfterCompany } from '../support/retention.ts'
 
 const VENDOR = 'ven_unforgettable'
 const NAME = 'Goods Inimitable'
@@ -21,13 +21,13 @@ describe('admin company erase', () => {
   const api = sharedApi()
   const auth = sharedAuth({ beside: api })
   let neighbour: string
-  let owner: Person
-  let leaver: Person
-  let shared: Person
+  let owner: TestPerson
+  let leaver: TestPerson
+  let shared: TestPerson
   /** Left both companies. */
-  let former: Person
+  let former: TestPerson
   /** Left, and is known besides in a company that is erased. */
-  let wanderer: Person
+  let wanderer: TestPerson
   let clients: TestClient[]
   /** Ids of requests from before. */
   let requestIds: string[]
@@ -83,7 +83,7 @@ describe('admin company erase', () => {
   }
   /** Of every table and pattern, what is not about this company. */
   const countsOfOthers = async () =>
-    (await everything(api.db, api.redis)).filter(({ where, text }) =>
+    (await readStores(api.db, api.redis)).filter(({ where, text }) =>
       /^(analytics|client_usage|oauth_clients|callback)/.test(where) ? text.includes(neighbour) : false,
     ).length
 
@@ -155,8 +155,8 @@ describe('admin company erase', () => {
     )
   }
   const whereAny = async (...texts: string[]) => {
-    const things = await everything(api.db, api.redis)
-    return texts.flatMap((text) => holding(things, text))
+    const things = await readStores(api.db, api.redis)
+    return texts.flatMap((text) => placesHolding(things, text))
   }
   const whereVendor = () => whereAny(VENDOR)
 
@@ -212,16 +212,16 @@ describe('admin company erase', () => {
     const left = await whereVendor()
     assert.ok(left.includes('companies') && left.includes('oauth_clients'))
     assert.deepEqual(
-      left.filter((where) => !staysAfterCompany(where, 'vendor id')),
+      left.filter((where) => !isKeptAfterCompany(where, 'vendor id')),
       [],
     )
   })
 
   it('leaves neither its name nor that of anyone who was only there', async () => {
-    const things = await everything(api.db, api.redis)
+    const things = await readStores(api.db, api.redis)
     const erased = [owner, leaver, wanderer]
     for (const text of ['inimitable', ...erased.map(({ email }) => email)])
-      assert.deepEqual(holding(things, text), [], text)
+      assert.deepEqual(placesHolding(things, text), [], text)
     const ids = erased.map(({ userId }) => userId)
     const names = await api.db('users').whereIn('user_id', ids).pluck('name')
     assert.deepEqual(new Set(names), new Set(['Erased person']))
@@ -229,7 +229,7 @@ describe('admin company erase', () => {
 
   it('leaves client ids only where the table of what is kept says so', async () => {
     const stays = (where: string) =>
-      ['stay', 'drops it', 'same', 'vendor id'].some((what) => staysAfterCompany(where, what))
+      ['stay', 'drops it', 'same', 'vendor id'].some((what) => isKeptAfterCompany(where, what))
     const found = await whereAny(...clients.map(({ clientId }) => clientId))
     assert.ok(found.every(stays), found.join(' '))
   })
@@ -265,7 +265,7 @@ describe('admin company erase', () => {
   it('drops what is counted of its clients later', async () => {
     const writer = await api.redis.connect('auth')
     const other = await api.createClient({ vendorId: neighbour })
-    const usage = anotherUsage(writer, api.db, api.clock)
+    const usage = createTestUsage(writer, api.db, api.clock)
     for (const { clientId } of [...clients.slice(0, 1), other])
       usage.countToken(clientId, 'analytics:read', '192.0.2.7')
     await usage.flush()

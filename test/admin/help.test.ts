@@ -3,8 +3,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
+import { collectText } from '../support/collect-text.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { heard } from '../support/heard.ts'
 
 /** The commands below a group, by the help of each group. */
 async function commandsBelow(group: string[]): Promise<string[][]> {
@@ -44,7 +44,7 @@ describe('npm run admin', () => {
   it('ends quietly when the reader of its output has seen enough', async () => {
     const child = spawn(process.execPath, ['infra/admin/main.ts', 'config', 'reference'])
     child.stdout.destroy()
-    const stderr = heard(child.stderr)
+    const stderr = collectText(child.stderr)
     const [code] = await once(child, 'close')
     assert.deepEqual([code, stderr()], [0, ''])
   })

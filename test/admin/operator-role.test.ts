@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
 import { PASSWORD, refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
-import { createClient } from '../support/auth.ts'
+import { createTestClient } from '../support/auth.ts'
 
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
 const UNRECORDED = /no entry of the activity says/
@@ -11,7 +11,7 @@ describe('the role integration_operator', () => {
   const operator = sharedAdmin({ withRedis: true, withAcme: true })
   let role: Knex
   before(async () => {
-    const client = await createClient(operator.db, { vendorId: 'ven_acme' })
+    const client = await createTestClient(operator.db, { vendorId: 'ven_acme' })
     role = operator.database.connect('operator')
     await succeeded(operator.admin(['client', 'revoke', 'ven_acme', client.clientId, '--yes']))
     const { json } = await succeeded(operator.admin(['service', 'create', '--name', 'Boost', '--json']))

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { erasePerson } from '../../infra/admin/persons.ts'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
-import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
+import { sharedApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
-import { everything, holding } from '../support/everything.ts'
 import { testOperator } from '../support/operator.ts'
+import { placesHolding, readStores } from '../support/read-stores.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const NAME = 'Unmistakable'
@@ -23,9 +23,9 @@ describe('admin person', () => {
 
   const admin = (...args: string[]) =>
     runAdmin(args, { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') } })
-  const everywhere = async (text: string) => holding(await everything(api.db, api.redis), text)
+  const everywhere = async (text: string) => placesHolding(await readStores(api.db, api.redis), text)
 
-  const invite = (by: Person) => by.invite(ADDRESS, { name: `Kim ${NAME}`, role: 'member' })
+  const invite = (by: TestPerson) => by.invite(ADDRESS, { name: `Kim ${NAME}`, role: 'member' })
   async function join(token: string, password: string): Promise<{ userId: string; sessionToken: string }> {
     const { status, json } = await api.request('POST', '/v1/invitation', { body: { token, password } })
     assert.equal(status, 201, JSON.stringify(json))
@@ -110,14 +110,14 @@ describe('admin person', () => {
     })
 
     it('refuses an owner, who must hand over first, and changes nothing', async () => {
-      const before = await everything(api.db, api.redis)
+      const before = await readStores(api.db, api.redis)
       await refused(
         admin('person', 'erase', owner.email, '--yes'),
         new RegExp(`^This person owns ${owner.vendorId}\\. First hand over \\(member set-role`),
       )
       const rows = (things: typeof before) =>
         things.filter(({ where }) => !where.includes(':')).map(({ text }) => text)
-      assert.deepEqual(rows(await everything(api.db, api.redis)), rows(before))
+      assert.deepEqual(rows(await readStores(api.db, api.redis)), rows(before))
     })
 
     it('refuses an address about which nothing is stored', async () => {

@@ -3,8 +3,8 @@ import { decodeProtectedHeader } from 'jose'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
+import { fetchToken } from '../support/fetch-token.ts'
 import { startTestStack } from '../support/stack.ts'
-import { tokenRequest } from '../support/token-request.ts'
 
 describe('admin revoke', () => {
   const stack = forBlock(startTestStack)
@@ -12,7 +12,7 @@ describe('admin revoke', () => {
   /** Finds the running stack by its data folder, as a person's command does. */
   const admin = (...args: string[]) => runAdmin(args, { env: { DATA_DIR: stack.dataDir, DATABASE_URL: '' } })
 
-  const requestToken = () => tokenRequest(stack.baseUrl, stack.demoClient)
+  const requestToken = () => fetchToken(stack.baseUrl, stack.demoClient)
   /** Right after the key that signed was revoked, there is no other for a moment. */
   const token = () =>
     eventually(async () => {

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
 import { freshAdmin, PASSWORD } from '../support/admin.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { heard } from '../support/heard.ts'
 
 const NEW = 'another, longer password'
 const CTRL_C = '\x03'
@@ -30,7 +30,7 @@ describe('npm run admin at a terminal', () => {
     const child = spawn('script', ['-qec', command, '/dev/null'], {
       env: { ...process.env, ...operator.env },
     })
-    return { child, shown: heard(child.stdout), ended: once(child, 'close') }
+    return { child, shown: collectText(child.stdout), ended: once(child, 'close') }
   }
 
   /** Types lines as they are asked for. */

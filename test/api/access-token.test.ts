@@ -7,7 +7,7 @@ import { encode } from '../support/assertions.ts'
 import { forBlock } from '../support/block.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
-import { revokeToken, startProcess } from '../support/revocation.ts'
+import { revokeToken, startTestProcess } from '../support/revocation.ts'
 
 const METADATA = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
 
@@ -296,7 +296,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       const token = await signed({ claims: { jti } })
       assert.equal((await read(token)).status, 200)
       assert.equal((await second.request('GET', path(), { token })).status, 200)
-      await using process = await startProcess({
+      await using process = await startTestProcess({
         redisUrl: api.redis.url('auth'),
         databaseUrl: api.database.authUrl,
         timings: TEST_TIMINGS,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
-import { notedUsage } from '../support/client-usage.ts'
+import { sharedUsage } from '../support/client-usage.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const PATH = '/v1/vendor/{vendor_id}/oauth-clients/{client_id}/rotation'
@@ -12,7 +12,7 @@ const LOSS_ENDS = '2025-09-20T02:00:10.000Z'
 /** A client that got a token at 02:00 of three nights, seen at noon of the last day. */
 describe('the rotation of a client', () => {
   const api = sharedApi()
-  const noted = notedUsage(api)
+  const noted = sharedUsage(api)
   const redis = forBlock(() => api.redis.connect('api'))
   const owner = freshOwner(api)
   let old: string

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
-import { notedUsage } from '../support/client-usage.ts'
+import { sharedUsage } from '../support/client-usage.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -12,7 +12,7 @@ const WRONG = { proven: false, status: 401, code: 'invalid_client', reason: 'wro
 
 describe('clients whose requests are only refused', () => {
   const api = sharedApi()
-  const noted = notedUsage(api)
+  const noted = sharedUsage(api)
   const owner = freshOwner(api)
   let clientId: string
   const admin = forBlock(() => api.redis.connect('admin'))

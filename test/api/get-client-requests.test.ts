@@ -5,7 +5,7 @@ import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
-import { notedUsage } from '../support/client-usage.ts'
+import { sharedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -33,7 +33,7 @@ const EXPLAINED = {
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => {
   const api = sharedApi()
-  const noted = notedUsage(api)
+  const noted = sharedUsage(api)
   const owner = freshOwner(api)
   const admin = forBlock(() => api.redis.connect('admin'))
   let clientId: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { deleteOldUsage } from '../../apps/api/usage/purge.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
-import { notedUsage } from '../support/client-usage.ts'
+import { sharedUsage } from '../support/client-usage.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -15,7 +15,7 @@ interface Counts {
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   const api = sharedApi()
-  const noted = notedUsage(api)
+  const noted = sharedUsage(api)
   const owner = freshOwner(api)
   let clientId: string
   beforeEach(async () => {

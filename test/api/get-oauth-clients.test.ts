@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { freshOwner, readPages, sharedApi } from '../support/api.ts'
-import { notedUsage } from '../support/client-usage.ts'
+import { sharedUsage } from '../support/client-usage.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   const api = sharedApi()
   const owner = freshOwner(api)
-  const noted = notedUsage(api)
+  const noted = sharedUsage(api)
 
   const list = (search = '') => owner.request('GET', `oauth-clients${search}`)
   const ids = ({ json }: { json: { clients: { clientId: string }[] } }) =>

@@ -6,7 +6,7 @@ import { type AnsweredRequest, refusalPosition } from '#shared/usage/client-usag
 import { explainRefusal as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
-import { notedUsage } from '../support/client-usage.ts'
+import { sharedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -100,7 +100,7 @@ describe('the explanation of a refused request', () => {
 
 describe('the refused requests of clients', () => {
   const api = sharedApi()
-  const noted = notedUsage(api)
+  const noted = sharedUsage(api)
   const owner = freshOwner(api)
   let clientId: string
   const admin = forBlock(() => api.redis.connect('admin'))

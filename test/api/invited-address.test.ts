@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -15,16 +15,16 @@ describe('an address that two companies invite', () => {
     email = `${crypto.randomUUID()}@people.example`
   })
 
-  const invite = (owner: Person, to = email) => owner.invite(to)
+  const invite = (owner: TestPerson, to = email) => owner.invite(to)
   const accept = (token: string, password: string, more = {}) =>
     api.request('POST', '/v1/invitation', { body: { token, password, ...more } })
   const signIn = (password: string, as = email) =>
     api.request('POST', '/v1/session', { body: { email: as, password } })
   const isLive = async (token: string) => (await api.request('GET', '/v1/session', { token })).status === 200
-  const remove = (owner: Person, userId: string) => owner.request('DELETE', `people/${userId}`)
+  const remove = (owner: TestPerson, userId: string) => owner.request('DELETE', `people/${userId}`)
   const companiesOf = ({ json }: { json: { companies: { vendorId: string }[] } }) =>
     json.companies.map(({ vendorId }) => vendorId)
-  const claimsSeenBy = async (owner: Person) =>
+  const claimsSeenBy = async (owner: TestPerson) =>
     (await owner.request('GET', 'activity?action=address.claimed')).json.entries
 
   describe('when the first invited it and accepted in place of the person', () => {
@@ -77,7 +77,7 @@ describe('an address that two companies invite', () => {
   })
 
   describe('when a malicious company invites a living person of another', () => {
-    let victim: Person
+    let victim: TestPerson
     beforeEach(async () => {
       victim = globex
     })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { startApi } from '../support/api.ts'
 import { OPENID_CLIENT } from '../support/openid-provider.ts'
-import { cookieOf, OWN, PAGE, sharedOpenidSignIns } from '../support/openid-sign-ins.ts'
+import { OWN, PAGE, readCookie, sharedOpenidSignIns } from '../support/openid-sign-ins.ts'
 
 describe('DELETE /v1/session with an OpenID provider', () => {
   const all = sharedOpenidSignIns()
@@ -16,7 +16,7 @@ describe('DELETE /v1/session with an OpenID provider', () => {
   }
   async function signIn(subject = all.person(), at = api): Promise<SignedIn> {
     const cookies = new Map<string, string>()
-    const cookie = cookieOf(await all.signIn(subject, { at, cookies }), '__Host-session') ?? ''
+    const cookie = readCookie(await all.signIn(subject, { at, cookies }), '__Host-session') ?? ''
     const row = await rowOf(cookie)
     assert.equal(row.openid_issuer, provider.issuer)
     return { cookie, cookies }

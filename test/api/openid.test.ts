@@ -7,9 +7,9 @@ import {
   assertOutcome,
   type Begun,
   CALLBACK,
-  cookieOf,
   OWN,
   PAGE,
+  readCookie,
   sharedOpenidSignIns,
 } from '../support/openid-sign-ins.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -191,12 +191,12 @@ describe('signing in with an OpenID provider', () => {
         const started = await api.request('POST', '/v1/session/openid', { body: { fresh }, headers })
         const begun = {
           authorizationUrl: new URL(started.json.authorizationUrl),
-          cookie: cookieOf(started, '__Host-openid') ?? '',
+          cookie: readCookie(started, '__Host-openid') ?? '',
         }
         assert.equal(begun.authorizationUrl.searchParams.get('max_age'), fresh ? '0' : null)
         // As a browser: the provider's redirect brings no SameSite=Strict cookie.
         const back = await finish(await atProvider(begun, subject), begun.cookie)
-        const cookie = cookieOf(back, '__Host-session') ?? ''
+        const cookie = readCookie(back, '__Host-session') ?? ''
         const before = await api.request('GET', '/v1/session', { headers: { cookie: current } })
         assertProblem(before, 'unauthenticated')
         current = cookie
@@ -385,7 +385,7 @@ describe('signing in with an OpenID provider', () => {
       assertOutcome(await finish(back, attacker.cookie.replace('__Host-', '')), 'expired')
       assert.equal(provider.asked.length, asked, 'the provider was asked')
       // Nor does it end the sign-in that the browser did begin.
-      assert.equal(cookieOf(await finish(back, victim.cookie), '__Host-openid'), undefined)
+      assert.equal(readCookie(await finish(back, victim.cookie), '__Host-openid'), undefined)
       assertOutcome(await finish(await atProvider(victim, person()), victim.cookie), 'done')
     })
 

@@ -12,9 +12,9 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   const owner = freshOwner(api)
   const admin = forEachTest(() => api.createPerson({ vendorId: owner.vendorId, role: 'admin' }))
 
-  const call = (method: string, path = '', body?: unknown, person: Person = owner) =>
+  const call = (method: string, path = '', body?: unknown, person: TestPerson = owner) =>
     person.request(method, `people${path}`, body === undefined ? {} : { body })
-  const invite = (more: object = {}, person: Person = owner) =>
+  const invite = (more: object = {}, person: TestPerson = owner) =>
     call('POST', '', { name: 'Kim R.', email: 'Kim@People.example', role: 'admin', ...more }, person)
   /** Another company invites this address. */
   const inviteElsewhere = async (email: string) => invite({ email, role: 'member' }, await api.createOwner())
@@ -36,7 +36,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       for (const person of [owner, admin]) {
         const { status, json } = await call('GET', '', undefined, person)
         assert.equal(status, 200)
-        const shown = (one: Person, role: string, state = 'active') => ({
+        const shown = (one: TestPerson, role: string, state = 'active') => ({
           userId: one.userId,
           name: one.name,
           email: one.email,
@@ -60,7 +60,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('goes through all pages without a double or a gap', async () => {
       for (let n = 0; n < 3; n += 1) await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
       await invite()
-      const people = await readPages<Person>((search) => call('GET', search), 'people', 'limit=2')
+      const people = await readPages<TestPerson>((search) => call('GET', search), 'people', 'limit=2')
       const seen = people.map(({ userId }) => userId)
       assert.equal(seen.length, 6)
       assert.equal(new Set(seen).size, 6)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sharedApi } from '../support/api.ts'
-import { createSender, eventsOf, type Sender } from '../support/event-sender.ts'
+import { createEvents, createSender, type Sender } from '../support/event-sender.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
@@ -53,7 +53,7 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
   }
 
   it('survives a flood of many companies, a mebibyte a call, in little memory', async () => {
-    const { click } = eventsOf(api)
+    const { click } = createEvents(api)
     const events = Array.from({ length: 10 }, () => click({ occurredAt: new Date().toISOString() }))
     const body = JSON.stringify({ events }).padEnd(MEBIBYTE)
     const senders = await Promise.all(Array.from({ length: COMPANIES }, () => createSender(api)))

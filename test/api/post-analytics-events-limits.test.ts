@@ -4,7 +4,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiResponse, sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
-import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertStored, createEvents, createSender, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -18,7 +18,7 @@ const FILLED_MS = 2_000
 
 describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
   const api = sharedApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
-  const { click } = eventsOf(api)
+  const { click } = createEvents(api)
   const company = forEachTest(() => createSender(api))
 
   const clicks = (length: number) => Array.from({ length }, () => click())
@@ -94,7 +94,7 @@ async function begin(sender: Sender, api: TestApi) {
 
 describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
   const api = sharedApi()
-  const { click } = eventsOf(api)
+  const { click } = createEvents(api)
 
   it('delays only calls of the slow sender’s company, and not for long', async () => {
     const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])
@@ -163,7 +163,7 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
 describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how long its body is', () => {
   it('reserves a mebibyte for a body of unknown length, and others wait when there is none left', async () => {
     await using api = await startApi()
-    const { click } = eventsOf(api)
+    const { click } = createEvents(api)
     const small = JSON.stringify({ events: [click()] })
     const send = async ({ vendorId, token }: Sender, body: string | ReadableStream) =>
       fetch(`${api.url}/v1/analytics/${vendorId}/events`, {

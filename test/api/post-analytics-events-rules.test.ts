@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { storedDays } from '../support/analytics.ts'
 import { type ApiResponse, sharedApi } from '../support/api.ts'
-import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertStored, createEvents, createSender, type Sender } from '../support/event-sender.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 const MINUTE_MS = 60_000
@@ -10,7 +10,7 @@ const MAX = Number.MAX_SAFE_INTEGER
 
 describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   const api = sharedApi()
-  const { at, click, order } = eventsOf(api)
+  const { at, click, order } = createEvents(api)
   let company: Sender
   beforeEach(async () => {
     api.clock.set('2026-11-20T17:04:00Z')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { recount, storedDays } from '../support/analytics.ts'
 import { sharedApi } from '../support/api.ts'
-import { assertStored, createSender, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertStored, createEvents, createSender, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 
 describe('POST /v1/analytics/{vendor_id}/events', () => {
   const api = sharedApi()
-  const { at, click, order } = eventsOf(api)
+  const { at, click, order } = createEvents(api)
   /** Another process of the API. */
   const other = sharedApi({ beside: api })
   let company: Sender

@@ -10,7 +10,7 @@ import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 import { startAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
-import { keptLog, loggedEvents } from '../support/log.ts'
+import { createTestLog, loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem, assertStatuses } from '../support/problem.ts'
 import { cutOffDatabase, untilBlocked } from '../support/stores.ts'
 
@@ -169,7 +169,7 @@ describe('POST /v1/found-secrets', () => {
   }
 
   it('drops a report of the address that sent most when too many wait, and counts and logs it', async () => {
-    const { log, lines } = keptLog()
+    const { log, lines } = createTestLog()
     const metrics = createMetrics({ service: 'api' })
     const reports = createFoundSecretReports({ db: api.apiDb, metrics })
     const from = (clientAddress: string, secret: string) =>
@@ -300,7 +300,7 @@ describe('POST /v1/found-secrets', () => {
   })
 
   it('logs and counts a report that the database refuses, without the secret or its place', async () => {
-    const { log, lines } = keptLog()
+    const { log, lines } = createTestLog()
     const metrics = createMetrics({ service: 'api' })
     const reports = createFoundSecretReports({ db: api.apiDb, metrics })
     const marking = 'execute on function mark_found_secrets'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { freshOwner, type Person, sharedApi, startApi, type TestApi } from '../support/api.ts'
+import { freshOwner, sharedApi, startApi, type TestApi, type TestPerson } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -19,7 +19,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     body,
   }: {
     at?: TestApi
-    person?: Person
+    person?: TestPerson
     body?: unknown
   } = {}) => person.request('POST', `oauth-clients/${client.clientId}/revoke`, { at, body })
   const tokenOf = (id = client.clientId) => api.issuer.token({ clientId: id, vendorId: owner.vendorId })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { freshOwner, type Person, sharedApi, startApi, type TestApi } from '../support/api.ts'
+import { freshOwner, sharedApi, startApi, type TestApi, type TestPerson } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
@@ -12,7 +12,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
 
   const create = (
     body: unknown = VALID,
-    { key, person = owner, at = api }: { key?: string; person?: Person; at?: TestApi } = {},
+    { key, person = owner, at = api }: { key?: string; person?: TestPerson; at?: TestApi } = {},
   ) =>
     person.request('POST', 'oauth-clients', {
       body,

@@ -6,8 +6,8 @@ import { performance } from 'node:perf_hooks'
 import { gzipSync } from 'node:zlib'
 import { afterwards } from '../support/afterwards.ts'
 import { type ApiRequest, sharedApi } from '../support/api.ts'
+import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
-import { heard } from '../support/heard.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = JSON.stringify({ name: 'Warehouse', scopes: ['analytics:read'] })
@@ -140,7 +140,7 @@ describe('a JSON body', () => {
 
   it('refuses a body over the limit before it comes, and lets its sender finish and read the answer', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-    const text = heard(socket)
+    const text = collectText(socket)
     const fields = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
     socket.write(`POST ${path} HTTP/1.1\r\n${fields}Content-Length: 1100000\r\n\r\n`)
     await eventually(() => text().startsWith('HTTP/1.1 413 '))
@@ -153,7 +153,7 @@ describe('a JSON body', () => {
 
   it('closes the connection of a body far over the limit', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
-    const text = heard(socket)
+    const text = collectText(socket)
     const fields = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
     socket.write(`POST ${path} HTTP/1.1\r\n${fields}Content-Length: 5000000\r\n\r\n`)
     await once(socket, 'close')

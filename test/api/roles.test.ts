@@ -39,7 +39,7 @@ describe('who may act for a company', () => {
         `/v1/vendor/${company}/${pathToNothing(path)}`,
         token === undefined ? {} : { token },
       )
-    const allows = async ({ sessionToken }: Person) => {
+    const allows = async ({ sessionToken }: TestPerson) => {
       const { status } = await call(sessionToken)
       assert.ok([200, 403, 404, 409, 415].includes(status), String(status))
       return status !== 403

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ApiResponse, type Person, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { type ApiResponse, sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -10,7 +10,7 @@ const cookieOf = (response: ApiResponse): string => response.headers.get('set-co
 
 describe('a session in a cookie', () => {
   const api = sharedApi()
-  let person: Person
+  let person: TestPerson
   let cookie: string
   let clients: string
   beforeEach(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { saveMembership } from '../../apps/api/accounts/people.ts'
-import { type Person, sharedApi, TEST_PASSWORD } from '../support/api.ts'
+import { sharedApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { loggedEvents } from '../support/log.ts'
 
@@ -97,7 +97,7 @@ describe('the log of sessions', () => {
   })
 
   describe('when someone else ends the session', () => {
-    const assertEnded = (who: Person, reason: string, session: string) =>
+    const assertEnded = (who: TestPerson, reason: string, session: string) =>
       assert.deepEqual(
         loggedEvents(api, 'session.ended').map(({ userId, sessionId, why, clientAddress }) => ({
           userId,
@@ -122,7 +122,7 @@ describe('the log of sessions', () => {
       const { userId } = leaving
       await saveMembership(api.db, { vendorId: other.vendorId, userId, role: 'member', status: 'active' })
       const sessionId = await idOf(leaving.sessionToken)
-      const remove = (from: Person) => from.request('DELETE', `people/${userId}`)
+      const remove = (from: TestPerson) => from.request('DELETE', `people/${userId}`)
       assert.equal((await remove(owner)).status, 204)
       assert.deepEqual(loggedEvents(api, 'session.ended'), [])
       assert.equal((await remove(other)).status, 204)

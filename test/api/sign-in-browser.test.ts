@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { type ApiResponse, freshApi, TEST_PASSWORD } from '../support/api.ts'
-import { cookieOf } from '../support/openid-sign-ins.ts'
+import { readCookie } from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -20,7 +20,7 @@ describe('a browser that the account has signed in from', () => {
 
   const browserOf = (response: ApiResponse): string => {
     assert.equal(response.status, 201)
-    return cookieOf(response, '__Host-browser') ?? ''
+    return readCookie(response, '__Host-browser') ?? ''
   }
   const signIn = (
     address: string,
@@ -61,7 +61,7 @@ describe('a browser that the account has signed in from', () => {
   it('gets no such cookie from a failure, or when the session is not a cookie', async () => {
     for (const options of [{ password: 'wrong' }, { inCookie: false }]) {
       const response = await signIn('192.0.2.1', options)
-      assert.equal(cookieOf(response, '__Host-browser'), undefined)
+      assert.equal(readCookie(response, '__Host-browser'), undefined)
     }
   })
 

@@ -3,11 +3,11 @@ import pg from 'pg'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import {
   assertionFields,
-  assertionOf,
   createKeyClient,
   goodClaims,
   type KeyClient,
   newKeyPair,
+  signAssertion,
   signJwt,
 } from '../support/assertions.ts'
 import { sharedAuth, startAuth, type TestAuth } from '../support/auth.ts'
@@ -33,7 +33,7 @@ describe('an assertion that is sent again', () => {
   const second = sharedAuth({ beside: auth })
   const client = forBlock(() => createKeyClient(auth))
 
-  const assertion = (claims: object = {}) => assertionOf(client, auth.clock.now(), { ...claims })
+  const assertion = (claims: object = {}) => signAssertion(client, auth.clock.now(), { ...claims })
 
   it('refuses a jti that this process or another has accepted, also under a new signature', async () => {
     const { jti, ...claims } = goodClaims(client, auth.clock.now())
@@ -66,7 +66,7 @@ describe('an assertion that is sent again', () => {
     const other = await createKeyClient(auth)
     const jti = newClientId()
     assert.equal((await send(auth, await assertion({ jti }))).status, 200)
-    assert.equal((await send(second, await assertionOf(other, auth.clock.now(), { jti }))).status, 200)
+    assert.equal((await send(second, await signAssertion(other, auth.clock.now(), { jti }))).status, 200)
   })
 
   it('uses up no jti by a refusal', async () => {
@@ -162,7 +162,7 @@ describe('the work of judging an assertion', () => {
       assert.deepEqual(await workOf(keyless, 'ES256'), ONCE, `a client with a secret, ${met}`)
       assert.deepEqual(await workOf(unknown(), 'ES256'), ONCE, `unknown, ${met}`)
       assert.deepEqual(await workOf(unknown(), 'RS256', rsa), ONCE, `unknown, another algorithm, ${met}`)
-      await send(auth, await assertionOf(client, auth.clock.now()))
+      await send(auth, await signAssertion(client, auth.clock.now()))
       await auth.token(keyless)
     }
   })
@@ -177,7 +177,7 @@ describe('the work of judging an assertion', () => {
     const seen = []
     for (let sent = 0; sent < 3; sent += 1) seen.push((await send(limited, await wrong())).status)
     assert.deepEqual(seen, [401, 401, 429])
-    assert.equal((await send(limited, await assertionOf(client, auth.clock.now()))).status, 200)
+    assert.equal((await send(limited, await signAssertion(client, auth.clock.now()))).status, 200)
   })
 
   for (const setting of ['RATE_TOKEN_PER_CLIENT', 'RATE_ASSERTIONS_PER_COMPANY'])
@@ -188,7 +188,7 @@ describe('the work of judging an assertion', () => {
       const before = await stored()
       const over = []
       for (let sent = 0; sent < 5; sent += 1) {
-        const assertion = await assertionOf(its, auth.clock.now())
+        const assertion = await signAssertion(its, auth.clock.now())
         if ((await send(limited, assertion)).status === 429) over.push(assertion)
       }
       assert.equal(over.length, 3)
@@ -198,13 +198,13 @@ describe('the work of judging an assertion', () => {
     })
 
   it('needs no read for a client that it has met, while Postgres is away', async () => {
-    assert.equal((await send(auth, await assertionOf(client, auth.clock.now()))).status, 200)
+    assert.equal((await send(auth, await signAssertion(client, auth.clock.now()))).status, 200)
     const restore = await cutOffDatabase(auth.database)
-    const known = await send(auth, await assertionOf(client, auth.clock.now()))
+    const known = await send(auth, await signAssertion(client, auth.clock.now()))
     const forged = await signJwt(goodClaims(client, auth.clock.now()), newKeyPair().privateKey, {
       alg: 'ES256',
     })
-    const unknown = await assertionOf({ ...client, clientId: newClientId() }, auth.clock.now())
+    const unknown = await signAssertion({ ...client, clientId: newClientId() }, auth.clock.now())
     const failed = await statuses(send(auth, forged), send(auth, unknown))
     await restore()
     assert.equal(known.status, 200)

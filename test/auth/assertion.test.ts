@@ -3,7 +3,6 @@ import { createHmac } from 'node:crypto'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import {
   assertionFields,
-  assertionOf,
   createKeyClient,
   encode,
   goodClaims,
@@ -11,6 +10,7 @@ import {
   type KeyKind,
   type KeyPair,
   newKeyPair,
+  signAssertion,
   signByHand,
   signJwt,
 } from '../support/assertions.ts'
@@ -53,7 +53,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
     const sendAssertion = (assertion: string, fields: Fields = {}) =>
       send({ ...assertionFields(assertion), ...fields })
     const assertion = (claims?: Fields | object, header?: object) =>
-      assertionOf(client, auth.clock.now(), { ...claims }, { ...header })
+      signAssertion(client, auth.clock.now(), { ...claims }, { ...header })
     const now_s = () => Math.floor(auth.clock.now() / 1_000)
 
     const KEYS: [KeyKind, string][] = [
@@ -66,7 +66,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
     for (const [kind, alg] of KEYS)
       it(`accepts ${alg} from a client with a key of ${kind}`, async () => {
         const its = await createKeyClient(auth, { kind })
-        const { status } = await sendAssertion(await assertionOf(its, auth.clock.now(), {}, { alg }))
+        const { status } = await sendAssertion(await signAssertion(its, auth.clock.now(), {}, { alg }))
         assert.equal(status, 200)
       })
 

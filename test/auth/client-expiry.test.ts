@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
-import { assertionFields, assertionOf, createKeyClient } from '../support/assertions.ts'
+import { assertionFields, createKeyClient, signAssertion } from '../support/assertions.ts'
 import { basic, sharedAuth, startAuth } from '../support/auth.ts'
 import { requestLines } from '../support/log.ts'
 
@@ -13,7 +13,7 @@ describe('a client that expires', () => {
   it('says in each token answer when the client expires, in whole seconds', async () => {
     const expiresAt = new Date('2037-01-02T03:04:05.678Z')
     const withKey = await createKeyClient(auth, { expiresAt })
-    const fields = assertionFields(await assertionOf(withKey, auth.clock.now()))
+    const fields = assertionFields(await signAssertion(withKey, auth.clock.now()))
     for (const { json } of [
       await auth.token(await auth.createClient({ expiresAt })),
       await auth.token(withKey, { client_id: undefined, client_secret: undefined, ...fields }),
@@ -27,7 +27,7 @@ describe('a client that expires', () => {
     const client = await expiring(HOUR_MS)
     const withKey = await createKeyClient(auth, { expiresAt: new Date(auth.clock.now() + HOUR_MS) })
     const ask = async () => {
-      const fields = assertionFields(await assertionOf(withKey, auth.clock.now()))
+      const fields = assertionFields(await signAssertion(withKey, auth.clock.now()))
       const byKey = { client_id: undefined, client_secret: undefined, ...fields }
       return [await auth.token(client), await auth.token(withKey, byKey)]
     }
@@ -79,7 +79,7 @@ describe('a client that expires', () => {
     auth.clock.advance(1)
     for (const each of [client, past]) assert.equal((await wrong.token(each)).status, 503)
     for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
-      const sent = assertionFields(await assertionOf(withKey, auth.clock.now(), { exp: 1 }))
+      const sent = assertionFields(await signAssertion(withKey, auth.clock.now(), { exp: 1 }))
       const fields = { grant_type: 'client_credentials', token: 'x', ...sent }
       assert.equal((await wrong.post(path, fields)).status, 503)
     }

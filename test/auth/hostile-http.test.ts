@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { connect } from 'node:net'
 import { sharedAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
-import { heard } from '../support/heard.ts'
+import { collectText } from '../support/collect-text.ts'
 
 const FORM = 'content-type: application/x-www-form-urlencoded'
 
@@ -22,7 +22,7 @@ describe('hostile HTTP', () => {
         socket.write(bytes)
         then((more) => socket.writable && socket.write(more))
       })
-      const received = heard(socket)
+      const received = collectText(socket)
       socket.on('error', () => resolve(received()))
       socket.on('close', () => resolve(received()))
       socket.setTimeout(18_000, () => reject(new Error('the server kept the connection')))

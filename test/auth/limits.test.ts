@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
-import { assertionFields, assertionOf, createKeyClient, type KeyClient } from '../support/assertions.ts'
+import { assertionFields, createKeyClient, type KeyClient, signAssertion } from '../support/assertions.ts'
 import { type AuthResponse, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
 import { forEachTest } from '../support/block.ts'
 
@@ -104,7 +104,7 @@ for (const store of ['with Redis', 'without Redis']) {
     it('limits the assertions of a company, not counting those of a revoked client, and no other’s', async () => {
       const send = async (one: KeyClient) => {
         const { grant_type, scope } = tokenFields(one)
-        const fields = assertionFields(await assertionOf(one, auth.clock.now()))
+        const fields = assertionFields(await signAssertion(one, auth.clock.now()))
         return auth.post('/v1/oauth/token', { grant_type, scope, ...fields })
       }
       const beside = () => createKeyClient(auth, { vendorId: client.vendorId })

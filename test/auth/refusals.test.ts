@@ -4,10 +4,10 @@ import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import type { RefusalRecord } from '../../apps/api/usage/refusals.ts'
 import {
   assertionFields,
-  assertionOf,
   createKeyClient,
   type KeyClient,
   newKeyPair,
+  signAssertion,
 } from '../support/assertions.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
@@ -79,7 +79,7 @@ describe('what is noted of a refused request', () => {
     const sent = async (as: KeyClient, claims: object) =>
       auth.token(signed, {
         client_secret: undefined,
-        ...assertionFields(await assertionOf(as, auth.clock.now(), { ...claims })),
+        ...assertionFields(await signAssertion(as, auth.clock.now(), { ...claims })),
       })
     for (const [claims] of dates) await sent(signed, claims)
     await sent({ ...signed, keys: newKeyPair() }, { iat: now_s + 540 })

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { ServerResponse } from 'node:http'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { assertionFields, assertionOf, createKeyClient, newKeyPair } from '../support/assertions.ts'
+import { assertionFields, createKeyClient, newKeyPair, signAssertion } from '../support/assertions.ts'
 import { sharedAuth, startAuth, type TestClient } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
@@ -55,7 +55,7 @@ describe('the log of a client’s requests to the authorization server', () => {
 
   it('has no request that anyone could have sent', async () => {
     const signed = await createKeyClient(auth)
-    const forged = await assertionOf({ ...signed, keys: newKeyPair() }, auth.clock.now(), {})
+    const forged = await signAssertion({ ...signed, keys: newKeyPair() }, auth.clock.now(), {})
     for (const sent of [{ client_secret: 'wrong' }, { client_secret: '' }]) await auth.token(client, sent)
     await auth.token(signed, { client_secret: undefined, ...assertionFields(forged) })
     // What is logged after them shows that they were not.

@@ -6,9 +6,9 @@ import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import {
   createWorkload,
-  PLATFORMS,
-  type Platform,
   platformToken,
+  TEST_PLATFORMS,
+  type TestPlatform,
   type TestWorkload,
   workloadFields,
 } from '../support/workload-tokens.ts'
@@ -18,7 +18,7 @@ describe('why a workload was refused, for its company', () => {
   const auth = sharedAuth({ beside: api })
   const owner = forBlock(() => api.createOwner())
   const workload = forBlock(() =>
-    createWorkload(auth, PLATFORMS['GitHub Actions'] as Platform, { vendorId: owner.vendorId }),
+    createWorkload(auth, TEST_PLATFORMS['GitHub Actions'] as TestPlatform, { vendorId: owner.vendorId }),
   )
 
   /** Of a token that differs from a good one in this. */

@@ -7,8 +7,8 @@ import { type AuthResponse, fingerprint, sharedAuth, startAuth, TEST_ISSUER } fr
 import { forBlock, forEachTest } from '../support/block.ts'
 import {
   createWorkload,
-  PLATFORMS,
   platformToken,
+  TEST_PLATFORMS,
   type TestWorkload,
   workloadFields,
 } from '../support/workload-tokens.ts'
@@ -45,7 +45,7 @@ describe('a workload at POST /v1/oauth/token', () => {
 
   const assertRefused = (answer: AuthResponse) => assert.deepEqual(fingerprint(answer), wrongSecret)
 
-  for (const [name, platform] of Object.entries(PLATFORMS))
+  for (const [name, platform] of Object.entries(TEST_PLATFORMS))
     describe(`of ${name}`, () => {
       const workload = forBlock(() => createWorkload(auth, platform))
       const stranger = forBlock(() => createWorkload(auth, platform))
@@ -223,7 +223,7 @@ describe('a workload at POST /v1/oauth/token', () => {
     })
 
   it('of one issuer is another client in another company, each with its own keys', async () => {
-    const platform = PLATFORMS.Kubernetes as (typeof PLATFORMS)[string]
+    const platform = TEST_PLATFORMS.Kubernetes as (typeof TEST_PLATFORMS)[string]
     const [mine, theirs] = [await createWorkload(auth, platform), await createWorkload(auth, platform)]
     assert.equal((await send(mine, await tokenOf(mine))).status, 200)
     assertRefused(await send(theirs, await tokenOf(mine)))
@@ -235,7 +235,10 @@ describe('a workload at POST /v1/oauth/token', () => {
 
   it('uses a token once over two processes', async () => {
     await using beside = await startAuth({ beside: auth, env: CONTROLS })
-    const workload = await createWorkload(auth, PLATFORMS['GitHub Actions'] as (typeof PLATFORMS)[string])
+    const workload = await createWorkload(
+      auth,
+      TEST_PLATFORMS['GitHub Actions'] as (typeof TEST_PLATFORMS)[string],
+    )
     const token = await tokenOf(workload)
     const fields = workloadFields(workload, token)
     const answers = await Promise.all([auth, beside].map((one) => one.post('/v1/oauth/token', fields)))
@@ -243,7 +246,7 @@ describe('a workload at POST /v1/oauth/token', () => {
   })
 
   describe('whose issuer has other keys', () => {
-    const platform = PLATFORMS.Kubernetes as (typeof PLATFORMS)[string]
+    const platform = TEST_PLATFORMS.Kubernetes as (typeof TEST_PLATFORMS)[string]
     const workload = forEachTest(() => createWorkload(auth, platform))
     const next = newKeyPair('RSA')
     const nextJwk = { ...next.jwk, kid: 'k2' }

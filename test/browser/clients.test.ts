@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { eventually } from '../support/eventually.ts'
-import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
+import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
 import {
   api,
   assertFits,
@@ -24,7 +24,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const { page, baseUrl } = await visit({ as: OWNER, path: CLIENTS, clock: true })
     await fillClient(page, 'Whole way', 'Read daily analytics')
     await submitClient(page)
-    const old = await revealed(page)
+    const old = await readReveal(page)
     assert.match(old.curl, new RegExp(`${baseUrl}/v1/oauth/token[^]*${old.clientSecret}`))
     const token = await requestToken(old)
     assert.equal(token.status, 200)
@@ -43,7 +43,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const dialog = page.getByRole('dialog')
     assert.equal(await dialog.getByLabel('Name').inputValue(), 'Whole way 2')
     await dialog.getByRole('button', { name: 'Create replacement' }).click()
-    const replacement = await revealed(page)
+    const replacement = await readReveal(page)
     await closeReveal(page, 'Continue the rotation')
     await page.getByText('Never used.', { exact: true }).waitFor()
     assert.equal((await requestToken(replacement)).status, 200)
@@ -67,7 +67,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const { page } = await visit({ sessionToken: token, path: CLIENTS })
     await fillClient(page, 'Session ends', 'Read boosts')
     await submitClient(page)
-    const { clientSecret } = await revealed(page)
+    const { clientSecret } = await readReveal(page)
     await api('/v1/session', { token, method: 'DELETE' })
     await page.getByText('Save the secret before you sign in again').waitFor()
     assert.equal(await page.getByText(clientSecret, { exact: true }).isVisible(), true)

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { createCompany } from '../../infra/admin/companies.ts'
 import { testOperator } from '../support/operator.ts'
-import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
+import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import {
   api,
@@ -36,7 +36,7 @@ describe('workspace: the first hour', () => {
     for (const scope of ['Report analytics events', 'Read daily analytics'])
       await dialog.getByRole('checkbox', { name: scope }).check()
     await submitClient(page)
-    const client = await revealed(page)
+    const client = await readReveal(page)
     assert.match(client.curl, /v1\/analytics\/ven_newcompany\/events/)
 
     await requestToken({ ...client, clientSecret: `${client.clientSecret}x`, scope: 'analytics:write' })
@@ -90,7 +90,7 @@ describe('workspace: the first hour', () => {
     ] as const) {
       const dialog = await fillClient(page, label, label)
       await submitClient(page)
-      const { body } = await requestToken({ ...(await revealed(page)), scope })
+      const { body } = await requestToken({ ...(await readReveal(page)), scope })
       if (scope === 'analytics:read')
         await api('/v1/analytics/ven_acme/daily', { token: String(body.access_token) })
       await dialog.getByText(words).waitFor()

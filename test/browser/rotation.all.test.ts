@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { setZone, weekdayTime } from '../../apps/workspace/src/api/time.ts'
-import { every, type Past, pastOf } from '../support/past-use.ts'
-import { closeReveal, revealed } from '../support/reveal.ts'
+import { createPastUse, every, type Past } from '../support/past-use.ts'
+import { closeReveal, readReveal } from '../support/reveal.ts'
 import {
   ADMIN,
   api,
@@ -49,7 +49,7 @@ describe('workspace: the rotation of a client', () => {
     const { clientId: old, clientSecret: secret } = await createClient(token, { name })
     const { clientId: replacement } = await createClient(token, { name: `${name} 2`, replaces: old })
     const pair = { old, secret, replacement }
-    await using past = await pastOf((await testWorkspace()).stack)
+    await using past = await createPastUse((await testWorkspace()).stack)
     await prepare(past, pair)
     return { ...(await visit({ sessionToken: token, path: `${CLIENTS}/${old}/rotate` })), pair }
   }
@@ -171,7 +171,7 @@ describe('workspace: the rotation of a client', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Scopes, fewer than before').waitFor()
     await dialog.getByRole('button', { name: 'Create replacement' }).click()
-    const { clientId } = await revealed(page)
+    const { clientId } = await readReveal(page)
     const created = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
     assert.deepEqual([created.scopes, created.replaces], [['analytics:read'], old.clientId])
     await closeReveal(page, 'Continue the rotation')
@@ -182,7 +182,7 @@ describe('workspace: the rotation of a client', () => {
     const own = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
     await own.page.getByRole('button', { name: 'Create replacement' }).click()
     await own.page.getByRole('dialog').getByRole('button', { name: 'Create replacement' }).click()
-    const replacement = await revealed(own.page)
+    const replacement = await readReveal(own.page)
     await closeReveal(own.page, 'Continue the rotation')
     const unused = (page: Page) =>
       page.getByRole('region', { name: 'Replacement: Left alone 2' }).getByText('Never used.').waitFor()

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dialog, Page } from 'playwright-core'
-import { closeReveal, fillClient, revealed, submitClient } from '../support/reveal.ts'
+import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
 import { leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'
 
 /** How long the browser is given to ask before it closes a tab. */
@@ -14,7 +14,7 @@ describe('workspace: what would be lost', () => {
     const { page } = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     const dialog = await fillClient(page, 'Kept nowhere', 'Read daily analytics')
     await submitClient(page)
-    const { clientSecret } = await revealed(page)
+    const { clientSecret } = await readReveal(page)
     await dialog.getByText('Waiting for the first token request').waitFor()
     await assertKeptNowhere(page, clientSecret)
 

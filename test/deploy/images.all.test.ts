@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { closureOf } from '../support/closure.ts'
+import { importClosure } from '../support/closure.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -66,7 +66,7 @@ describe('what the images hold', () => {
 
   it('installs only packages that the authorization server loads', async () => {
     const loaded = new Set<string>()
-    for (const text of (await closureOf('apps/auth/main.ts')).values())
+    for (const text of (await importClosure('apps/auth/main.ts')).values())
       for (const [, name = ''] of text.matchAll(/from '((?:@[^/']+\/)?[^#./'][^/']*)'$/gm))
         if (!name.startsWith('node:')) loaded.add(name)
     const [, packages = ''] = /^ARG PACKAGES="(.+)"$/m.exec(STAGES.get('auth-packages') ?? '') ?? []

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { listen } from '#shared/process/http-server.ts'
-import { heard } from '../support/heard.ts'
+import { collectText } from '../support/collect-text.ts'
 import { freePort } from '../support/ports.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
@@ -40,7 +40,7 @@ describe('the wait for a service that systemd has started', () => {
   function wait(env: Record<string, string>, args: string[] = []) {
     const child = spawn(process.execPath, [PROGRAM, ...args], { env })
     started.push(child)
-    const stderr = heard(child.stderr)
+    const stderr = collectText(child.stderr)
     return once(child, 'close').then(([code]) => ({ code, stderr: stderr() }))
   }
 

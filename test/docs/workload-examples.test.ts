@@ -22,7 +22,7 @@ import { sharedFolder } from '../support/folder.ts'
 import { run } from '../support/program.ts'
 import { authority } from '../support/receivers.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
-import { PLATFORMS, type Platform, platformToken } from '../support/workload-tokens.ts'
+import { platformToken, TEST_PLATFORMS, type TestPlatform } from '../support/workload-tokens.ts'
 
 const DEADLINE_MS = 30_000
 const PAGE = new URL('../../apps/api/discovery/docs/pages/workload-identity.md', import.meta.url)
@@ -118,7 +118,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
       ?.replaceAll('{issuer}', url) ?? assert.fail(heading)
 
   /** A client of the platform with a token as documented. The API fetched its issuer's published keys. */
-  async function workloadOf(platform: Platform) {
+  async function workloadOf(platform: TestPlatform) {
     const keys = newKeyPair(platform.kind)
     issuer.published.keys = [{ ...keys.jwk, kid: 'k1', ...platform.key }]
     const fetched = await createFetchKeys(OUTSIDE)(issuer.issuer)
@@ -133,7 +133,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
 
   for (const [heading, { env, tool }] of Object.entries(EXAMPLES))
     it(`shows what the workspace shows for ${heading}, and it gets a token`, async () => {
-      const platform = PLATFORMS[heading] as Platform
+      const platform = TEST_PLATFORMS[heading] as TestPlatform
       const access = {
         baseUrl: url,
         vendorId: 'ven_…',

@@ -38,7 +38,7 @@ const HOUSES: Record<string, string[][]> = {
 type Graph = Map<string, string[]>
 
 const graphOf = (texts: Record<string, string>): Graph =>
-  new Map(Object.entries(texts).map(([file, text]) => [file, importsOf(file, text)]))
+  new Map(Object.entries(texts).map(([file, text]) => [file, parseImports(file, text)]))
 
 /** Returns one way round for each circle that a walk along the imports runs into. */
 function circlesOf(graph: Graph): string[] {

@@ -6,7 +6,7 @@ import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { type Start, startProcess } from '../support/start.ts'
+import { type Start, startStackProcess } from '../support/start.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -30,7 +30,7 @@ describe('npm run dev', () => {
     const { dev } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')).scripts
     // The types, which it writes first, are for editors.
     const [, , program, ...args] = dev.split(' && ').at(-1).split(' ')
-    start = await startProcess({
+    start = await startStackProcess({
       dataDir: join(folder, '.data/local'),
       command: [process.execPath, join(folder, program), ...args],
     })

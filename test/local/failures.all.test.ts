@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts } from '../support/ports.ts'
-import { startProcess } from '../support/start.ts'
+import { startStackProcess } from '../support/start.ts'
 
 describe('the process of npm start that cannot', () => {
   const folder = sharedFolder()
@@ -19,7 +19,7 @@ describe('the process of npm start that cannot', () => {
     expected: RegExp,
     { env = {}, code = 1, args = [] }: { env?: Record<string, string>; code?: number; args?: string[] } = {},
   ): Promise<void> {
-    const start = await startProcess({ dataDir, env, args })
+    const start = await startStackProcess({ dataDir, env, args })
     assert.equal(await start.ended(), code, start.stderr())
     const text = start.stderr().trim()
     assert.match(text, expected)
@@ -59,7 +59,7 @@ describe('the process of npm start that cannot', () => {
   it('lets one of two starts at once win, whichever, and tells the other', async () => {
     await chmod(folder, 0o711)
     const env = await stackPorts()
-    const both = await Promise.all([1, 2].map(() => startProcess({ dataDir, env })))
+    const both = await Promise.all([1, 2].map(() => startStackProcess({ dataDir, env })))
     try {
       const first = await Promise.race(both.map(async (start) => [await start.ended(), start.stderr()]))
       assert.deepEqual(first, [

@@ -11,7 +11,7 @@ import { describeFailure } from '../../infra/local/start-error.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { stackPorts, withTakenPort } from '../support/ports.ts'
 import { createTestDatabase } from '../support/servers.ts'
-import { processesOf } from '../support/start.ts'
+import { findProcesses } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 const ANOTHER_USER = 12_345
@@ -32,7 +32,7 @@ describe('npm start that cannot', () => {
       (error: unknown) => describeFailure(error, dataDir),
     )
     await lifecycle.stop()
-    assert.deepEqual(await processesOf(dataDir), [])
+    assert.deepEqual(await findProcesses(dataDir), [])
     assert.match(failure, expected)
     assert.doesNotMatch(failure, /\n|hunter2/)
   }

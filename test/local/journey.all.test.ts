@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
+import { fetchToken } from '../support/fetch-token.ts'
 import { freePort } from '../support/ports.ts'
 import { createTestRedis } from '../support/servers.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
 import { fromBeside } from '../support/stores.ts'
-import { tokenRequest } from '../support/token-request.ts'
 
 const OWNER = { name: 'owner_of_journey', password: 'p@ss:word/?#' }
 
@@ -41,7 +41,7 @@ describe('the whole stack on given stores, through its one address', () => {
     return response.json()
   }
   async function token(clientId: string, clientSecret: string) {
-    const response = await tokenRequest(stack.baseUrl, { clientId, clientSecret })
+    const response = await fetchToken(stack.baseUrl, { clientId, clientSecret })
     return { status: response.status, json: (await response.json()) as { access_token: string } }
   }
 

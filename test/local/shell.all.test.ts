@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sharedFolder } from '../support/folder.ts'
-import { startProcess } from '../support/start.ts'
+import { startStackProcess } from '../support/start.ts'
 
 /** What a shell may export for other work. Nothing of it is about this product. */
 const OTHER_WORK = {
@@ -38,7 +38,7 @@ describe('npm start in a shell that is set up for other work', () => {
   before(() => chmod(folder, 0o711))
 
   it('starts as in an empty one', async () => {
-    const start = await startProcess({ dataDir: join(folder, 'data'), env: OTHER_WORK })
+    const start = await startStackProcess({ dataDir: join(folder, 'data'), env: OTHER_WORK })
     try {
       await start.ready()
       assert.equal(start.stderr(), '')

@@ -11,7 +11,7 @@ import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { type Start, startProcess } from '../support/start.ts'
+import { type Start, startStackProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 /*
@@ -40,7 +40,7 @@ describe('npm start', () => {
     // After a test that failed.
     const last: Start | undefined = start
     if (last && (await last.running()).length > 0) await last.stop()
-    start = await startProcess({ dataDir, ...options })
+    start = await startStackProcess({ dataDir, ...options })
     await start.ready()
   }
 
@@ -58,7 +58,7 @@ describe('npm start', () => {
       folder.release()
       await mkdir(join(dataDir, 'postgres.unfinished/base'), { recursive: true })
       await writeFile(join(dataDir, 'postgres.unfinished/PG_VERSION'), '18\n')
-      start = await startProcess({ dataDir, command: ['npm', 'start', '--silent'] })
+      start = await startStackProcess({ dataDir, command: ['npm', 'start', '--silent'] })
       await start.ready()
     })
 
@@ -201,7 +201,7 @@ describe('npm start', () => {
     })
 
     it('refuses to share its data folder with another', async () => {
-      const other = await startProcess({ dataDir })
+      const other = await startStackProcess({ dataDir })
       assert.equal(await other.ended(), 1)
       assert.match(other.stderr(), /Another local stack is running on DATA_DIR .*: stop it first/)
       assert.equal((await fetch(start.baseUrl)).status, 200)
@@ -280,7 +280,7 @@ describe('npm start', () => {
     })
 
     it('ends at once, and names the part, when one dies while the next is starting', async () => {
-      start = await startProcess({ dataDir })
+      start = await startStackProcess({ dataDir })
       await printed(start, 'The authorization server: on')
       const killedAt = performance.now()
       await endsWhenKilled('The authorization server', /apps\/auth\/main\.ts/)

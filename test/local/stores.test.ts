@@ -6,7 +6,7 @@ import { startPostgres } from '../../infra/local/postgres.ts'
 import { startRedis } from '../../infra/local/redis.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort, withTakenPort } from '../support/ports.ts'
-import { processesOf } from '../support/start.ts'
+import { findProcesses } from '../support/start.ts'
 
 describe('a Postgres of the local stack', () => {
   const folder = sharedFolder()
@@ -15,7 +15,7 @@ describe('a Postgres of the local stack', () => {
   it('uses no memory that a kill of Postgres would leave behind', async () => {
     const directory = join(folder, 'postgres')
     const postgres = await startPostgres({ directory, port: await freePort(), password: 'p' })
-    const [server] = (await processesOf(directory)).filter(({ command }) =>
+    const [server] = (await findProcesses(directory)).filter(({ command }) =>
       command.includes('listen_addresses'),
     )
     const mapped = await readFile(`/proc/${server?.pid}/maps`, 'utf8')

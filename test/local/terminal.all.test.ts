@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { type Start, startProcess } from '../support/start.ts'
+import { type Start, startStackProcess } from '../support/start.ts'
 
 const CTRL_C = '\x03'
 
@@ -18,7 +18,7 @@ describe('npm start in a terminal', () => {
   beforeEach(async () => {
     // script(1) gives a command a terminal of its own; what is typed goes to its standard input.
     // A shell that stays around npm would add its own opinion of a Ctrl-C to the exit code (dash: 130).
-    start = await startProcess({
+    start = await startStackProcess({
       dataDir,
       command: ['script', '-qec', 'exec npm start --silent', '/dev/null'],
     })

@@ -19,7 +19,7 @@ import { sharedAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
-import { keptLog, silentLog } from '../support/log.ts'
+import { createTestLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { serviceRedis } from '../support/redis.ts'
@@ -127,7 +127,7 @@ describe('a Redis that refuses', () => {
 
   /** What the log says of a connection by this URL, and what the watch tells. */
   async function watched(url: string, within: (lines: Record<string, unknown>[]) => boolean) {
-    const { log, lines } = keptLog()
+    const { log, lines } = createTestLog()
     using connection = serviceRedis(url)
     const watch = ticking(connection, log, 25)
     await eventually(() => within(lines), { otherwise: () => 'nothing was logged' })
@@ -150,7 +150,7 @@ describe('a Redis that refuses', () => {
     })
 
   it('logs a refused Redis password once while it lasts, and once when it ends', async () => {
-    const { log, lines } = keptLog()
+    const { log, lines } = createTestLog()
     const url = redis.url('api').replace(':c@', ':hunter2@')
     using connection = serviceRedis(url)
     const watch = ticking(connection, log, 10)
@@ -171,7 +171,7 @@ describe('a Redis that refuses', () => {
   ] as const)
     it(`reports one refusing Redis of two as degraded, by name: ${name}`, async () => {
       const urls = { REDIS_URL: redis.url('api'), REVOCATION_REDIS_URL: redis.url('api') }
-      const { log, lines } = keptLog()
+      const { log, lines } = createTestLog()
       const wrong = redis.url('api').replace(':c@', ':hunter2@')
       const connections = connectRedis({ ...urls, [name]: wrong }, { name: 'test', log })
       await using _ = afterwards(() => connections.close())

@@ -14,7 +14,7 @@ import {
   restartFrom,
   revokeClient,
   startNetworked,
-  startProcess,
+  startTestProcess,
   type TestProcess,
   through,
 } from '../support/revocation.ts'
@@ -85,7 +85,7 @@ describe('a revoked client stays refused', () => {
 
   /** A process with so long a lease that nothing else can end it, believing the first server. */
   async function startTrusting(redis: TcpProxy): Promise<TestProcess> {
-    const trusting = await startProcess({
+    const trusting = await startTestProcess({
       redisUrl: through(servers[0].url('api'), redis),
       databaseUrl: database.apiUrl,
       timings: { ...FAST, lease_ms: 60_000, tick_ms: 60_000 },
@@ -172,7 +172,7 @@ describe('a revoked client stays refused', () => {
     await refusedBy(first, here, there)
     // Now at once, vouched for by the second server: the first must have lost every lease.
     cleanups.defer(here.keepReconciling())
-    const patient = await startProcess({
+    const patient = await startTestProcess({
       redisUrl: through(servers[0].url('api'), here.networks.redis),
       databaseUrl: database.apiUrl,
       // It would wait for longer than a test may take.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { forBlock } from '../support/block.ts'
-import { createWorld, type World } from '../support/revocation-world.ts'
+import { createRevocationWorld, type RevocationWorld } from '../support/revocation-world.ts'
 import { createTestDatabase, createTestRedis } from '../support/servers.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
@@ -28,9 +28,9 @@ const RUNS = Number(process.env.FC_RUNS ?? 10)
 const SITES = 3
 const TIME_FOR_ONE_RUN_MS = 240_000
 
-type Deed = Exclude<keyof World, 'violations' | 'history' | 'close'>
+type Deed = Exclude<keyof RevocationWorld, 'violations' | 'history' | 'close'>
 /** What is done to the world, as it is printed: `["revoke",0,"client"]`. */
-type Action = ['wait', number] | { [K in Deed]: [K, ...Parameters<World[K]>] }[Deed]
+type Action = ['wait', number] | { [K in Deed]: [K, ...Parameters<RevocationWorld[K]>] }[Deed]
 type Some<T> = fc.Arbitrary<T>
 
 const site = fc.nat(SITES - 1)
@@ -128,7 +128,7 @@ const histories = fc
   })
   .map((parts) => parts.flat())
 
-async function happen(world: World, [deed, ...args]: Action): Promise<void> {
+async function happen(world: RevocationWorld, [deed, ...args]: Action): Promise<void> {
   if (deed === 'wait') await sleep(args[0] as number)
   else await (world[deed] as (...args: unknown[]) => unknown)(...args)
 }
@@ -141,7 +141,7 @@ describe('revocation, whatever happens', () => {
     it(`keeps the revocation promise (seed ${seed})`, async function () {
       this.timeout(RUNS * TIME_FOR_ONE_RUN_MS)
       const keepsItsPromise = fc.asyncProperty(histories, async (history) => {
-        const world = await createWorld({ database, servers, sites: SITES })
+        const world = await createRevocationWorld({ database, servers, sites: SITES })
         try {
           for (const action of history) await happen(world, action)
           await world.recover()

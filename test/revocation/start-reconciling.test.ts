@@ -9,7 +9,7 @@ import { startReconciling } from '../../apps/api/revocation/round.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { keptLog } from '../support/log.ts'
+import { createTestLog } from '../support/log.ts'
 import { FAST, restartEmpty, sharedStores } from '../support/revocation.ts'
 
 describe('reconciling all the time', () => {
@@ -19,7 +19,7 @@ describe('reconciling all the time', () => {
   const api = forEachTest(() => stores.start('api'))
 
   beforeEach(() => {
-    ;({ log, lines } = keptLog())
+    ;({ log, lines } = createTestLog())
   })
   afterEach(() => {
     assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Database } from '#shared/stores/postgres.ts'
-import { createClient, type TestClient } from '../support/auth.ts'
+import { createTestClient, type TestClient } from '../support/auth.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 const AT_MS = Date.parse('2026-11-20T10:30:30Z')
@@ -17,8 +17,8 @@ describe('record_usage', () => {
   let other: TestClient
   beforeEach(async () => {
     ;({ owner, auth: db } = database)
-    client = await createClient(owner, {})
-    other = await createClient(owner, {})
+    client = await createTestClient(owner, {})
+    other = await createTestClient(owner, {})
   })
 
   const record = (uses: unknown, { writer = randomUUID() as string, batch = 1 } = {}) =>

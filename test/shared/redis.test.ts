@@ -16,7 +16,7 @@ import { CONFIGURATION_FILE, redisServer } from '../../infra/local/redis.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
-import { keptLog, silentLog } from '../support/log.ts'
+import { createTestLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { serviceRedis } from '../support/redis.ts'
 import { asAdmin, through } from '../support/revocation.ts'
@@ -53,7 +53,7 @@ describe('a connection to Redis', () => {
     })
 
   it('logs once that Redis cannot be used, however often it is tried again', async () => {
-    const { log, lines } = keptLog()
+    const { log, lines } = createTestLog()
     const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
     const connections = connectRedis(urls, { name: 'test', log })
     // Longer than the time between two probes.
@@ -108,7 +108,7 @@ describe('a connection to Redis', () => {
   })
 
   it('logs nothing of a command that fails because this process closed the connection', async () => {
-    const { log, lines } = keptLog()
+    const { log, lines } = createTestLog()
     const connections = connectRedis({ REDIS_URL: server.url('admin') }, { name: 'test', log })
     await redisReady(connections.redis)
     connections.close()

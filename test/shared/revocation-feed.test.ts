@@ -9,7 +9,7 @@ import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestIssuer, ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
-import { createTestPages, type Page } from '../support/revocations-page.ts'
+import { createTestPages, type TestPage } from '../support/revocations-page.ts'
 
 const CLIENT = { clientId: 'cli_a', kid: 'key-1', jti: 'jti-a' }
 const REVOKED = { ...CLIENT, clientId: 'cli_revoked' }
@@ -193,7 +193,7 @@ describe('the revocation feed', () => {
     assert.equal(await feed.ask(CLIENT), 'undecided')
   })
 
-  type Attack = (page: Page) => void | Promise<void>
+  type Attack = (page: TestPage) => void | Promise<void>
   const seconds = (offset_s: number) => Math.floor(clock.now() / 1_000) + offset_s
   const REFUSED: Record<string, Attack> = {
     'is an access token': ({ header }) => void Object.assign(header, { typ: 'at+jwt' }),

@@ -21,7 +21,7 @@ import { insertSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { forBlock, forEachTest } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
-import { createCompany, createClient as insertTestClient } from './companies.ts'
+import { insertTestClient, insertTestCompany } from './companies.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
@@ -46,7 +46,7 @@ export interface ApiRequest {
   headers?: Record<string, string>
 }
 
-export type Person = Awaited<ReturnType<TestApi['createPerson']>>
+export type TestPerson = Awaited<ReturnType<TestApi['createPerson']>>
 export type TestApi = Awaited<ReturnType<typeof startApi>>
 
 export interface TestApiOptions {

@@ -47,7 +47,7 @@ export const signJwt = (
 ): Promise<string> => new SignJWT(claims).setProtectedHeader(header).sign(key)
 
 /** An assertion of the client that is in order, but for `claims` and `header`. */
-export const assertionOf = (
+export const signAssertion = (
   client: KeyClient,
   now_ms: number,
   claims: Record<string, unknown> = {},

@@ -22,9 +22,9 @@ import type { ApiResponse } from './api.ts'
 import { createAnswerCheck } from './api-document.ts'
 import { forBlock } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
-import { createCompany, createClient as insertTestClient } from './companies.ts'
+import { insertTestClient, insertTestCompany } from './companies.ts'
 import { testOperator } from './operator.ts'
-import { revokeClient, startProcess } from './revocation.ts'
+import { revokeClient, startTestProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 export const TEST_ISSUER = 'https://issuer.test'
@@ -153,7 +153,7 @@ export async function startAuth({
     /** A token request that is in order, but for what `fields` says otherwise. */
     token: (client: TestClient, fields: Fields = {}) =>
       post('/v1/oauth/token', { ...tokenFields(client), ...fields }),
-    createClient: (client: NewTestClient = {}) => createClient(db, client),
+    createClient: (client: NewTestClient = {}) => createTestClient(db, client),
     /** A revocation of one token, by its client. */
     revokeToken: (client: TestClient, token: string, fields: Fields = {}) =>
       post('/v1/oauth/revoke', { ...tokenFields(client), token, ...fields }),
@@ -170,7 +170,7 @@ export async function startAuth({
     },
     /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
     async revoke(client: TestClient) {
-      await using process = await startProcess({
+      await using process = await startTestProcess({
         redisUrl: redis.url('api'),
         databaseUrl: database.ownerUrl,
         timings: PRODUCTION_TIMINGS,
@@ -188,7 +188,11 @@ export const sharedAuth = (options?: TestAuthOptions) => forBlock(() => startAut
 /** Rounds that trust a Redis server sooner than in production. Returns what ends them, once Redis vouches. */
 async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promise<() => Promise<void>> {
   const timings = { ...PRODUCTION_TIMINGS, settle_ms: 100, round_ms: 100 }
-  const process = await startProcess({ redisUrl: redis.url('api'), databaseUrl: database.apiUrl, timings })
+  const process = await startTestProcess({
+    redisUrl: redis.url('api'),
+    databaseUrl: database.apiUrl,
+    timings,
+  })
   await process.untilTrusted()
   const stop = process.keepReconciling()
   return async () => {
@@ -234,7 +238,7 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
   return { status, headers, text, json }
 }
 
-export async function createClient(
+export async function createTestClient(
   db: Knex,
   { publicKey, workload, expiresAt, ...given }: NewTestClient,
 ): Promise<TestClient> {
@@ -246,7 +250,7 @@ export async function createClient(
     ...given,
   }
   const { vendorId } = client
-  if (!given.vendorId) await createCompany(db, { vendorId })
+  if (!given.vendorId) await insertTestCompany(db, { vendorId })
   if (workload?.keys) {
     const { issuer, keys, keysFrom = 'issuer', keysAsOf = new Date() } = workload
     await saveIssuerKeys(db, { vendorId, issuer }, { keys, keysFrom, keysAsOf })

@@ -7,14 +7,14 @@ import type { TestApi } from './api.ts'
 import { forBlock } from './block.ts'
 
 /** The usage of clients as one more process of a service notes it. Nothing is stored until it is flushed. */
-export const anotherUsage = (redis: Redis, db: Database, clock: Clock): ClientUsage =>
+export const createTestUsage = (redis: Redis, db: Database, clock: Clock): ClientUsage =>
   createClientUsage({ redis, db, clock, log: pino({ level: 'silent' }) })
 
 /** Stores requests of clients as the authorization server does, each call as another process. */
-export function notedUsage(api: TestApi) {
+export function sharedUsage(api: TestApi) {
   const redis = forBlock(() => api.redis.connect('auth'))
   async function note(record: (usage: ClientUsage) => void): Promise<void> {
-    const usage = anotherUsage(redis, api.apiDb, api.clock)
+    const usage = createTestUsage(redis, api.apiDb, api.clock)
     record(usage)
     // A busy Postgres may take too long for one of them. What is stored is not sent again.
     for (const _ of [1, 2, 3]) await usage.flush()

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { importsOf } from './imports.ts'
+import { parseImports } from './imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
 /** Every file of the project that a program loads, with its text, by its imports. */
-export async function closureOf(
+export async function importClosure(
   file: string,
   found = new Map<string, string>(),
 ): Promise<Map<string, string>> {
   if (found.has(file)) return found
   const text = await readFile(join(ROOT, file), 'utf8')
   found.set(file, text)
-  for (const target of importsOf(file, text)) await closureOf(target, found)
+  for (const target of parseImports(file, text)) await importClosure(target, found)
   return found
 }

@@ -20,7 +20,7 @@ export async function createClient(db: Database, given: Partial<NewClientRecord>
   const secret = newClientSecret()
   const client: NewClientRecord = {
     clientId: newClientId(),
-    vendorId: given.vendorId ?? (await createCompany(db)).vendorId,
+    vendorId: given.vendorId ?? (await insertTestCompany(db)).vendorId,
     name: 'A client',
     scopes: ['analytics:read'],
     authenticatesBy: { secretHash: hashSecret(secret) },

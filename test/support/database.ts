@@ -1,7 +1,7 @@
 import knex, { type Knex } from 'knex'
 import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { forBlock, forEachTest } from './block.ts'
-import { createCompany } from './companies.ts'
+import { insertTestCompany } from './companies.ts'
 import { createTestDatabase } from './servers.ts'
 
 /** A database, connected, that all tests of a block use. */

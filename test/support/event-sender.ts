@@ -34,7 +34,7 @@ export async function createSender(api: TestApi, company: { timezone?: string } 
   }
 }
 
-export function eventsOf(api: Pick<TestApi, 'clock'>) {
+export function createEvents(api: Pick<TestApi, 'clock'>) {
   let ids = 0
   /** RFC 3339, so many milliseconds from the clock's now. */
   const at = (offset_ms = 0) => new Date(api.clock.now() + offset_ms).toISOString()

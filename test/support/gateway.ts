@@ -8,8 +8,8 @@ import { drain, listen } from '#shared/process/http-server.ts'
 import { startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { forBlock } from './block.ts'
+import { collectText } from './collect-text.ts'
 import { writeFiles } from './files.ts'
-import { heard } from './heard.ts'
 import { freePort } from './ports.ts'
 
 /** A request as a service behind the gateway got it. */
@@ -87,7 +87,7 @@ export async function startTestGateway(options: { idleTimeout_ms?: number; apiRe
     raw: (bytes: string) =>
       new Promise<string>((resolve, reject) => {
         const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
-        const answer = heard(socket)
+        const answer = collectText(socket)
         socket.on('end', () => resolve(answer())).on('error', reject)
         socket.setTimeout(5_000, () => socket.destroy(new Error(`no end of the answer: ${answer()}`)))
       }),

@@ -2,7 +2,7 @@ import type { Knex } from 'knex'
 import { newClientId, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
 import type { TestApi } from './api.ts'
-import { anotherUsage } from './client-usage.ts'
+import { createTestUsage } from './client-usage.ts'
 
 export const DAYS = 366
 const ACTIVE = 100
@@ -125,7 +125,7 @@ async function addRefusals(
 ): Promise<string> {
   let at_ms = clock.now() - clientIds.length
   // Unlike a service's, it gives up no command: what was lost would be missed.
-  const usage = anotherUsage(await redis.connect('auth'), db, { now: () => at_ms })
+  const usage = createTestUsage(await redis.connect('auth'), db, { now: () => at_ms })
   const refused = {
     vendorId,
     route: 'GET /v1/analytics/{vendorId}/daily',

@@ -4,7 +4,7 @@ import type { Log } from '#shared/process/log.ts'
 export const silentLog = (): Log => pino({ level: 'silent' })
 
 /** Returns a log of level info and up, and the lines that it was given, as objects. */
-export function keptLog() {
+export function createTestLog() {
   const lines: Record<string, unknown>[] = []
   const log: Log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
   return { log, lines }

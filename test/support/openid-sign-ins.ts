@@ -51,7 +51,7 @@ export function sharedOpenidSignIns() {
     assert.equal(response.status, 201, response.text)
     const authorizationUrl = new URL(response.json.authorizationUrl)
     for (const name of ['state', 'nonce']) keepSecret(authorizationUrl.searchParams.get(name))
-    return { authorizationUrl, cookie: cookieOf(response, '__Host-openid') ?? '' }
+    return { authorizationUrl, cookie: readCookie(response, '__Host-openid') ?? '' }
   }
 
   /** Returns where the provider sends the browser, once this person has signed in there. */
@@ -91,7 +91,7 @@ export function sharedOpenidSignIns() {
     /** Returns the answer of GET /v1/session in the browser that was signed in. */
     async sessionOf(response: ApiResponse) {
       assertOutcome(response, 'done')
-      const cookie = cookieOf(response, '__Host-session') ?? ''
+      const cookie = readCookie(response, '__Host-session') ?? ''
       keepSecret(cookie.split('=')[1])
       const read = await api.request('GET', '/v1/session', { headers: { cookie } })
       assert.equal(read.status, 200)
@@ -111,7 +111,7 @@ export function sharedOpenidSignIns() {
 }
 
 /** @returns `name=value` of a cookie that is set. */
-export const cookieOf = (response: ApiResponse, name: string): string | undefined =>
+export const readCookie = (response: ApiResponse, name: string): string | undefined =>
   response.headers
     .getSetCookie()
     .find((cookie) => cookie.startsWith(`${name}=`))
@@ -125,5 +125,5 @@ export function assertOutcome(response: ApiResponse, outcome: string, page = '/'
   const attributes = 'Path=/; HttpOnly; SameSite=Lax; Secure'
   const cleared = response.headers.getSetCookie().includes(`__Host-openid=; Max-Age=0; ${attributes}`)
   assert.ok(cleared || outcome === 'expired')
-  assert.equal(cookieOf(response, '__Host-session') !== undefined, outcome === 'done')
+  assert.equal(readCookie(response, '__Host-session') !== undefined, outcome === 'done')
 }

@@ -4,10 +4,10 @@ import type { TestStack } from './stack.ts'
 
 const MINUTE_MS = 60_000
 
-export type Past = Awaited<ReturnType<typeof pastOf>>
+export type Past = Awaited<ReturnType<typeof createPastUse>>
 
 /** What the clients of a stack did before it was started, as its services would have stored it. */
-export async function pastOf({ stores: { postgres } }: TestStack) {
+export async function createPastUse({ stores: { postgres } }: TestStack) {
   const db = createPostgres({ url: postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
   const writer = randomUUID()
   return {

@@ -3,7 +3,7 @@ import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { heard } from './heard.ts'
+import { collectText } from './collect-text.ts'
 import { QUICK_START } from './languages.ts'
 import { run } from './program.ts'
 
@@ -273,7 +273,7 @@ const filled = (text: string, values: Record<string, string>): string =>
 
 function startVerifier(child: ChildProcessWithoutNullStreams) {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const errors = heard(child.stderr)
+  const errors = collectText(child.stderr)
   return {
     /** Sends a line. Returns `ok`, or `refused: ` and why. */
     async answer(line: string): Promise<string> {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
-import { heard } from './heard.ts'
+import { collectText } from './collect-text.ts'
 
 export type ServiceChild = ReturnType<typeof startServiceChild>
 
@@ -23,7 +23,7 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     for (const line of parts) lines.push(JSON.parse(line))
     child.emit('lines')
   })
-  const stderr = heard(child.stderr as Readable)
+  const stderr = collectText(child.stderr as Readable)
   // Not 'close': that event never comes when the parent has closed the IPC channel.
   const ends = [
     once(child, 'exit'),

@@ -15,7 +15,7 @@ export const submitClient = (page: Page): Promise<void> =>
   page.getByRole('dialog').getByRole('button', { name: 'Create client' }).click()
 
 /** A new client's id, secret and curl command, copied from the dialog to the clipboard as a person does. */
-export async function revealed(
+export async function readReveal(
   page: Page,
 ): Promise<{ clientId: string; clientSecret: string; curl: string }> {
   const dialog = page.getByRole('dialog')

@@ -66,14 +66,14 @@ interface Revoked {
   about: Case
 }
 
-export type World = Awaited<ReturnType<typeof createWorld>>
+export type RevocationWorld = Awaited<ReturnType<typeof createRevocationWorld>>
 
 /**
  * Processes, each with a network of its own to two Redis servers and one Postgres, all real; what can befall
  * them; and a watch that asks every process about every subject all the time and writes down every broken
  * promise.
  */
-export async function createWorld({
+export async function createRevocationWorld({
   database,
   servers,
   sites: count,

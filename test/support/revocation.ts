@@ -14,7 +14,7 @@ import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { createReconciler, type Round, type Step } from '../../apps/api/revocation/round.ts'
 import { forBlock } from './block.ts'
-import { createClient, createCompany } from './companies.ts'
+import { insertTestClient, insertTestCompany } from './companies.ts'
 import { eventually } from './eventually.ts'
 import { repeat } from './repeat.ts'
 import { createTestDatabase, createTestRedis, type TestRedis } from './servers.ts'
@@ -37,7 +37,7 @@ const UNTIL_TRUSTED_MS = 120_000
 
 type Answer = `${'live' | 'undecided' | `${Entry['kind']} revoked`} by ${'redis' | 'postgres' | 'neither'}`
 
-export type TestProcess = Awaited<ReturnType<typeof startProcess>>
+export type TestProcess = Awaited<ReturnType<typeof startTestProcess>>
 
 export interface TestProcessOptions {
   redisUrl: string
@@ -48,7 +48,7 @@ export interface TestProcessOptions {
 }
 
 /** What one process of a service has: connections of its own, and nothing in common with another. */
-export async function startProcess({
+export async function startTestProcess({
   redisUrl,
   databaseUrl,
   timings = FAST,
@@ -117,17 +117,17 @@ export async function startNetworked({
   const redis = starting.use(await createTcpProxy(server.port))
   const postgres = starting.use(await createTcpProxy(Number(new URL(databaseUrl).port)))
   const urls = { redisUrl: through(server.url('api'), redis), databaseUrl: through(databaseUrl, postgres) }
-  const process = starting.use(await startProcess({ ...urls, ...options }))
+  const process = starting.use(await startTestProcess({ ...urls, ...options }))
   const parts = starting.move()
   return { ...process, networks: { redis, postgres }, [Symbol.asyncDispose]: () => parts.disposeAsync() }
 }
 
 /** Clients and keys of one company. `db` is a role that may insert them. */
 export async function createSubjects(db: Database) {
-  const { vendorId } = await createCompany(db)
+  const { vendorId } = await insertTestCompany(db)
   return {
     vendorId,
-    newClient: async () => (await createClient(db, { vendorId })).clientId,
+    newClient: async () => (await insertTestClient(db, { vendorId })).clientId,
     async newKey() {
       const kid = randomBytes(8).toString('hex')
       await db.raw(
@@ -159,7 +159,7 @@ async function startStores() {
     /** A process of this service. The database is the service's own unless `options` name another. */
     async start(user: 'auth' | 'api', options: Partial<TestProcessOptions> = {}) {
       const [redisUrl, databaseUrl] = [server.url(user), database[`${user}Url`]]
-      return started.use(await startProcess({ redisUrl, databaseUrl, ...options }))
+      return started.use(await startTestProcess({ redisUrl, databaseUrl, ...options }))
     },
     revoke: (process: TestProcess, clientId: string) => revokeClient(process, { vendorId, clientId }),
     /** As if the process that revoked it had ended before it told Redis. */

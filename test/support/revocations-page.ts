@@ -11,7 +11,7 @@ export const digest = (id: string): string =>
   createHash('sha256').update(id).digest().subarray(0, 12).toString('base64url')
 
 /** What a page says; a test may change it. */
-export interface Page {
+export interface TestPage {
   clients: string[]
   tokens: string[]
   keys: string[]
@@ -25,7 +25,7 @@ export interface Page {
 
 /** Stands where GET /v1/oauth/revocations is, and signs whatever an attack needs. */
 export async function createTestPages({ clock, key }: { clock: TestClock; key: TestKey }) {
-  const page: Page = { clients: [], tokens: [], keys: [], claims: {}, header: {}, key }
+  const page: TestPage = { clients: [], tokens: [], keys: [], claims: {}, header: {}, key }
   /** Of the requests: all, those under way now, and the most that were under way at one time. */
   const counts = { requests: 0, connections: 0, now: 0, atOnce: 0 }
   const server = createServer(async (_, response) => {

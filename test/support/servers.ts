@@ -35,7 +35,7 @@ export async function mochaGlobalSetup(): Promise<void> {
   const folder = await temporaryFolder('integration-access-test')
   postgres = await startPostgres({
     directory: join(folder, 'postgres'),
-    programs: otherPostgres(),
+    programs: postgresPrograms(),
     port: await freePort(),
     password: randomBytes(16).toString('hex'),
     settings: {
@@ -56,7 +56,7 @@ export async function mochaGlobalSetup(): Promise<void> {
 }
 
 /** `TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin` runs the tests on another version. */
-export function otherPostgres(): PostgresPrograms | undefined {
+export function postgresPrograms(): PostgresPrograms | undefined {
   const folder = process.env.TEST_POSTGRES_BIN
   return folder ? { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') } : undefined
 }

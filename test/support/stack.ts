@@ -7,7 +7,7 @@ import { Lifecycle } from '../../infra/local/lifecycle.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/start.ts'
-import { heard } from './heard.ts'
+import { collectText } from './collect-text.ts'
 import { stackPorts } from './ports.ts'
 import { createTestDatabase, PASSWORDS as ROLE_PASSWORDS } from './servers.ts'
 
@@ -39,7 +39,7 @@ export async function startTestStack({ env = {} }: TestStackOptions = {}) {
     ...env,
   })
   const output = new PassThrough()
-  const serviceOutput = heard(output)
+  const serviceOutput = collectText(output)
   const lifecycle = new Lifecycle()
   const remove = async () => {
     await lifecycle.stop()

@@ -3,15 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { within } from '#shared/process/within.ts'
+import { collectText } from './collect-text.ts'
 import { eventually } from './eventually.ts'
-import { heard } from './heard.ts'
 import { stackPorts } from './ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const READY_DEADLINE_MS = 180_000
 const END_DEADLINE_MS = 120_000
 
-export type Start = Awaited<ReturnType<typeof startProcess>>
+export type Start = Awaited<ReturnType<typeof startStackProcess>>
 
 export interface StartOptions {
   dataDir: string
@@ -22,7 +22,7 @@ export interface StartOptions {
 }
 
 /** `npm start` as a person runs it: a process of its own with an environment. */
-export async function startProcess(options: StartOptions) {
+export async function startStackProcess(options: StartOptions) {
   const { dataDir, env = {}, args = [] } = options
   const [command = '', ...before] = options.command ?? [process.execPath, 'infra/local/main.ts']
   const ports = await stackPorts()
@@ -38,7 +38,7 @@ export async function startProcess(options: StartOptions) {
       ...env,
     } as NodeJS.ProcessEnv,
   })
-  const [stdout, stderr] = [heard(child.stdout), heard(child.stderr)]
+  const [stdout, stderr] = [collectText(child.stdout), collectText(child.stderr)]
   const exit = new Promise<number | NodeJS.Signals>((resolve) =>
     child.on('close', (code, signal) => resolve(code ?? (signal as NodeJS.Signals))),
   )
@@ -67,12 +67,12 @@ export async function startProcess(options: StartOptions) {
       return ended()
     },
     /** The processes of it that run, itself included. */
-    running: () => processesOf(dataDir, mark),
+    running: () => findProcesses(dataDir, mark),
   }
 }
 
 /** Finds them by a mark in the environment or, as the stores overwrite theirs, by the folder they work in. */
-export async function processesOf(dataDir: string, mark?: string) {
+export async function findProcesses(dataDir: string, mark?: string) {
   const found: { pid: number; command: string; marked: boolean }[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue

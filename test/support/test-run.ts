@@ -2,7 +2,7 @@ import { chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processesOf } from './start.ts'
+import { findProcesses } from './start.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const END_DEADLINE_MS = 60_000
@@ -20,7 +20,7 @@ export async function createTestRun(id = String(process.pid)) {
   await chmod(folder, 0o711)
   const mark = `TEST_RUN=${id}`
 
-  const running = () => processesOf(folder, mark)
+  const running = () => findProcesses(folder, mark)
 
   /**
    * Waits until every process of the run has ended, kills those that have not after `deadline_ms`, and

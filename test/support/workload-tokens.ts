@@ -6,7 +6,7 @@ import { TEST_ISSUER, type TestAuth, type TestClient } from './auth.ts'
 /**
  * A platform: its token as documented, but for keys, times and ids, and the claims that identify a client.
  */
-export interface Platform {
+export interface TestPlatform {
   issuer: string
   kind: KeyKind
   alg: string
@@ -84,7 +84,7 @@ const RS256 = {
   header: { typ: 'JWT' },
   key: { use: 'sig', alg: 'RS256' },
 } as const
-export const PLATFORMS: Record<string, Platform> = {
+export const TEST_PLATFORMS: Record<string, TestPlatform> = {
   'GitHub Actions': {
     issuer: 'https://token.actions.githubusercontent.com',
     ...RS256,
@@ -182,7 +182,11 @@ export const PLATFORMS: Record<string, Platform> = {
 }
 
 /** A workload of a platform: its client, and what signs its tokens. */
-export async function createWorkload(auth: TestAuth, platform: Platform, client: Partial<TestClient> = {}) {
+export async function createWorkload(
+  auth: TestAuth,
+  platform: TestPlatform,
+  client: Partial<TestClient> = {},
+) {
   const keys = newKeyPair(platform.kind)
   const jwk = { ...keys.jwk, kid: 'k1', ...(platform.key.alg && { alg: platform.key.alg }) }
   const { issuer, claims } = platform

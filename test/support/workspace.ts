@@ -5,8 +5,8 @@ import type axe from 'axe-core'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
+import { fetchToken } from './fetch-token.ts'
 import { startTestStack, type TestStack } from './stack.ts'
-import { tokenRequest } from './token-request.ts'
 
 /*
  * One local stack and one Chromium for all browser tests, each started by the first that asks, ended after
@@ -200,9 +200,9 @@ export async function api(
 }
 
 /** Asks for a token as a client does. */
-export async function requestToken(client: Parameters<typeof tokenRequest>[1]) {
+export async function requestToken(client: Parameters<typeof fetchToken>[1]) {
   const stack = await testStack()
-  const response = await tokenRequest(stack.baseUrl, client)
+  const response = await fetchToken(stack.baseUrl, client)
   const body = (await response.json()) as Record<string, unknown>
   return { status: response.status, requestId: response.headers.get('x-request-id') ?? '', body }
 }

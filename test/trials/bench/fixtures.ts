@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import { newClientId, newClientSecret, newVendorId } from '../../../apps/api/accounts/new-ids.ts'
 import { hashSecret } from '../../../shared/oauth/ids.ts'
-import type { Server, World } from './world.ts'
+import type { BenchServers, Server } from './world.ts'
 import { type HttpRequest, send } from './wrk.ts'
 
 const COMPANIES_MAX = 500
@@ -73,7 +73,7 @@ export const tokenRequest = ({ clientId, clientSecret, scope }: BenchClient): Ht
     scope,
   })
 
-export async function requestToken(auth: Server, client: BenchClient): Promise<string> {
+export async function obtainToken(auth: Server, client: BenchClient): Promise<string> {
   const response = await send(auth, tokenRequest(client))
   const { access_token } = (await response.json()) as { access_token?: string }
   if (!access_token) throw new Error(`no token: the authorization server answered ${response.status}`)
@@ -88,10 +88,10 @@ const READERS = 16
 const STORED_DAYS = 400
 
 /** The daily reads of several companies. `query` is such as `?from=2025-01-01`. */
-export async function createReaders({ db, auth }: World, query = '') {
+export async function createReaders({ db, auth }: BenchServers, query = '') {
   const clients = await addClients(db, READERS, { days: STORED_DAYS })
   const readers = await Promise.all(
-    clients.map(async (client) => ({ client, token: await requestToken(auth, client) })),
+    clients.map(async (client) => ({ client, token: await obtainToken(auth, client) })),
   )
   const requests = readers.map(({ client, token }) => dailyRead(client, token, query))
   return { readers, requests }

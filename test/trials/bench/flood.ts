@@ -14,7 +14,7 @@ import {
   createReaders,
   dailyRead,
   formRequest,
-  requestToken,
+  obtainToken,
   tokenRequest,
 } from './fixtures.ts'
 import type { Goal } from './goals.ts'
@@ -50,7 +50,7 @@ export async function revokedTokens(bench: Bench) {
   const { readers, requests: good } = await createReaders(bench)
   const bad = await Promise.all(
     readers.map(async ({ client }) => {
-      const token = await requestToken(auth, client)
+      const token = await obtainToken(auth, client)
       const credentials = { client_id: client.clientId, client_secret: client.clientSecret }
       const { status } = await send(auth, formRequest('/v1/oauth/revoke', { token, ...credentials }))
       if (status !== 200) throw new Error(`a token was not revoked: ${status}`)

@@ -7,7 +7,7 @@ import { childrenOf, cpuSeconds, watchServer } from './cores.ts'
 import { addClients, requestToken } from './fixtures.ts'
 import { measureRounds, type Sample, throughput } from './measure.ts'
 import type { Bench } from './row.ts'
-import type { World } from './world.ts'
+import type { BenchServers } from './world.ts'
 
 const BATCH_EVENTS = 1_000
 const BATCHES_A_ROUND = 100
@@ -36,7 +36,7 @@ export async function ingest(bench: Bench) {
     const batches = Array.from({ length: BATCHES_A_ROUND }, randomBatch)
     sent += BATCHES_A_ROUND * BATCH_EVENTS
     const headers = {
-      Authorization: `Bearer ${await requestToken(bench.auth, client)}`,
+      Authorization: `Bearer ${await obtainToken(bench.auth, client)}`,
       'Content-Type': 'application/json',
     }
     const bodies = batches.map((events) => Buffer.from(JSON.stringify({ events })))
@@ -78,7 +78,11 @@ export async function ingest(bench: Bench) {
 }
 
 /** Does the work of each batch. CPU seconds count the API and Postgres together, cores the API alone. */
-async function sample<T>(world: World, batches: T[], work: (batch: T) => Promise<void>): Promise<Sample> {
+async function sample<T>(
+  world: BenchServers,
+  batches: T[],
+  work: (batch: T) => Promise<void>,
+): Promise<Sample> {
   const durations_ms: number[] = []
   const left = batches.values()
   const worker = async () => {
@@ -108,10 +112,10 @@ async function sample<T>(world: World, batches: T[], work: (batch: T) => Promise
 }
 
 /** A child that ends meanwhile is then counted by the first process of the server, which comes last. */
-async function postgresCpuSeconds({ postgresDirectory }: World): Promise<number> {
+async function postgresCpuSeconds({ postgresDirectory }: BenchServers): Promise<number> {
   const postmaster = Number.parseInt(await readFile(join(postgresDirectory, 'postmaster.pid'), 'utf8'), 10)
   let sum = 0
-  for (const pid of [...childrenOf(postmaster), postmaster]) {
+  for (const pid of [...listChildren(postmaster), postmaster]) {
     try {
       sum += cpuSeconds(pid)
     } catch {
@@ -160,7 +164,7 @@ const columnsOf = (events: Event[]): unknown[] => [
   events.map(({ amountMinor }) => amountMinor),
 ]
 
-async function requireRows({ db }: World, vendorId: string, sent: number): Promise<void> {
+async function requireRows({ db }: BenchServers, vendorId: string, sent: number): Promise<void> {
   const { rows } = await db.raw(
     `select (select count(*) from analytics_events where vendor_id = :vendorId)::int as stored,
        (select count(*) from analytics_event_ids where vendor_id = :vendorId)::int as remembered,

@@ -7,7 +7,7 @@ import { machine, type RowResult, saveResults } from './results.ts'
 import type { Bench, Row } from './row.ts'
 import { ROWS } from './rows.ts'
 import { findingsTable, loadsTable } from './table.ts'
-import { createWorld } from './world.ts'
+import { startBenchServers } from './world.ts'
 
 const EXIT_USAGE = 64
 const EXIT_INTERRUPTED = 130
@@ -49,7 +49,7 @@ function optionsOrExit() {
 async function measureAll(rows: Row[], rounds: number) {
   const lifecycle = new Lifecycle()
   moveTo('stores')
-  const starting = createWorld(lifecycle)
+  const starting = startBenchServers(lifecycle)
   async function interrupt(): Promise<void> {
     // What is being started is not registered yet.
     await starting.catch(() => {})

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMib } from './cores.ts'
-import { addClients, createReaders, requestToken, tokenRequest } from './fixtures.ts'
+import { addClients, createReaders, obtainToken, tokenRequest } from './fixtures.ts'
 import { measureFor, type Subject } from './measure.ts'
 import type { Bench, Finding } from './row.ts'
 import { spread } from './statistics.ts'
@@ -71,7 +71,7 @@ export async function startAndIdleMemory(bench: Bench) {
     bench.progress(`start ${start} of ${STARTS}`)
     const started_ms = performance.now()
     const auth = await bench.startService('auth')
-    await requestToken(auth, client)
+    await obtainToken(auth, client)
     const seconds = (performance.now() - started_ms) / 1e3
     const api = await bench.startService('api')
     await sleep(IDLE_AFTER_MS)

@@ -2,7 +2,7 @@ import type { Goal } from './goals.ts'
 import type { Measured } from './measure.ts'
 import type { Business } from './quiet.ts'
 import type { Spread } from './statistics.ts'
-import type { World } from './world.ts'
+import type { BenchServers } from './world.ts'
 
 /** What is measured together. It prepares all that it needs itself, so that it can be measured alone. */
 export interface Row {
@@ -14,7 +14,7 @@ export interface Row {
 }
 
 /** What a row measures with. */
-export interface Bench extends World {
+export interface Bench extends BenchServers {
   rounds: number
   /** Shown while the row is being measured. */
   progress(text: string): void

@@ -112,7 +112,7 @@ export async function introspection(bench: Bench) {
   const clients = await addClients(db, INTROSPECTED_TOKENS)
   const questions: HttpRequest[] = []
   for (const client of clients) {
-    const token = await requestToken(server, client)
+    const token = await obtainToken(server, client)
     const fields = { token, client_id: serviceId, client_secret: serviceSecret }
     questions.push(formRequest('/v1/oauth/introspect', fields))
   }

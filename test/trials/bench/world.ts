@@ -28,12 +28,12 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export type World = Awaited<ReturnType<typeof createWorld>>
+export type BenchServers = Awaited<ReturnType<typeof startBenchServers>>
 
 /**
  * The stores as in the local stack, durability on, in a new folder on free ports, and one of each service.
  */
-export async function createWorld(lifecycle: Lifecycle) {
+export async function startBenchServers(lifecycle: Lifecycle) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-bench-'))
   lifecycle.add({ stop: () => rm(directory, { recursive: true, force: true }) })
   const password = randomBytes(16).toString('hex')

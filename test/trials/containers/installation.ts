@@ -66,7 +66,7 @@ export async function createTlsFiles(site: string): Promise<void> {
 }
 
 /** Signs in as the owner and creates a client. Returns what sends a token request and a read with it. */
-export async function createClient(site: string) {
+export async function createTrialClient(site: string) {
   const send = createCaller(await readFile(join(site, 'fullchain.pem'), 'utf8'))
   const email = 'bill@initech.example'
   const session = await send('v1/session', { json: { email, password: PASSWORD } })
@@ -106,4 +106,4 @@ function createCaller(ca: string) {
   }
 }
 
-export type Client = Awaited<ReturnType<typeof createClient>>
+export type Client = Awaited<ReturnType<typeof createTrialClient>>

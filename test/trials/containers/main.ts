@@ -7,7 +7,7 @@ import { onPath } from '../../../infra/local/child.ts'
 import { StartError } from '../../../infra/local/start-error.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Count, reportLosses, underLoad } from '../load.ts'
-import { type Client, createClient, createTlsFiles, install, makeRelease } from './installation.ts'
+import { type Client, createTlsFiles, createTrialClient, install, makeRelease } from './installation.ts'
 import { createShell, type Shell } from './shell.ts'
 
 /*
@@ -95,7 +95,7 @@ async function tryAll(
 ) {
   await createTlsFiles(site)
   await install(run, from ?? release)
-  const client = await createClient(site)
+  const client = await createTrialClient(site)
   const { body } = await client.token()
   const { status } = await client.read(body.access_token)
   if (status !== 200) throw new StartError(`The first read was answered with ${status}.`)

@@ -1,9 +1,9 @@
-import { type createClient, tokenFields } from '../../support/auth.ts'
+import { type createTestClient, tokenFields } from '../../support/auth.ts'
 import type { Instance } from './instance.ts'
 
 const ANSWER_MS = 8_000
 
-type Client = Awaited<ReturnType<typeof createClient>>
+type Client = Awaited<ReturnType<typeof createTestClient>>
 
 async function send(url: string, init: RequestInit) {
   const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), ...init })

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { forBlock } from '../../support/block.ts'
 import { markdownTable } from '../table.ts'
 import { RULES } from './documents.ts'
-import { type Site, startSite } from './site.ts'
+import { type CureSite, startCureSite } from './site.ts'
 
 /*
  * Follows the cures in infra/runbook/failures.md for real. Takes 7 to 13 minutes on two cores: three for the
@@ -17,7 +17,7 @@ export interface Cure {
   /** How the rows of "When something fails" begin that it causes. */
   rows?: string[]
   /** Causes it. Resolves with what an operator then does about it, as failures.md says. */
-  cause(site: Site): Promise<() => Promise<unknown>>
+  cause(site: CureSite): Promise<() => Promise<unknown>>
 }
 
 /**
@@ -49,7 +49,7 @@ const seconds = (duration_ms: number): string => (duration_ms / 1_000).toFixed()
  */
 export function describeCures(title: string, cures: readonly Cure[]): void {
   describe(title, () => {
-    const site = forBlock(startSite)
+    const site = forBlock(startCureSite)
     const table: string[][] = []
     const cured = new Map<string, { at_ms: number; row: string[] }>()
 

@@ -8,15 +8,15 @@ import { refreshIssuers } from '../../../apps/api/workload/refresh-issuers.ts'
 import { createResolution, OUTSIDE } from '../../api/callbacks/sending.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { newKeyPair } from '../../support/assertions.ts'
-import { createClient } from '../../support/auth.ts'
+import { createTestClient } from '../../support/auth.ts'
 import { eventually } from '../../support/eventually.ts'
-import { keptLog } from '../../support/log.ts'
+import { createTestLog } from '../../support/log.ts'
 import { startWorkloadIssuer } from '../../support/workload-issuer.ts'
 import type { Cure } from './cures.ts'
 import { printedCommand, printedStatements } from './documents.ts'
 import type { Instance } from './instance.ts'
 import { logs, says } from './looks.ts'
-import type { Site } from './site.ts'
+import type { CureSite } from './site.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const MINUTE_MS = 60_000
@@ -33,7 +33,7 @@ const times = <T>(count: number, act: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => act(i))
 
 /** From many addresses, each of which stays below the limit for one. */
-async function secretsGuessed(site: Site) {
+async function secretsGuessed(site: CureSite) {
   const attacked = await site.newClient()
   const wrong = { ...attacked, clientSecret: (await site.newClient()).clientSecret }
   const addresses = times(AT_ONCE, (i) => `198.51.100.${i}`)
@@ -50,7 +50,7 @@ async function secretsGuessed(site: Site) {
   }
 }
 
-async function limitHit(site: Site) {
+async function limitHit(site: CureSite) {
   const client = await site.newClient()
   const bearer = await site.tokenOf(client)
   const status = (i: number) => site.read(i % 2, client, bearer).then((answer) => answer.status)
@@ -64,7 +64,7 @@ async function limitHit(site: Site) {
   }
 }
 
-async function clockAhead(site: Site) {
+async function clockAhead(site: CureSite) {
   const second = site.auth[1] as Instance
   const ahead = 'const now = Date.now; Date.now = () => now() + 180_000'
   await second.stop()
@@ -79,7 +79,7 @@ async function clockAhead(site: Site) {
   }
 }
 
-async function diskFull(site: Site) {
+async function diskFull(site: CureSite) {
   const [api] = site.api as [Instance]
   const ballast = join(site.disk, 'ballast')
   const bearer = await site.tokenOf(site.regular)
@@ -99,7 +99,7 @@ async function diskFull(site: Site) {
 }
 
 /** Each client on its own: what is asked at once is one statement. */
-async function statementsWait(site: Site) {
+async function statementsWait(site: CureSite) {
   const clients = await Promise.all(times(AT_ONCE, site.newClient))
   const lock = await site.db.transaction()
   site.use(afterwards(() => lock.rollback().catch(() => {})))
@@ -117,7 +117,7 @@ async function statementsWait(site: Site) {
   }
 }
 
-async function storesGone(site: Site) {
+async function storesGone(site: CureSite) {
   const bearer = await site.tokenOf(site.regular)
   await Promise.all([site.redis.stop(), site.stopPostgres()])
   return async () => {
@@ -130,7 +130,7 @@ async function storesGone(site: Site) {
 }
 
 /** A process that gets the CPU half of the time. */
-async function cpuBusy(site: Site) {
+async function cpuBusy(site: CureSite) {
   const { api } = site
   return site.repeat(0, async () => {
     api[1]?.signal('SIGSTOP')
@@ -140,7 +140,7 @@ async function cpuBusy(site: Site) {
   })
 }
 
-async function triggersOff(site: Site) {
+async function triggersOff(site: CureSite) {
   const client = await site.newClient()
   const bearer = await site.tokenOf(client)
   const { vendorId } = client
@@ -162,12 +162,14 @@ async function triggersOff(site: Site) {
 }
 
 /** DNS and the internet have stand-ins, so this process fetches what is due, as one of the API does. */
-async function issuerKeysOld({ db, use }: Site) {
+async function issuerKeysOld({ db, use }: CureSite) {
   const keys = [{ ...newKeyPair().jwk, kid: 'a' }]
   const { issuer } = use(await startWorkloadIssuer(keys))
   const keysAsOf = new Date(Date.now() - 2 * HOUR_MS)
-  await createClient(db, { workload: { issuer, claims: { sub: 'a' }, keys, keysFrom: 'issuer', keysAsOf } })
-  const { log, lines } = keptLog()
+  await createTestClient(db, {
+    workload: { issuer, claims: { sub: 'a' }, keys, keysFrom: 'issuer', keysAsOf },
+  })
+  const { log, lines } = createTestLog()
   const fetch = (outside: typeof OUTSIDE) =>
     refreshIssuers({
       db,
@@ -186,7 +188,7 @@ async function issuerKeysOld({ db, use }: Site) {
 }
 
 /** The other instance is updated later. */
-async function rolloutStopped(site: Site) {
+async function rolloutStopped(site: CureSite) {
   const release = join(site.folder, 'release')
   for (const part of ['apps/auth', 'shared'])
     await cp(join(ROOT, part), join(release, part), { recursive: true })

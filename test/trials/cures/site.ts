@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { runAdmin, succeeded } from '../../support/admin.ts'
-import { createClient } from '../../support/auth.ts'
+import { createTestClient } from '../../support/auth.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
 import { repeat } from '../../support/repeat.ts'
@@ -15,13 +15,13 @@ const ALERT_DEADLINE_MS = 180_000
 const LOOK_EVERY_MS = 500
 const TRAFFIC_EVERY_MS = 1_000
 
-export type Site = Awaited<ReturnType<typeof startSite>>
+export type CureSite = Awaited<ReturnType<typeof startCureSite>>
 
 /**
  * An installation: Postgres, Redis, two instances of each service, the Prometheus that watches them, and a
  * client that calls each instance once a second.
  */
-export async function startSite() {
+export async function startCureSite() {
   await using starting = new AsyncDisposableStack()
   const folder = await temporaryFolder('integration-access-cures')
   starting.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
@@ -34,7 +34,7 @@ export async function startSite() {
   }
   const prometheus = starting.use(await startPrometheus(folder, targets))
   const calls = createCalls({ auth, api })
-  const newClient = () => createClient(servers.db, { scopes: ['analytics:read', 'analytics:write'] })
+  const newClient = () => createTestClient(servers.db, { scopes: ['analytics:read', 'analytics:write'] })
   const regular = await newClient()
   const visit = async (i: number) => {
     const { json } = await calls.token(i, regular)

@@ -10,15 +10,15 @@ import type { Cure } from './cures.ts'
 import { printedCommand, restoreCommand, restoreScript } from './documents.ts'
 import type { Instance } from './instance.ts'
 import { logs, says } from './looks.ts'
-import type { Site } from './site.ts'
+import type { CureSite } from './site.ts'
 
 const APART_S = 180
 const MINUTE_MS = 60_000
 
-const redisCommand = ({ redis }: Site, [command = '', ...args]: string[]) =>
+const redisCommand = ({ redis }: CureSite, [command = '', ...args]: string[]) =>
   asAdmin(redis, (admin) => admin.call(command, ...args))
 
-async function postgresReadOnly(site: Site) {
+async function postgresReadOnly(site: CureSite) {
   const [api] = site.api as [Instance]
   const bearer = await site.tokenOf(site.regular)
   const status = async () => (await site.report(0, site.regular, bearer)).status
@@ -36,7 +36,7 @@ async function postgresReadOnly(site: Site) {
   }
 }
 
-async function keysUnreadable(site: Site) {
+async function keysUnreadable(site: CureSite) {
   const [first, second] = site.auth as [Instance, Instance]
   const bearer = await site.tokenOf(site.regular)
   const file = join(site.folder, 'key')
@@ -65,7 +65,7 @@ async function keysUnreadable(site: Site) {
 }
 
 /** Restores a backup of before a revocation while the services run. */
-async function databaseRestored(site: Site) {
+async function databaseRestored(site: CureSite) {
   const client = await site.newClient()
   const since = new Date().toISOString()
   await site.exclusively('create database backup template integration tablespace disk')

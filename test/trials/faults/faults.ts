@@ -4,7 +4,7 @@ import { repeat } from '../../support/repeat.ts'
 import { asAdmin, freeze, restartEmpty, restartFrom } from '../../support/revocation.ts'
 import type { TcpProxy } from '../../support/tcp-proxy.ts'
 import { OUTSIDE_BLIND_MS } from './outside.ts'
-import { headOf, type Outage } from './recorder.ts'
+import { type Outage, tokenHead } from './recorder.ts'
 import type { Site } from './site.ts'
 import type { Scene } from './traffic.ts'
 
@@ -97,7 +97,7 @@ async function postgresAhead({ db, redis }: Scene) {
 async function keyRevoked({ ownerUrl, redis, company, recorder, revoked }: Scene) {
   const { token } = company
   const kid = decodeProtectedHeader(token).kid as string
-  recorder.revokedHeads.add(headOf(token))
+  recorder.revokedHeads.add(tokenHead(token))
   const env = { DATABASE_URL: ownerUrl, REDIS_URL: redis.url('api') }
   await succeeded(runAdmin(['key', 'revoke', kid, '--yes'], { env }))
   revoked.add({ what: `signing key ${kid}`, answeredBy: 'the operator', token })

@@ -1,6 +1,6 @@
 import { recount, storedDays } from '../../support/analytics.ts'
 import type { Recorder } from './recorder.ts'
-import { dailyRead, type World } from './world.ts'
+import { dailyCall, type World } from './world.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -25,7 +25,7 @@ export async function recountAll(books: Books): Promise<void> {
   await recountClients(books, complain)
   const stored = await recountEvents(books, complain)
   for (const site of api) {
-    const { json, status } = await recorder.call({ operation: 'probe', site, ...dailyRead(company) })
+    const { json, status } = await recorder.call({ operation: 'probe', site, ...dailyCall(company) })
     if (json?.totals?.clicks !== stored)
       complain(`${site.name} answers ${status} with ${json?.totals?.clicks} clicks, ${stored} are stored`)
   }

@@ -3,7 +3,7 @@ import { markdownTable } from '../table.ts'
 import { FAULTS } from './faults.ts'
 import { createRandom } from './random.ts'
 import { OPERATIONS } from './recorder.ts'
-import { type Row, runFaults } from './run.ts'
+import { type FaultRow, runFaults } from './run.ts'
 
 const EXIT_USAGE = 64
 const EXIT_INTERRUPTED = 130
@@ -32,7 +32,7 @@ const program = new Command('npm run faults --')
 
 const seconds = (duration_ms: number): string => `${(duration_ms / 1_000).toFixed(1)} s`
 
-function cellsOf({ fault, availability, slowestRevoke_ms, recovery_ms }: Row): string[] {
+function cellsOf({ fault, availability, slowestRevoke_ms, recovery_ms }: FaultRow): string[] {
   const percent = OPERATIONS.map((operation) => String(availability[operation] ?? '-'))
   return [fault, ...percent, slowestRevoke_ms === 0 ? '-' : seconds(slowestRevoke_ms), seconds(recovery_ms)]
 }

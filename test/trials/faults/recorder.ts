@@ -30,7 +30,7 @@ export interface Outage {
 }
 
 /** The header of a token. It names the signing key, so that all tokens of one key begin alike. */
-export const headOf = (token: string): string => token.split('.')[0] ?? ''
+export const tokenHead = (token: string): string => token.split('.')[0] ?? ''
 
 /** Times are of performance.now(). */
 export interface Answer {
@@ -64,7 +64,7 @@ export function createRecorder(answerMax_ms: number) {
     total: 0,
     /** What is gone now, and since when. */
     outage: undefined as (Outage & { since_ms: number }) | undefined,
-    /** How the tokens of revoked keys begin (headOf). That they are refused is no violation. */
+    /** How the tokens of revoked keys begin (tokenHead). That they are refused is no violation. */
     revokedHeads: new Set<string>(),
     violation(text: string) {
       recorder.violations.push(`[${at(performance.now())}, ${recorder.phase}] ${text}`)
@@ -114,7 +114,7 @@ export function createRecorder(answerMax_ms: number) {
     if (status === undefined && counts) violation(`no answer from a process that runs: ${error}`)
     if (counts && ended_ms - began_ms > answerMax_ms)
       violation(`an answer after ${Math.round(ended_ms - began_ms)} ms`)
-    if (status === 401 && operation !== 'probe' && !revokedHeads.has(headOf(bearer)))
+    if (status === 401 && operation !== 'probe' && !revokedHeads.has(tokenHead(bearer)))
       violation(`401 to what nobody revoked: ${JSON.stringify(json)}`)
     if (good && outage?.services.includes(site.service) && began_ms > outage.since_ms + outage.remembered_ms)
       violation(`${status} though ${outage.what}`)

@@ -3,7 +3,7 @@ import { OUTSIDE_BLIND_MS, OUTSIDE_MARGIN_MS } from './outside.ts'
 import type { Random } from './random.ts'
 import type { Recorder } from './recorder.ts'
 import type { Site } from './site.ts'
-import { type Credentials, dailyRead, tokenRequest, type World } from './world.ts'
+import { type Credentials, dailyCall, tokenCall, type World } from './world.ts'
 
 const BURST = 2
 const RECENT = 60
@@ -30,7 +30,7 @@ export function createRevokedThings({ services, outside, sites, company }: World
     const isOutside = site.service === 'outside'
     const age_ms = performance.now() - at_ms
     if (age_ms > TOKEN_LIFE_MS || (isOutside && age_ms <= OUTSIDE_MARGIN_MS)) return
-    const request = site.service === 'auth' ? client && tokenRequest(client) : dailyRead(company, token)
+    const request = site.service === 'auth' ? client && tokenCall(client) : dailyCall(company, token)
     if (!request) return
     const { status, good, began_ms } = await recorder.call({ operation: 'probe', site, ...request })
     const after_ms = began_ms - at_ms

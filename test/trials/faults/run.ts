@@ -30,13 +30,13 @@ export interface RunOptions {
   /** After a fault every process answers well again by then, and Redis is trusted. Default: 15 s. */
   recoveryMax_ms?: number
   /** Called with each fault that is over. */
-  progress?(row: Row): void
+  progress?(row: FaultRow): void
   /** Aborted: everything is stopped where it is, and the run rejects. */
   signal?: AbortSignal
 }
 
 /** What one fault did. */
-export interface Row {
+export interface FaultRow {
   fault: string
   /** Percent of good answers to requests that began while it lasted, rounded down: 100 if none failed. */
   availability: Partial<Record<(typeof OPERATIONS)[number], number>>
@@ -66,7 +66,7 @@ async function withTraffic(world: World, options: RunOptions) {
   const ending = new AbortController()
   const scene = { ...world, recorder, ledger, revoked, seed, random, pause_ms, ending: ending.signal }
   const trafficEnded = await startTraffic(scene)
-  const rows: Row[] = []
+  const rows: FaultRow[] = []
   try {
     await eventually(() => revoked.count() > 0 && ledger.eventsAcknowledged.size > 0, {
       limit_ms: recoveryMax_ms,
@@ -96,7 +96,7 @@ async function withTraffic(world: World, options: RunOptions) {
   }
 }
 
-async function suffer(fault: Fault, scene: Scene, recoveryMax_ms: number): Promise<Row> {
+async function suffer(fault: Fault, scene: Scene, recoveryMax_ms: number): Promise<FaultRow> {
   const { sites, random, recorder, untilTrusted } = scene
   const varied_ms = LASTS_MIN_MS + random.next() * (LASTS_MAX_MS - LASTS_MIN_MS)
   recorder.answers = []
@@ -138,10 +138,10 @@ function untilRecovered({ sites, recorder }: Scene, since_ms: number, limit_ms: 
   })
 }
 
-function rowOf(fault: string, answers: readonly Answer[], began_ms: number, ended_ms: number): Row {
+function rowOf(fault: string, answers: readonly Answer[], began_ms: number, ended_ms: number): FaultRow {
   const counted = answers.filter((answer) => answer.counts && answer.began_ms >= began_ms)
   const during = counted.filter((answer) => answer.began_ms < ended_ms)
-  const availability: Row['availability'] = {}
+  const availability: FaultRow['availability'] = {}
   for (const operation of OPERATIONS) {
     const all = during.filter((answer) => answer.operation === operation)
     const good = all.filter((answer) => answer.good)

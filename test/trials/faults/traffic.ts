@@ -6,7 +6,7 @@ import { createRandom, type Random } from './random.ts'
 import type { Answer, Call, Recorder } from './recorder.ts'
 import type { RevokedThings } from './revoked.ts'
 import type { Site } from './site.ts'
-import { type Credentials, dailyRead, tokenRequest, type World } from './world.ts'
+import { type Credentials, dailyCall, tokenCall, type World } from './world.ts'
 
 const LIVES_AT_ONCE = 8
 const BATCH_EVENTS = 3
@@ -36,7 +36,7 @@ export async function startTraffic(scene: Scene): Promise<() => Promise<unknown>
   const { vendorId, client, sessionToken } = company
   const path = `/v1/vendor/${vendorId}/oauth-clients?limit=20`
   async function newToken(site: Site): Promise<void> {
-    const { good, json } = await recorder.call({ operation: 'token', site, ...tokenRequest(client) })
+    const { good, json } = await recorder.call({ operation: 'token', site, ...tokenCall(client) })
     if (good) company.token = json.access_token
   }
 
@@ -46,7 +46,7 @@ export async function startTraffic(scene: Scene): Promise<() => Promise<unknown>
     ...[...api, ...api].map((site) => () => read(scene, site)),
     ...api.map((site) => () => recorder.call({ operation: 'workspace', site, path, bearer: sessionToken })),
     ...api.map((site) => createReporter(scene, site)),
-    () => recorder.call({ operation: 'outside', site: outside, ...dailyRead(company) }),
+    () => recorder.call({ operation: 'outside', site: outside, ...dailyCall(company) }),
     ...Array.from({ length: LIVES_AT_ONCE }, (_, i) => createLife(scene, `life-${i}`)),
   ]
   const ends = acts.map((act) => repeat(pause_ms, act))
@@ -60,7 +60,7 @@ export async function startTraffic(scene: Scene): Promise<() => Promise<unknown>
 /** The figures must hold every click that had been acknowledged before the request. */
 async function read({ company, recorder, ledger }: Scene, site: Site): Promise<void> {
   const acknowledged = ledger.eventsAcknowledged.size
-  const { good, json } = await recorder.call({ operation: 'read', site, ...dailyRead(company) })
+  const { good, json } = await recorder.call({ operation: 'read', site, ...dailyCall(company) })
   if (good && json.totals.clicks < acknowledged)
     recorder.violation(
       `read at ${site.name}: ${json.totals.clicks} clicks, ${acknowledged} were acknowledged before`,
@@ -124,7 +124,7 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
   let lives = 0
 
   async function tokenOf(client: Credentials): Promise<string | undefined> {
-    const request = { operation: 'token', ...tokenRequest(client) } as const
+    const request = { operation: 'token', ...tokenCall(client) } as const
     const answer = await untilGood(scene, random, auth, () => request)
     return answer?.json.access_token
   }

@@ -7,7 +7,7 @@ import { apiShape } from '../../../apps/api/config.ts'
 import { authShape } from '../../../apps/auth/config.ts'
 import { migrate } from '../../../infra/database/migrate.ts'
 import { people } from '../../support/api.ts'
-import { createClient, tokenFields } from '../../support/auth.ts'
+import { createTestClient, tokenFields } from '../../support/auth.ts'
 import { letPostgresClockMove } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
 import { asAdmin, dump, through } from '../../support/revocation.ts'
@@ -89,7 +89,7 @@ export async function createWorld() {
   outsideNetwork.lead(...auth.map(({ url }) => Number(new URL(url).port)))
   const outside = starting.use(await createOutside(outsideNetwork))
   await outside.start()
-  const client = await createClient(db, { scopes: ['analytics:read', 'analytics:write'] })
+  const client = await createTestClient(db, { scopes: ['analytics:read', 'analytics:write'] })
   const { vendorId } = client
   const { sessionToken } = await people('', db, systemClock).createPerson({ vendorId })
   const services = [...auth, ...api]
@@ -118,13 +118,13 @@ export async function createWorld() {
 
 export type Credentials = Pick<Company['client'], 'clientId' | 'clientSecret' | 'scopes'>
 
-export const tokenRequest = (client: Credentials) => ({
+export const tokenCall = (client: Credentials) => ({
   path: '/v1/oauth/token',
   body: new URLSearchParams(tokenFields(client)),
 })
 
 /** To our API, or to a service of somebody else. */
-export const dailyRead = ({ vendorId, token }: Company, bearer = token) => ({
+export const dailyCall = ({ vendorId, token }: Company, bearer = token) => ({
   path: `/v1/analytics/${vendorId}/daily`,
   bearer,
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { cp, mkdir, mkdtempDisposable, readFile, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { collectText } from '../../support/collect-text.ts'
 import { eventually } from '../../support/eventually.ts'
-import { heard } from '../../support/heard.ts'
 import { freePort } from '../../support/ports.ts'
 import { run } from '../../support/program.ts'
 
@@ -105,7 +105,7 @@ function shell({ root, network }: System, commands: string, env: Record<string, 
       ...env,
     },
   })
-  const [stdout, stderr] = [heard(child.stdout), heard(child.stderr)]
+  const [stdout, stderr] = [collectText(child.stdout), collectText(child.stderr)]
   let [lastLine_ms, silence_ms] = [performance.now(), 0]
   child.stdout.on('data', () => {
     silence_ms = Math.max(silence_ms, performance.now() - lastLine_ms)

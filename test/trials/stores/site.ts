@@ -6,8 +6,8 @@ import { chownToNobody } from '../../../infra/local/child.ts'
 import { type LocalPostgres, startPostgres } from '../../../infra/local/postgres.ts'
 import { runAdmin, succeeded } from '../../support/admin.ts'
 import { freePort } from '../../support/ports.ts'
-import { createSubjects, startProcess } from '../../support/revocation.ts'
-import { createTestRedis, otherPostgres } from '../../support/servers.ts'
+import { createSubjects, startTestProcess } from '../../support/revocation.ts'
+import { createTestRedis, postgresPrograms } from '../../support/servers.ts'
 import { connectedDatabase } from '../../support/stores.ts'
 
 /** A migrated primary that archives its log, a Redis, and a folder for further servers. */
@@ -22,7 +22,7 @@ export async function startSite() {
     const server = await startPostgres({
       directory: directory(name),
       password: 'x',
-      programs: otherPostgres(),
+      programs: postgresPrograms(),
       settings: { archive_mode: 'on', archive_command: `cp %p ${directory('archive')}/%f` },
       port: await freePort(),
     })
@@ -46,7 +46,7 @@ export async function startSite() {
     /** Returns the revocation of one process, as the superuser or as the API. */
     async process(server: LocalPostgres, role: 'postgres:x' | 'integration_api:a') {
       const databaseUrl = server.url('postgres').replace('postgres:x', role)
-      const process = await startProcess({ redisUrl: redis.url('api'), databaseUrl })
+      const process = await startTestProcess({ redisUrl: redis.url('api'), databaseUrl })
       parts.defer(() => process.close())
       return process
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const PAGE = join(import.meta.dirname, '../../infra/runbook/privacy.md')
 
 /** The rows of the runbook's table of what is kept. */
-export const keptRows = readFileSync(PAGE, 'utf8')
+export const retentionRows = readFileSync(PAGE, 'utf8')
   .split('\n')
   .filter((line) => /^\| `[^`]+` \|(?:[^|]*\|){4}$/.test(line))
   .map((line) => {
@@ -16,8 +16,8 @@ export const keptRows = readFileSync(PAGE, 'utf8')
   })
 
 /** Whether this data is kept after a company was erased, by the table's row for where it is stored. */
-export const staysAfterCompany = (where: string, what: string): boolean =>
-  keptRows.some(
+export const isKeptAfterCompany = (where: string, what: string): boolean =>
+  retentionRows.some(
     ({ name, afterCompany }) =>
       new RegExp(`^${name.replaceAll('*', '.+')}$`).test(where) && afterCompany.toLowerCase().includes(what),
   )

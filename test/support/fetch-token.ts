@@ -1,5 +1,5 @@
 /** Asks for a token as a client does: client_secret_post, with a form (RFC 6749 §2.3.1, §4.4.2). */
-export const tokenRequest = (
+export const fetchToken = (
   baseUrl: string,
   {
     clientId,

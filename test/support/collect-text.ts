@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 
 /** Returns what tells all that a stream has brought since now. */
-export function heard(stream: Readable): () => string {
+export function collectText(stream: Readable): () => string {
   let text = ''
   stream.on('data', (chunk) => {
     text += chunk

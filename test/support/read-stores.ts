@@ -11,9 +11,9 @@ export interface StoredThing {
 }
 
 /** Everything that both stores hold, as text: to look for what must not be there. */
-export async function everything(db: Knex, redis: TestRedis): Promise<StoredThing[]> {
+export async function readStores(db: Knex, redis: TestRedis): Promise<StoredThing[]> {
   const things: StoredThing[] = []
-  for (const name of await tablesOf(db)) {
+  for (const name of await listTables(db)) {
     const { rows } = await db.raw('select to_jsonb(t)::text as text from ?? t', [name])
     for (const { text } of rows) things.push({ where: name, text })
   }
@@ -36,7 +36,7 @@ export async function everything(db: Knex, redis: TestRedis): Promise<StoredThin
 }
 
 /** The tables, a partitioned one once. */
-export async function tablesOf(db: Knex): Promise<string[]> {
+export async function listTables(db: Knex): Promise<string[]> {
   const { rows } = await db.raw(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
        and not relispartition order by 1`,
@@ -45,7 +45,7 @@ export async function tablesOf(db: Knex): Promise<string[]> {
 }
 
 /** Where the text is held, whatever its case: tables once each, and keys. */
-export const holding = (things: readonly StoredThing[], text: string): string[] => [
+export const placesHolding = (things: readonly StoredThing[], text: string): string[] => [
   ...new Set(
     things.filter((thing) => thing.text.toLowerCase().includes(text.toLowerCase())).map(({ where }) => where),
   ),
