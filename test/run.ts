@@ -39,8 +39,8 @@ interface Result {
   report: string
 }
 
-const found = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
-const { stores, screens } = testParts(selectFiles(found, paths, tier))
+const testFiles = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
+const { stores, screens } = testParts(selectFiles(testFiles, paths, tier))
 const parts: [name: string, args: string[], files: string[]][] = [
   ['stores', ['--parallel', '--jobs', String(FILES_AT_ONCE)], stores],
   ...screens.map((files, i): (typeof parts)[number] => [`screens ${i + 1}`, [], files]),
@@ -102,8 +102,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 const started = performance.now()
 const results = await Promise.all(parts.filter(([, , files]) => files.length > 0).map(run))
 await interrupted
-const left = await testRun.end()
-if (left.length > 0) results.push({ passed: 0, failed: 1, report: `  left running: ${left.join(', ')}\n` })
+const leftovers = await testRun.end()
+if (leftovers.length > 0)
+  results.push({ passed: 0, failed: 1, report: `  left running: ${leftovers.join(', ')}\n` })
 const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
 for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)
 const took_s = Math.round((performance.now() - started) / 1_000)

@@ -5,10 +5,10 @@ import { loggedEvents } from '../support/log.ts'
 import { OPENID_CLIENT } from '../support/openid-provider.ts'
 import {
   assertOutcome,
-  type Begun,
   CALLBACK,
   OWN,
   PAGE,
+  type PendingSignIn,
   readCookie,
   sharedOpenidSignIns,
 } from '../support/openid-sign-ins.ts'
@@ -243,8 +243,8 @@ describe('signing in with an OpenID provider', () => {
       const subject = person()
       const begun = [await begin(), await begin()]
       const back = [
-        await atProvider(begun[0] as Begun, subject),
-        await atProvider(begun[1] as Begun, subject),
+        await atProvider(begun[0] as PendingSignIn, subject),
+        await atProvider(begun[1] as PendingSignIn, subject),
       ]
       const sessions = await Promise.all(
         back.map(async (url, i) => sessionOf(await finish(url, begun[i]?.cookie))),

@@ -10,9 +10,10 @@ import { createFetchKeys } from '../../apps/api/workload/fetch-keys.ts'
 import { refreshIssuers } from '../../apps/api/workload/refresh-issuers.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { JWT_BEARER, newKeyPair } from '../support/assertions.ts'
-import { sharedAuth, TEST_ISSUER } from '../support/auth.ts'
+import { sharedAuth } from '../support/auth.ts'
 import { forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
+import { ISSUER } from '../support/issuer.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { authority } from '../support/receivers.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
@@ -211,7 +212,7 @@ describe('an issuer of workloads that publishes its keys', () => {
      */
     function publish(...keys: JWK[]): void {
       const resource = {
-        audience: TEST_ISSUER,
+        audience: ISSUER,
         scope: '',
         accessTokenFormat: 'jwt' as const,
         accessTokenTTL: 3_600,
@@ -234,7 +235,7 @@ describe('an issuer of workloads that publishes its keys', () => {
           clientCredentials: { enabled: true },
           resourceIndicators: {
             enabled: true,
-            defaultResource: () => TEST_ISSUER,
+            defaultResource: () => ISSUER,
             getResourceServerInfo: () => resource,
           },
         },

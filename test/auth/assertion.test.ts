@@ -14,18 +14,11 @@ import {
   signByHand,
   signJwt,
 } from '../support/assertions.ts'
-import {
-  type AuthResponse,
-  basic,
-  fingerprint,
-  sharedAuth,
-  TEST_ISSUER,
-  TEST_RESOURCE,
-  type TestClient,
-} from '../support/auth.ts'
+import { type AuthResponse, basic, fingerprint, sharedAuth, type TestClient } from '../support/auth.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { requestLines } from '../support/log.ts'
 
-const TOKEN_URL = `${TEST_ISSUER}/v1/oauth/token`
+const TOKEN_URL = `${ISSUER}/v1/oauth/token`
 const UNKNOWN = newClientId()
 type Fields = Record<string, string | undefined>
 
@@ -72,8 +65,8 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
 
     const accepted: Record<string, { claims?: () => object; header?: object; fields?: () => Fields }> = {
       'the token endpoint as audience': { claims: () => ({ aud: TOKEN_URL }) },
-      'the endpoint that is called as audience': { claims: () => ({ aud: TEST_ISSUER + path }) },
-      'a list of one audience': { claims: () => ({ aud: [TEST_ISSUER] }) },
+      'the endpoint that is called as audience': { claims: () => ({ aud: ISSUER + path }) },
+      'a list of one audience': { claims: () => ({ aud: [ISSUER] }) },
       'typ JWT': { header: { typ: 'JWT' } },
       'typ client-authentication+jwt': { header: { typ: 'client-authentication+jwt' } },
       'a kid that means nothing here': { header: { kid: 'mine' } },
@@ -99,17 +92,17 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
 
     /** What differs in the claims of an assertion that is in order, with the reason that the log has. */
     const CLAIMS: Record<string, [claims: () => object, reason: string]> = {
-      'two audiences': [() => ({ aud: [TEST_ISSUER, TOKEN_URL] }), 'assertion_wrong_audience'],
+      'two audiences': [() => ({ aud: [ISSUER, TOKEN_URL] }), 'assertion_wrong_audience'],
       'no audience': [() => ({ aud: undefined }), 'assertion_wrong_audience'],
       'an empty list of audiences': [() => ({ aud: [] }), 'assertion_wrong_audience'],
-      'a list in a list of audiences': [() => ({ aud: [[TEST_ISSUER]] }), 'assertion_wrong_audience'],
+      'a list in a list of audiences': [() => ({ aud: [[ISSUER]] }), 'assertion_wrong_audience'],
       'another server as audience': [() => ({ aud: 'https://other.test' }), 'assertion_wrong_audience'],
       'another endpoint of this server as audience': [
-        () => ({ aud: `${TEST_ISSUER}/v1/oauth/${path.endsWith('token') ? 'revoke' : 'introspect'}` }),
+        () => ({ aud: `${ISSUER}/v1/oauth/${path.endsWith('token') ? 'revoke' : 'introspect'}` }),
         'assertion_wrong_audience',
       ],
-      'the API as audience': [() => ({ aud: TEST_RESOURCE }), 'assertion_wrong_audience'],
-      'the issuer with a slash as audience': [() => ({ aud: `${TEST_ISSUER}/` }), 'assertion_wrong_audience'],
+      'the API as audience': [() => ({ aud: API_RESOURCE }), 'assertion_wrong_audience'],
+      'the issuer with a slash as audience': [() => ({ aud: `${ISSUER}/` }), 'assertion_wrong_audience'],
       'an exp more than an hour ahead': [() => ({ exp: now_s() + 3_601 }), 'assertion_too_far_ahead'],
       'an exp a year ahead': [
         () => ({ iat: undefined, exp: now_s() + 31_536_000 }),

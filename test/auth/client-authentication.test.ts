@@ -6,18 +6,18 @@ import {
   basic,
   fingerprint,
   sharedAuth,
-  TEST_ISSUER,
   type TestAuth,
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
+import { ISSUER } from '../support/issuer.ts'
 import { testOperator } from '../support/operator.ts'
 
 const INVALID_CLIENT = JSON.stringify({
   error: 'invalid_client',
   error_description: 'client authentication failed',
-  error_uri: `${TEST_ISSUER}/docs/errors#oauth-invalid_client`,
+  error_uri: `${ISSUER}/docs/errors#oauth-invalid_client`,
 })
 
 for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']) {

@@ -23,15 +23,9 @@ import * as openid from 'openid-client'
 import { ClientCredentials } from 'simple-oauth2'
 import { markSigningKeyRevoked, rotateSigningKey } from '../../infra/admin/keys.ts'
 import { onPath } from '../../infra/local/child.ts'
-import {
-  sharedAuth,
-  startAuth,
-  TEST_ISSUER,
-  TEST_RESOURCE,
-  type TestAuth,
-  type TestClient,
-} from '../support/auth.ts'
+import { sharedAuth, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { testOperator } from '../support/operator.ts'
 import { run } from '../support/program.ts'
 
@@ -47,7 +41,7 @@ describe('OAuth client libraries', () => {
   const tokenUrl = () => `${auth.url}/v1/oauth/token`
   const revocationUrl = () => `${auth.url}/v1/oauth/revoke`
   const endpoints = () => ({
-    issuer: TEST_ISSUER,
+    issuer: ISSUER,
     token_endpoint: tokenUrl(),
     revocation_endpoint: revocationUrl(),
   })
@@ -162,7 +156,7 @@ describe('OAuth client libraries', () => {
 type Verify = (token: string) => Promise<unknown>
 
 const expressServers: Server[] = []
-const EXPECTED = { issuer: TEST_ISSUER, audience: TEST_RESOURCE }
+const EXPECTED = { issuer: ISSUER, audience: API_RESOURCE }
 
 const VERIFIERS: Record<string, (jwksUri: string) => Verify> = {
   jose(jwksUri) {
@@ -201,11 +195,11 @@ const VERIFIERS: Record<string, (jwksUri: string) => Verify> = {
     }
   },
   oauth4webapi(jwksUri) {
-    const server = { issuer: TEST_ISSUER, jwks_uri: jwksUri }
+    const server = { issuer: ISSUER, jwks_uri: jwksUri }
     const options = { [oauth.allowInsecureRequests]: true, signingAlgorithms: ['ES256'] }
     return (token) => {
-      const request = new Request(TEST_RESOURCE, { headers: { authorization: `Bearer ${token}` } })
-      return oauth.validateJwtAccessToken(server, request, TEST_RESOURCE, options)
+      const request = new Request(API_RESOURCE, { headers: { authorization: `Bearer ${token}` } })
+      return oauth.validateJwtAccessToken(server, request, API_RESOURCE, options)
     }
   },
 }

@@ -6,7 +6,7 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { describeAuthServer } from '../../apps/api/discovery/openapi/auth-server.ts'
 import type { AnswerObject } from '../../apps/api/discovery/openapi/document-shape.ts'
-import { sharedAuth, startAuth, TEST_ISSUER, TEST_RESOURCE } from '../support/auth.ts'
+import { sharedAuth, startAuth, ISSUER, API_RESOURCE } from '../support/auth.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'
 const OPENID_METADATA = '/.well-known/openid-configuration'
@@ -24,7 +24,7 @@ const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspec
 
 describe('what answers on the authorization server', () => {
   const auth = sharedAuth()
-  const description = describeAuthServer({ issuer: TEST_ISSUER, resource: TEST_RESOURCE })
+  const description = describeAuthServer({ issuer: ISSUER, resource: API_RESOURCE })
 
   /** Sends a request that fetch would tidy up. */
   async function raw(method: string, path: string, headers: Record<string, string> = {}) {
@@ -115,22 +115,22 @@ describe('what answers on the authorization server', () => {
       const methods = [...secrets, 'private_key_jwt']
       const algorithms = ['ES256', 'ES384', 'Ed25519', 'EdDSA', 'PS256', 'RS256']
       assert.deepEqual(json, {
-        issuer: TEST_ISSUER,
-        token_endpoint: `${TEST_ISSUER}/v1/oauth/token`,
+        issuer: ISSUER,
+        token_endpoint: `${ISSUER}/v1/oauth/token`,
         token_endpoint_auth_methods_supported: methods,
         token_endpoint_auth_signing_alg_values_supported: algorithms,
-        revocation_endpoint: `${TEST_ISSUER}/v1/oauth/revoke`,
+        revocation_endpoint: `${ISSUER}/v1/oauth/revoke`,
         revocation_endpoint_auth_methods_supported: methods,
         revocation_endpoint_auth_signing_alg_values_supported: algorithms,
-        introspection_endpoint: `${TEST_ISSUER}/v1/oauth/introspect`,
+        introspection_endpoint: `${ISSUER}/v1/oauth/introspect`,
         introspection_endpoint_auth_methods_supported: secrets,
-        revocations_uri: `${TEST_ISSUER}/v1/oauth/revocations`,
-        jwks_uri: `${TEST_ISSUER}/v1/oauth/jwks`,
+        revocations_uri: `${ISSUER}/v1/oauth/revocations`,
+        jwks_uri: `${ISSUER}/v1/oauth/jwks`,
         grant_types_supported: ['client_credentials'],
         response_types_supported: [],
         scopes_supported: [...SCOPES],
-        service_documentation: `${TEST_ISSUER}/docs`,
-        protected_resources: [TEST_RESOURCE],
+        service_documentation: `${ISSUER}/docs`,
+        protected_resources: [API_RESOURCE],
       })
     })
 

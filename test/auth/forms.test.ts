@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
-import { basic, sharedAuth, TEST_RESOURCE, tokenFields } from '../support/auth.ts'
+import { basic, sharedAuth, tokenFields } from '../support/auth.ts'
+import { API_RESOURCE } from '../support/issuer.ts'
 
 /** The fields of each endpoint, the one that it requires first. */
 const FIELDS = {
@@ -97,7 +98,7 @@ for (const [path, names] of Object.entries(FIELDS))
     before(async () => {
       const client = tokenFields(await auth.createClient())
       const { client_id = '', client_secret = '' } = client
-      if (path === '/v1/oauth/token') form = { ...client, resource: TEST_RESOURCE }
+      if (path === '/v1/oauth/token') form = { ...client, resource: API_RESOURCE }
       else if (path === '/v1/oauth/revoke') form = { token: 'x', client_id, client_secret }
       else form = { token: 'x', ...(await auth.createService()) }
     })

@@ -6,8 +6,9 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { createGetRevocations } from '../../apps/auth/get-revocations.ts'
 import { type Handler, type HttpAnswer, type OAuthExchange, OAuthRefusal } from '../../apps/auth/http.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
-import { sharedAuth, TEST_ISSUER } from '../support/auth.ts'
+import { sharedAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
+import { ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
 import { cutOffDatabase, FENCES, untilBlocked } from '../support/stores.ts'
 
@@ -41,7 +42,7 @@ describe(`GET ${PATH}`, () => {
       ...parts,
       keys,
       clockWatch,
-      issuer: TEST_ISSUER,
+      issuer: ISSUER,
       monotonic: () => now_ms,
     })
   })
@@ -76,7 +77,7 @@ describe(`GET ${PATH}`, () => {
     const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
     const { payload } = await jwtVerify<Page>(response.text, jwks, {
       typ: 'revocations+jwt',
-      issuer: TEST_ISSUER,
+      issuer: ISSUER,
     })
     assert.deepEqual(Object.keys(payload), ['iss', 'iat', 'clients', 'tokens', 'keys'])
     assert.equal(payload.iat, Math.floor(auth.clock.now() / 1_000))
@@ -223,7 +224,7 @@ describe(`GET ${PATH}`, () => {
       keys,
       clock: auth.clock,
       clockWatch: { isRight: () => true },
-      issuer: TEST_ISSUER,
+      issuer: ISSUER,
       monotonic: () => now_ms,
     })
     const tags = await Promise.all(Array.from({ length: 20 }, async () => tagOf(await read({}, slow))))

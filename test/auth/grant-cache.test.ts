@@ -4,7 +4,8 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { createGrants } from '../../apps/auth/grant.ts'
 import { cacheGrants, type GrantRequest } from '../../apps/auth/grant-check.ts'
 import { OAuthRefusal } from '../../apps/auth/http.ts'
-import { startAuth, TEST_RESOURCE } from '../support/auth.ts'
+import { startAuth } from '../support/auth.ts'
+import { API_RESOURCE } from '../support/issuer.ts'
 import { orders, subsets } from '../support/scopes.ts'
 import { createTestKey } from '../support/token-key.ts'
 
@@ -84,7 +85,7 @@ describe('the cache of grants', () => {
       grant_type: 'client_credentials',
       client_id: 'client with analytics:read',
       scope: 'analytics:read',
-      resource: TEST_RESOURCE,
+      resource: API_RESOURCE,
     }
     const headers = {
       'content-type': 'application/x-www-form-urlencoded',

@@ -1,8 +1,9 @@
 import { strict as assert } from 'node:assert'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { type AuthResponse, sharedAuth, TEST_ISSUER, TEST_RESOURCE, tokenFields } from '../support/auth.ts'
+import { type AuthResponse, sharedAuth, tokenFields } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 const PATH = '/v1/oauth/token'
 
@@ -49,8 +50,8 @@ describe('POST /v1/oauth/token', () => {
       const { json } = await auth.token(client, { scope: 'boost:read' })
       const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
       const { payload, protectedHeader } = await jwtVerify(json.access_token, jwks, {
-        issuer: TEST_ISSUER,
-        audience: TEST_RESOURCE,
+        issuer: ISSUER,
+        audience: API_RESOURCE,
         typ: 'at+jwt',
         algorithms: ['ES256'],
         currentDate: new Date(auth.clock.now()),
@@ -61,8 +62,8 @@ describe('POST /v1/oauth/token', () => {
       const { jti, ...claims } = payload
       const iat = Math.floor(auth.clock.now() / 1_000)
       assert.deepEqual(claims, {
-        iss: TEST_ISSUER,
-        aud: TEST_RESOURCE,
+        iss: ISSUER,
+        aud: API_RESOURCE,
         sub: client.clientId,
         client_id: client.clientId,
         vendor_id: client.vendorId,
@@ -93,10 +94,10 @@ describe('POST /v1/oauth/token', () => {
 
     it('takes the identifier of the API as resource, with scheme and host in any case', async () => {
       for (const end of ['', '/', ':443', ':443/']) {
-        const resource = TEST_RESOURCE.toUpperCase() + end
+        const resource = API_RESOURCE.toUpperCase() + end
         const { status, json } = await post({ resource })
         assert.equal(status, 200, resource)
-        assert.equal(decodeJwt(json.access_token).aud, TEST_RESOURCE)
+        assert.equal(decodeJwt(json.access_token).aud, API_RESOURCE)
       }
     })
 
@@ -174,15 +175,15 @@ describe('POST /v1/oauth/token', () => {
   describe('400 invalid_target', () => {
     for (const resource of [
       'https://other.test',
-      `${TEST_RESOURCE}//`,
-      `${TEST_RESOURCE}/x`,
+      `${API_RESOURCE}//`,
+      `${API_RESOURCE}/x`,
       'api',
-      `${TEST_RESOURCE}#x`,
-      `${TEST_RESOURCE}?`,
-      TEST_RESOURCE.replace('//', '//user@'),
-      `${TEST_RESOURCE}:444`,
-      TEST_RESOURCE.replace('https', 'http'),
-      TEST_ISSUER,
+      `${API_RESOURCE}#x`,
+      `${API_RESOURCE}?`,
+      API_RESOURCE.replace('//', '//user@'),
+      `${API_RESOURCE}:444`,
+      API_RESOURCE.replace('https', 'http'),
+      ISSUER,
     ]) {
       it(`refuses the resource ${resource}`, async () => {
         assertError(await post({ resource }), 400, 'invalid_target')

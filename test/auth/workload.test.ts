@@ -3,8 +3,9 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
 import { CLIENT_RECORD_LIFETIME_MS } from '../../apps/auth/client-records.ts'
 import { encode, newKeyPair, signJwt } from '../support/assertions.ts'
-import { type AuthResponse, fingerprint, sharedAuth, startAuth, TEST_ISSUER } from '../support/auth.ts'
+import { type AuthResponse, fingerprint, sharedAuth, startAuth } from '../support/auth.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
+import { ISSUER } from '../support/issuer.ts'
 import {
   createWorkload,
   platformToken,
@@ -106,14 +107,14 @@ describe('a workload at POST /v1/oauth/token', () => {
         'the issuer in a list': () => ({ iss: [platform.issuer] }),
         'no issuer': () => ({ iss: undefined }),
         'another audience': () => ({ aud: 'https://other.example' }),
-        'two audiences': () => ({ aud: [TEST_ISSUER, 'https://other.example'] }),
-        'our audience twice': () => ({ aud: [TEST_ISSUER, TEST_ISSUER] }),
-        'the token endpoint as audience': () => ({ aud: `${TEST_ISSUER}/v1/oauth/token` }),
-        'our audience with a slash': () => ({ aud: `${TEST_ISSUER}/` }),
+        'two audiences': () => ({ aud: [ISSUER, 'https://other.example'] }),
+        'our audience twice': () => ({ aud: [ISSUER, ISSUER] }),
+        'the token endpoint as audience': () => ({ aud: `${ISSUER}/v1/oauth/token` }),
+        'our audience with a slash': () => ({ aud: `${ISSUER}/` }),
         'no audience': () => ({ aud: undefined }),
         'an empty list of audiences': () => ({ aud: [] }),
-        'a nested list of audiences': () => ({ aud: [[TEST_ISSUER]] }),
-        'an object as audience': () => ({ aud: { 0: TEST_ISSUER } }),
+        'a nested list of audiences': () => ({ aud: [[ISSUER]] }),
+        'an object as audience': () => ({ aud: { 0: ISSUER } }),
         'no end': () => ({ exp: undefined }),
         'an end that is text': (iat) => ({ exp: String(iat + 300) }),
         'an end in milliseconds': (iat) => ({ exp: (iat + 300) * 1_000 }),
@@ -212,7 +213,7 @@ describe('a workload at POST /v1/oauth/token', () => {
         assertRefused(await send(workload, await tokenOf(workload), { client_assertion_type: 'urn:x' }))
         const { clientId } = workload.client
         assertRefused(await auth.token({ ...workload.client, clientSecret: 'x' }))
-        const own = { iss: clientId, sub: clientId, aud: TEST_ISSUER, jti: randomUUID(), exp: now_s() + 60 }
+        const own = { iss: clientId, sub: clientId, aud: ISSUER, jti: randomUUID(), exp: now_s() + 60 }
         assertRefused(
           await send(
             workload,

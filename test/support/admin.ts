@@ -40,10 +40,10 @@ export async function startAdmin({ withRedis = false, withAcme = false }: TestAd
   if (withAcme) await createAcme({ db })
   return {
     database,
-    /** The owner's connection, to arrange and to look. */
+    /** The owner's connection: to set up and to check. */
     db,
     env,
-    /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
+    /** Runs `npm run admin -- ARGS`. `input` is piped into it, such as a password. */
     admin: (args: string[], input?: string) => runAdmin(args, { env, input }),
     async [Symbol.asyncDispose]() {
       await redis?.[Symbol.asyncDispose]()
@@ -58,14 +58,14 @@ export const sharedAdmin = (options?: TestAdminOptions) => forBlock(() => startA
 /** The command with a new database for each test of a block. */
 export const freshAdmin = (options?: TestAdminOptions) => forEachTest(() => startAdmin(options))
 
-/** Returns the result of a command, which succeeds. */
+/** Asserts that a command succeeds. Returns its result. */
 export async function succeeded<Result extends AdminResult>(running: Promise<Result>): Promise<Result> {
   const result = await running
   assert.equal(result.code, 0, result.stderr)
   return result
 }
 
-/** Returns the result of a command that ends with this code, and says why on standard error. */
+/** Asserts that a command ends with this code and prints this on standard error. Returns its result. */
 export async function refused<Result extends AdminResult>(
   running: Promise<Result>,
   sentence: RegExp | string,
@@ -78,7 +78,7 @@ export async function refused<Result extends AdminResult>(
   return result
 }
 
-/** Runs the command in this process, with this environment and no other. What is piped in ends its input. */
+/** Runs the command in this process, with this environment alone. `input` is its standard input. */
 export async function runAdmin(
   args: string[],
   {

@@ -1,4 +1,4 @@
-/** Undoes something when the block that is `using` it ends, however it ends. */
+/** Runs `undo` when the block that is `using` it ends, however it ends. */
 export const afterwards = (undo: () => unknown): AsyncDisposable => ({
   async [Symbol.asyncDispose]() {
     await undo()

@@ -4,7 +4,7 @@ import formats from 'ajv-formats'
 import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { resolveAnswer, resolveSchema } from '../../apps/api/discovery/openapi/shared-components.ts'
 
-/** What was answered, as far as a document can promise it. */
+/** The parts of an answer that a document describes. */
 export interface Answered {
   status: number
   headers: Headers
@@ -13,13 +13,13 @@ export interface Answered {
 
 export type CheckAnswer = (method: string, path: string, answer: Answered) => void
 
-/** They belong to HTTP or to browsers, and not to an operation. */
+/** Header fields that belong to HTTP or to browsers, not to an operation. */
 const COMMON = new Set(
   'cache-control connection content-encoding content-length content-security-policy content-type date keep-alive pragma referrer-policy transfer-encoding vary x-content-type-options x-request-id'.split(
     ' ',
   ),
 )
-/** They answer operators and people. */
+/** Paths that serve operators and people. */
 const NOT_DESCRIBED =
   /^\/(healthz|readyz|openapi\.json|openapi\/.*|llms\.txt|docs|docs\/.*|\.well-known\/security\.txt|\.well-known\/oauth-protected-resource\/.+)$/
 
@@ -40,37 +40,37 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
   function validatorOf(schema: JsonSchema): ValidateFunction {
     const known = validators.get(schema)
     if (known) return known
-    const made = ajv.compile(
+    const compiled = ajv.compile(
       JSON.parse(
         JSON.stringify(closed(schema, document)).replaceAll('"#/components', '"document#/components'),
       ),
     )
-    validators.set(schema, made)
-    return made
+    validators.set(schema, compiled)
+    return compiled
   }
 
   return (method, target, { status, headers, text }) => {
-    // As it was sent: without dot segments.
+    // As fetch sends it: without dot segments.
     const path = new URL(`http://server${target}`).pathname
     if (NOT_DESCRIBED.test(path)) return
     const at = `${method} ${path} answered ${status}`
-    const found = patterns.find(({ pattern }) => pattern.test(path))
-    if (!found) {
+    const match = patterns.find(({ pattern }) => pattern.test(path))
+    if (!match) {
       assert.equal(status, 404, `${at}, but its path is not in the document`)
       return
     }
-    const operation = document.paths[found.path]?.[(method === 'HEAD' ? 'GET' : method).toLowerCase()]
+    const operation = document.paths[match.path]?.[(method === 'HEAD' ? 'GET' : method).toLowerCase()]
     if (!operation) {
       assert.equal(status, 405, `${at}, but its method is not in the document`)
       return
     }
-    // Described once for all that have no tag.
-    const named =
+    // The document describes 412 once, for all operations without a tag.
+    const answer =
       operation.responses[status] ?? (status === 412 && document.components.responses.precondition_failed)
-    assert.ok(named, `${at}, which is not in the document`)
-    const promised = resolveAnswer(document, named)
-    const names = new Set(Object.keys(promised.headers ?? {}).map((name) => name.toLowerCase()))
-    // Described once for all operations with a limit.
+    assert.ok(answer, `${at}, which is not in the document`)
+    const documented = resolveAnswer(document, answer)
+    const names = new Set(Object.keys(documented.headers ?? {}).map((name) => name.toLowerCase()))
+    // The document describes these once, for all operations with a limit.
     if ('429' in operation.responses) for (const name of ['ratelimit', 'ratelimit-policy']) names.add(name)
     for (const name of headers.keys())
       assert.ok(COMMON.has(name) || names.has(name), `${at} with ${name}, which is not in the document`)
@@ -78,11 +78,11 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     const mayBeKept = headers.get('cache-control') !== 'no-store'
     assert.equal(mayBeKept, names.has('cache-control'), `${at} with another Cache-Control`)
     if (text === '') {
-      assert.ok(!promised.content || method === 'HEAD', `${at} without the body of the document`)
+      assert.ok(!documented.content || method === 'HEAD', `${at} without the body of the document`)
       return
     }
     const type = (headers.get('content-type') ?? '').split(';')[0] ?? ''
-    const media = promised.content?.[type]
+    const media = documented.content?.[type]
     assert.ok(media, `${at} as ${type}, which is not in the document`)
     const validate = validatorOf(media.schema)
     const body = type.endsWith('json') ? JSON.parse(text) : text
@@ -90,9 +90,9 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
   }
 }
 
-/** The schema with every object closed: a member that is not in the document is a fault. */
+/** Returns the schema with every object closed, so that a member the document does not have is a fault. */
 export function closed<T>(schema: T, document: Pick<ApiDocument, 'components'>): T {
-  if (Array.isArray(schema)) return schema.map((one) => closed(one, document)) as T
+  if (Array.isArray(schema)) return schema.map((member) => closed(member, document)) as T
   if (typeof schema !== 'object' || schema === null) return schema
   const whole = 'allOf' in schema ? joined(schema.allOf as JsonSchema[], document) : schema
   const copy = Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, closed(value, document)]))
@@ -100,7 +100,9 @@ export function closed<T>(schema: T, document: Pick<ApiDocument, 'components'>):
   return copy as T
 }
 
-/** One object with the members of all: closed on its own, each would refuse those of the others. */
+/**
+ * Returns one object with the members of all parts: closed on its own, each part would refuse the others'.
+ */
 function joined(parts: readonly JsonSchema[], { components }: Pick<ApiDocument, 'components'>): JsonSchema {
   const objects = parts.map(({ $ref, ...own }) =>
     typeof $ref === 'string' ? resolveSchema(components.schemas, { $ref }) : own,

@@ -26,7 +26,7 @@ import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issue
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 export const TEST_PASSWORD = 'correct horse battery staple'
-/** Of that password, for 8 KiB and one pass of argon2id: 30 ms less for each sign-in than a hash of today. */
+/** The hash of that password with 8 KiB and one pass of argon2id, which saves 30 ms a sign-in. */
 const TEST_PASSWORD_HASH =
   '$argon2id$v=19$m=8,t=1,p=1$AQEBAQEBAQEBAQEBAQEBAQ$iyRpKq+3DWhSLYw2be6jjlV3JDAEEII4D2O8vZrWcmA'
 
@@ -53,7 +53,7 @@ export interface TestApiOptions {
   /** Another API of the same installation: same database, Redis and clock. */
   beside?: { database: TestDatabase; redis: TestRedis; clock: TestClock; issuer: TestIssuer }
   env?: Record<string, string>
-  /** What stands in for DNS and the internet; left out: the real thing. */
+  /** Stand-ins for DNS and the internet. Default: the real ones. */
   outside?: ServiceOptions['outside']
   /** Default: the protocol runs five times as fast as in production. */
   revocationTimings?: Timings
@@ -68,7 +68,7 @@ export const TEST_TIMINGS: Timings = {
   retry_ms: 25,
 }
 
-/** One process's worth of the resource API on a free port, with a database and a Redis of its own. */
+/** Starts one process's worth of the resource API on a free port, with its own database and Redis. */
 export async function startApi({
   beside,
   env = {},
@@ -118,9 +118,9 @@ export async function startApi({
     database,
     redis,
     clock,
-    /** Signs access tokens that the API believes. */
+    /** Signs access tokens that the API accepts. */
     issuer,
-    /** The superuser's connection: to arrange what no route does, and to look. */
+    /** The superuser's connection: to set up what no route does, and to check. */
     db,
     /** A connection with the rights of the API. */
     apiDb,
@@ -131,7 +131,7 @@ export async function startApi({
     request: (method: string, path: string, request?: ApiRequest) => send(url, path, method, request),
     ...people(url, db, clock),
     stop,
-    /** Stops it: `await using` ends it with its test, however that ends. */
+    /** Stops the API. With `await using` it ends with its test. */
     [Symbol.asyncDispose]: stop,
   }
 }
@@ -162,10 +162,10 @@ export async function readPages<Entry>(
   return entries
 }
 
-/** Made once from the first API's document; every answer that a test gets is checked against it. */
+/** Created once from the first API's document. Every answer that a test gets is checked against it. */
 let checkAnswer: CheckAnswer | undefined
 
-/** Leaves no trace in the log, so that a test finds there only what it did itself. */
+/** Returns the published document and removes this request from the log, where tests look for their own. */
 async function publishedDocument(url: string, logLines: string[]): Promise<ApiDocument> {
   const before = logLines.length
   const response = await fetch(`${url}/openapi.json`)
@@ -173,8 +173,8 @@ async function publishedDocument(url: string, logLines: string[]): Promise<ApiDo
   // The authorization server's: here they are 404.
   for (const [path, methods] of Object.entries(document.paths))
     if (Object.values(methods).some(({ tags }) => tags.includes('OAuth'))) delete document.paths[path]
-  const own = logLines.findIndex((line, index) => index >= before && line.includes('"/openapi.json"'))
-  if (own >= 0) logLines.splice(own, 1)
+  const ownLine = logLines.findIndex((line, index) => index >= before && line.includes('"/openapi.json"'))
+  if (ownLine >= 0) logLines.splice(ownLine, 1)
   return document
 }
 
@@ -205,7 +205,7 @@ async function send(
   }
 }
 
-/** Arranges companies and people of the API at `url`. */
+/** Creates companies and people of the API at `url`. */
 export function people(url: string, db: Knex, clock: Clock) {
   async function createSession(userId: string): Promise<string> {
     const token = newSessionToken()

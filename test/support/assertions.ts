@@ -33,20 +33,20 @@ export async function createKeyClient(
   return { ...(await auth.createClient({ ...given, publicKey: keys.jwk })), keys }
 }
 
-/** The claims of an assertion that is in order and lives for a minute. */
+/** Returns the claims of a valid assertion that lives for a minute. */
 export function goodClaims({ clientId }: TestClient, now_ms: number): Record<string, unknown> {
   const iat = Math.floor(now_ms / 1_000)
   return { iss: clientId, sub: clientId, aud: ISSUER, iat, exp: iat + 60, jti: randomUUID() }
 }
 
-/** Members that are undefined are left out. */
+/** Signs a JWT, without the members that are undefined. */
 export const signJwt = (
   claims: Record<string, unknown>,
   key: KeyObject | Uint8Array,
   header: Record<string, unknown> & { alg: string },
 ): Promise<string> => new SignJWT(claims).setProtectedHeader(header).sign(key)
 
-/** An assertion of the client that is in order, but for `claims` and `header`. */
+/** Returns a valid assertion of the client, changed by `claims` and `header`. */
 export const signAssertion = (
   client: KeyClient,
   now_ms: number,
@@ -61,11 +61,11 @@ export const assertionFields = (assertion: string): Record<string, string> => ({
   client_assertion: assertion,
 })
 
-/** A part of a JWS: a text is taken as it is. */
+/** Encodes a part of a JWS. A string is taken as it is. */
 export const encode = (part: object | string): string =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
 
-/** What no library would sign, by ES256. */
+/** Signs by ES256 what no library would sign. */
 export function signByHand({ keys }: KeyClient, header: object, claims: object | string): string {
   const signed = `${encode(header)}.${encode(claims)}`
   const key = { key: keys.privateKey, dsaEncoding: 'ieee-p1363' as const }

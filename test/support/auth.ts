@@ -23,18 +23,16 @@ import { createAnswerCheck } from './api-document.ts'
 import { forBlock } from './block.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { insertTestClient, insertTestCompany } from './companies.ts'
+import { API_RESOURCE, ISSUER } from './issuer.ts'
 import { testOperator } from './operator.ts'
 import { revokeClient, startTestProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
-
-export const TEST_ISSUER = 'https://issuer.test'
-export const TEST_RESOURCE = 'https://api.test'
 
 const DAY_MS = 24 * 3_600_000
 
 export type AuthResponse = ApiResponse
 
-/** Everything of an answer that a caller can compare, but for what differs between any two answers. */
+/** Returns what a caller can compare of an answer, without what differs between any two answers. */
 export function fingerprint({ status, headers, text }: AuthResponse) {
   const { date, 'x-request-id': requestId, ...rest } = Object.fromEntries(headers)
   assert.ok(date && requestId)
@@ -69,13 +67,13 @@ export interface TestAuthOptions {
   config?: Partial<AuthConfig>
   /** Do not load keys yet. */
   unready?: boolean
-  /** Has Redis vouch for revocations, as in production, where a process of the resource API sees to it. */
+  /** Lets Redis decide about revocations, as in production, where the resource API keeps it trusted. */
   trusted?: boolean
   /** The clocks of the stores. Default: they show what the server's own clock shows. */
   stores?: StoreClocks
 }
 
-/** One process's worth of the authorization server on a free port, with a database and a Redis of its own. */
+/** Starts one process's worth of the authorization server on a free port, with its own database and Redis. */
 export async function startAuth({
   beside,
   env = {},
@@ -92,8 +90,8 @@ export async function startAuth({
   const environment = {
     DATABASE_URL: database.authUrl,
     REDIS_URL: redis.url('auth'),
-    ISSUER: TEST_ISSUER,
-    API_RESOURCE: TEST_RESOURCE,
+    ISSUER,
+    API_RESOURCE,
     KEY_ENCRYPTION_KEY: encryptionKey.toString('base64'),
     ...env,
   }
@@ -133,7 +131,7 @@ export async function startAuth({
     url,
     /** Method and path of everything that it serves. */
     routes: [...service.routes].flatMap(([path, methods]) =>
-      [...methods.keys()].map((one) => `${one} ${path}`),
+      [...methods.keys()].map((method) => `${method} ${path}`),
     ),
     server,
     database,
@@ -141,7 +139,7 @@ export async function startAuth({
     clock,
     /** What its signing keys are encrypted with. */
     encryptionKey,
-    /** The superuser's connection: to arrange what no route does, and to look. */
+    /** The superuser's connection: to set up what no route does, and to check. */
     db,
     /** Every line that the server has logged. */
     logLines,
@@ -164,7 +162,7 @@ export async function startAuth({
     },
     introspect: (service: Fields, token: string, fields: Fields = {}) =>
       post('/v1/oauth/introspect', { ...service, token, ...fields }),
-    /** Marks the client as Revoked in Postgres, and tells nobody. */
+    /** Marks the client as Revoked in Postgres alone. */
     async markRevoked({ clientId, vendorId }: TestClient) {
       await markClientRevoked(db, { clientId, vendorId, revokedBy: null })
     },
@@ -185,7 +183,9 @@ export async function startAuth({
 /** A server that all tests of a block use. */
 export const sharedAuth = (options?: TestAuthOptions) => forBlock(() => startAuth(options))
 
-/** Rounds that trust a Redis server sooner than in production. Returns what ends them, once Redis vouches. */
+/**
+ * Runs rounds that trust Redis sooner than in production. Resolves once it is trusted, with what stops them.
+ */
 async function keepRedisTrusted(database: TestDatabase, redis: TestRedis): Promise<() => Promise<void>> {
   const timings = { ...PRODUCTION_TIMINGS, settle_ms: 100, round_ms: 100 }
   const process = await startTestProcess({
@@ -213,8 +213,8 @@ export const tokenFields = ({
 })
 
 function encode(fields: Fields): string {
-  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined)
-  return new URLSearchParams(given).toString()
+  const defined = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined)
+  return new URLSearchParams(defined).toString()
 }
 
 export const basic = (id: string, secret: string): string =>
@@ -222,7 +222,7 @@ export const basic = (id: string, secret: string): string =>
 
 /** The authorization server's part of the document needs no running API. */
 const checkAnswer = createAnswerCheck(
-  createApiDocument({ issuer: TEST_ISSUER, apiResource: TEST_RESOURCE, routes: [] }),
+  createApiDocument({ issuer: ISSUER, apiResource: API_RESOURCE, routes: [] }),
 )
 
 async function send(url: string, path: string, init: RequestInit): Promise<AuthResponse> {

@@ -4,13 +4,13 @@ import type { Knex } from 'knex'
 import { run } from './program.ts'
 
 /**
- * A base backup as pg_basebackup makes it, with what every Postgres has: the server goes on meanwhile.
+ * Takes a base backup while the server runs, as pg_basebackup does.
  * @param db the superuser's connection to the server whose data are in `from`.
  */
 export async function baseBackup(db: Knex, { from, to }: { from: string; to: string }): Promise<void> {
   await db.transaction(async (transaction) => {
     await transaction.raw(`select pg_backup_start('base backup', true)`)
-    // A file may vanish while it is copied; the log that is replayed later knows. cp tells of it at its end.
+    // A file may vanish while it is copied, which cp reports at its end. Replaying the log makes up for it.
     await run('cp', ['-a', from, to]).catch(() => {})
     const { rows } = await transaction.raw('select labelfile from pg_backup_stop(false)')
     await writeOwned(join(to, 'backup_label'), rows[0].labelfile, to)

@@ -1,2 +1,4 @@
-/** Returns what a command said but that it still runs, which it says on a slow machine. */
+/**
+ * Returns a command's output without the lines by which it reports, on a slow machine, that it still runs.
+ */
 export const withoutBeats = (text: string): string => text.replaceAll(/^.* \(\d+ s\)\n/gm, '')

@@ -1,4 +1,4 @@
-/** What all tests of a block use: made before the first of them, and ended after the last. */
+/** Returns an object for all tests of a block: created before the first of them, disposed after the last. */
 export function forBlock<T extends object>(make: () => T | Promise<T>): T {
   const { standIn, become } = standInFor(make)
   before(async function () {
@@ -11,7 +11,7 @@ export function forBlock<T extends object>(make: () => T | Promise<T>): T {
   return standIn
 }
 
-/** What is made anew for each test of a block, and ended with it. */
+/** Returns an object that is created for each test of a block and disposed after it. */
 export function forEachTest<T extends object>(make: () => T | Promise<T>): T {
   const { standIn, become } = standInFor(make)
   beforeEach(become)
@@ -20,35 +20,35 @@ export function forEachTest<T extends object>(make: () => T | Promise<T>): T {
 }
 
 /**
- * An object that can be named before it is made: whatever is asked of `standIn` is asked of what `become`
- * made last. That may be a plain object or one of a class without private members, but no function, array or
- * Map.
+ * Returns `standIn`, which can be used in a block before its value exists: it forwards to the value that
+ * `become` created last. That may be a plain object or one of a class without private members, not a
+ * function, array or Map.
  */
 function standInFor<T extends object>(make: () => T | Promise<T>) {
-  let made = {} as T
+  let value = {} as T
   const standIn = new Proxy({} as T, {
-    get: (_, name) => Reflect.get(made, name),
-    set: (_, name, value) => Reflect.set(made, name, value),
-    has: (_, name) => Reflect.has(made, name),
-    deleteProperty: (_, name) => Reflect.deleteProperty(made, name),
-    ownKeys: () => Reflect.ownKeys(made),
-    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(made, name),
-    getPrototypeOf: () => Reflect.getPrototypeOf(made),
+    get: (_, name) => Reflect.get(value, name),
+    set: (_, name, member) => Reflect.set(value, name, member),
+    has: (_, name) => Reflect.has(value, name),
+    deleteProperty: (_, name) => Reflect.deleteProperty(value, name),
+    ownKeys: () => Reflect.ownKeys(value),
+    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(value, name),
+    getPrototypeOf: () => Reflect.getPrototypeOf(value),
   })
   async function become() {
-    made = await make()
+    value = await make()
   }
   return { standIn, become }
 }
 
-const end = (made: Partial<AsyncDisposable>) => made[Symbol.asyncDispose]?.()
+const end = (value: Partial<AsyncDisposable>) => value[Symbol.asyncDispose]?.()
 
 const ends = new WeakMap<object, AsyncDisposableStack>()
 
-/** How what a block made is ended: what was made later first, since it may use what was made before. */
+/** Returns the stack that disposes of a block's objects, the newest first, since it may use older ones. */
 function endsOf({ test: hook }: Mocha.Context): AsyncDisposableStack {
   const block = hook?.parent as Mocha.Suite
-  const known = ends.get(block) ?? new AsyncDisposableStack()
-  ends.set(block, known)
-  return known
+  const stack = ends.get(block) ?? new AsyncDisposableStack()
+  ends.set(block, stack)
+  return stack
 }

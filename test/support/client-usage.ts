@@ -1,14 +1,14 @@
 import type { Redis } from 'ioredis'
-import { pino } from 'pino'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type AnsweredRequest, type ClientUsage, createClientUsage } from '#shared/usage/client-usage.ts'
 import type { TestApi } from './api.ts'
 import { forBlock } from './block.ts'
+import { silentLog } from './log.ts'
 
-/** The usage of clients as one more process of a service notes it. Nothing is stored until it is flushed. */
+/** Records usage of clients as one more process of a service. Nothing is stored until it is flushed. */
 export const createTestUsage = (redis: Redis, db: Database, clock: Clock): ClientUsage =>
-  createClientUsage({ redis, db, clock, log: pino({ level: 'silent' }) })
+  createClientUsage({ redis, db, clock, log: silentLog() })
 
 /** Stores requests of clients as the authorization server does, each call as another process. */
 export function sharedUsage(api: TestApi) {
@@ -16,7 +16,7 @@ export function sharedUsage(api: TestApi) {
   async function note(record: (usage: ClientUsage) => void): Promise<void> {
     const usage = createTestUsage(redis, api.apiDb, api.clock)
     record(usage)
-    // A busy Postgres may take too long for one of them. What is stored is not sent again.
+    // A busy Postgres may take too long for one flush. What is stored is not sent again.
     for (const _ of [1, 2, 3]) await usage.flush()
   }
   return {

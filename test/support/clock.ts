@@ -1,6 +1,6 @@
 export type TestClock = ReturnType<typeof createTestClock>
 
-/** A clock that stands still until it is told to move. It begins at the real time. */
+/** A clock that starts at the real time and stands still until a test moves it. */
 export function createTestClock() {
   let now_ms = Date.now()
   return {

@@ -4,7 +4,7 @@ import { parseImports } from './imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** Every file of the project that a program loads, with its text, by its imports. */
+/** Returns every file of the project that a program loads by its imports, with its text. */
 export async function importClosure(
   file: string,
   found = new Map<string, string>(),

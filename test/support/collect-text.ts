@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 
-/** Returns what tells all that a stream has brought since now. */
+/** Returns a function that returns all text that the stream has brought since this call. */
 export function collectText(stream: Readable): () => string {
   let text = ''
   stream.on('data', (chunk) => {

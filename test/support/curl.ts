@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
 import { run } from './program.ts'
 
-/** What a machine without curl gets in its place: the options that the card uses, and no other. */
+/** Replaces curl on a machine without it, with the options that the card uses and no other. */
 const SUBSTITUTE = `#!${process.execPath}
 const [headers, form] = [new Headers(), []]
 const args = process.argv.slice(2)
@@ -23,7 +23,7 @@ const request = form.length > 0 ? { method: 'POST', headers, body: form.join('&'
 fetch(target, request).then(async (response) => process.stdout.write(await response.text()))
 `
 
-/** The commands of the card, as one would paste them; nothing if it has none. */
+/** Returns the card's curl commands, ready to paste, or an empty text. */
 export const curlPair = (output: string): string =>
   /^ +set -a[\s\S]*?issued}"$/m.exec(output.replaceAll('\r', ''))?.[0] ?? ''
 

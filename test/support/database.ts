@@ -11,10 +11,10 @@ export const sharedDatabase = () => forBlock(connect)
 export const freshDatabase = () => forEachTest(connect)
 
 async function connect() {
-  const created = await createTestDatabase()
-  const owner = knex({ client: 'pg', connection: created.ownerUrl, pool: { min: 0, max: 4 } })
+  const database = await createTestDatabase()
+  const owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   return {
-    ...created,
+    ...database,
     /** The superuser's connection: to arrange, and to look. */
     owner,
     /** Connections with the rights of the services. */
@@ -23,7 +23,7 @@ async function connect() {
     createCompany: async (company?: Partial<CompanyRecord>) => (await createCompany(owner, company)).vendorId,
     async [Symbol.asyncDispose]() {
       await owner.destroy()
-      await created.drop()
+      await database.drop()
     },
   }
 }

@@ -36,7 +36,7 @@ export async function createSender(api: TestApi, company: { timezone?: string } 
 
 export function createEvents(api: Pick<TestApi, 'clock'>) {
   let ids = 0
-  /** RFC 3339, so many milliseconds from the clock's now. */
+  /** The clock's time plus `offset_ms`, as in RFC 3339. */
   const at = (offset_ms = 0) => new Date(api.clock.now() + offset_ms).toISOString()
   /** A click that happens now, with an id of its own. */
   const click = (changes: Record<string, unknown> = {}): Record<string, unknown> => ({

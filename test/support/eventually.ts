@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface EventuallyOptions {
-  /** What the failure says, put together when it fails. */
+  /** Returns the message of the failure. */
   otherwise?: () => string
   limit_ms?: number
   every_ms?: number
 }
 
 /**
- * Waits until something holds: looks every 20 ms for a minute, unless it is told otherwise.
- * @returns the first answer of `holds` that is truthy.
+ * Waits until something holds. By default it looks every 20 ms for a minute. Returns the first truthy answer
+ * of `holds`.
  * @throws AssertionError if it does not hold in time; whatever `holds` throws.
  */
 export async function eventually<T>(

@@ -28,7 +28,7 @@ type Service = 'auth' | 'api'
 
 export const INDEX = '<!doctype html><title>The workspace</title>'
 
-/** A gateway that all tests of a block use. Before each, nothing has been received. */
+/** Starts a gateway for all tests of a block. Before each, nothing has been received. */
 export function sharedGateway(): TestGateway {
   const gateway = forBlock(startTestGateway)
   beforeEach(() => {
@@ -37,7 +37,7 @@ export function sharedGateway(): TestGateway {
   return gateway
 }
 
-/** The gateway in front of two services that tell what they got, with a small workspace. */
+/** Starts the gateway in front of two services that record their requests, with a small workspace. */
 export async function startTestGateway(options: { idleTimeout_ms?: number; apiResource?: string } = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-pages-'))
   await writeFiles(directory, {

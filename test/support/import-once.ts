@@ -4,8 +4,8 @@ import { importEvents } from '../../infra/admin/analytics.ts'
 import { testOperator } from './operator.ts'
 
 /*
- * A process that imports the file of its third argument for the company of its second into the database of
- * its first. It prints the result and how much memory that took, as one line of JSON.
+ * Arguments: the URL of a database, a vendor_id and a file. Imports the file's events for the company, and
+ * prints the result and the memory that it took, as one line of JSON.
  */
 const [, , url = '', vendorId = '', file = ''] = process.argv
 const db = createPostgres({ url, poolSize: 1, applicationName: 'import-once' })

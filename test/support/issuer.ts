@@ -27,17 +27,17 @@ interface KeySetAnswer {
   headers?: Record<string, string>
 }
 
-/** Stands where the authorization server is: serves a key set and signs whatever an attack needs. */
+/** Stands in for the authorization server: serves a key set and signs whatever an attack needs. */
 export async function createTestIssuer({ clock }: { clock: TestClock }) {
   const requests: IncomingHttpHeaders[] = []
-  let instead: KeySetAnswer | undefined
-  let held: Promise<void> | undefined
+  let override: KeySetAnswer | undefined
+  let gate: Promise<void> | undefined
   const key = await newKey('key-1')
   const published = [key.publicJwk]
   const server = createServer(async ({ headers }, response) => {
     requests.push(headers)
-    const { status = 200, body = JSON.stringify({ keys: published }), headers: others = {} } = instead ?? {}
-    await held
+    const { status = 200, body = JSON.stringify({ keys: published }), headers: others = {} } = override ?? {}
+    await gate
     response.writeHead(status, { 'content-type': 'application/json', ...others })
     response.end(body)
   })
@@ -46,18 +46,18 @@ export async function createTestIssuer({ clock }: { clock: TestClock }) {
     jwksUrl: `http://127.0.0.1:${port}/v1/oauth/jwks`,
     /** The header fields of each request for the key set. */
     requests,
-    /** What is published; a test may change it. */
+    /** The published keys, which a test may change. */
     published,
     /** Answers with this in place of the key set. */
     answerWith(answer: KeySetAnswer | undefined) {
-      instead = answer
+      override = answer
     },
     /**
      * Answers nothing until the returned function is called, then what was published when each request came.
      */
     hold(): () => void {
       const { promise, resolve } = Promise.withResolvers<void>()
-      held = promise
+      gate = promise
       return resolve
     },
     key,

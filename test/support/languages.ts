@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { JWT_BEARER } from './assertions.ts'
 
 /** A compiler's first run on a busy machine takes minutes. */
 const START_MAX_MS = 180_000
@@ -25,8 +26,6 @@ export async function untilAnswered(url: string, body: string): Promise<Response
     if (answer) return answer
   }
 }
-
-const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /**
  * Each language's file that caches the token, and what /docs/token says to change in it to send an assertion.

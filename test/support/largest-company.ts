@@ -21,7 +21,7 @@ export type LargestCompany = Awaited<ReturnType<typeof fillLargestCompany>>
 /**
  * Fills a company with all that its limits allow, and its owner with sessions and other companies: clients
  * with two weeks of usage and as many refused requests as are kept, people, days of figures, activity.
- * @returns ids in what was filled, the Active clients' among them, for requests that ask for one of it.
+ * Returns ids in it to ask for: the company's, the Active clients' and that of a refused request.
  */
 export async function fillLargestCompany(
   server: Pick<TestApi, 'db' | 'redis' | 'clock'>,
@@ -41,9 +41,9 @@ export async function fillLargestCompany(
   )
   await addUsage(db, vendorId)
   await addPeople(db, vendorId, userId)
-  await addTheirs(db, vendorId, userId)
+  await addHistory(db, vendorId, userId)
   await db.raw('analyze')
-  // The clients' newest are those of the Active ones, as the revoked ones stopped some time ago.
+  // The newest refusals are the Active clients', as the revoked ones stopped some time ago.
   const requestId = await addRefusals(server, vendorId, [...revokedIds, ...clientIds])
   return { vendorId, clientIds, requestId }
 }
@@ -62,7 +62,7 @@ async function addUsage(db: Knex, vendorId: string): Promise<void> {
     await db.raw(`insert into ${insert} where vendor_id = ?`, [vendorId])
 }
 
-/** All that a company may have, a quarter of them only invited. */
+/** Adds as many people as a company may have, a quarter of them only invited. */
 async function addPeople(db: Knex, vendorId: string, userId: string): Promise<void> {
   const ids = Array.from({ length: PEOPLE_MAX - 1 }, newUserId)
   const members = ids.slice(0, (PEOPLE_MAX * 3) / 4)
@@ -84,9 +84,9 @@ async function addPeople(db: Knex, vendorId: string, userId: string): Promise<vo
   )
 }
 
-/** Days, activity, and what the owner has. */
-async function addTheirs(db: Knex, vendorId: string, userId: string): Promise<void> {
-  // There is room for another day's events.
+/** Adds days of figures, activity, and the owner's sessions and other companies. */
+async function addHistory(db: Knex, vendorId: string, userId: string): Promise<void> {
+  // Leaves room for another day's events.
   const most = Number.MAX_SAFE_INTEGER - 1e12
   await db.raw(
     `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
@@ -124,7 +124,7 @@ async function addRefusals(
   clientIds: readonly string[],
 ): Promise<string> {
   let at_ms = clock.now() - clientIds.length
-  // Unlike a service's, it gives up no command: what was lost would be missed.
+  // Unlike a service's connection it gives up no command, so nothing is lost.
   const usage = createTestUsage(await redis.connect('auth'), db, { now: () => at_ms })
   const refused = {
     vendorId,

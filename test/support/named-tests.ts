@@ -5,17 +5,14 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const TITLE = /\b(?:it|describe)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
 
-/** The titles of the tests in a file, with `…` for what differs from case to case. */
+/** Returns the titles of the tests in a file, with `…` for what differs from case to case. */
 function titlesOf(file: string): Set<string> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  const found = [...text.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/\$\{[^}]*\}/g, '…'))
-  return new Set(found)
+  const titles = [...text.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/\$\{[^}]*\}/g, '…'))
+  return new Set(titles)
 }
 
-/**
- * @param folder of the tests, from the root. @throws AssertionError for a `file: title` that is no test in
- * it.
- */
+/** Asserts that each `file: title` in the text names a test. `folder` is that of the files, from the root. */
 export function assertNamedTests(
   text: string,
   { folder, requirement }: { folder: string; requirement: string },

@@ -9,10 +9,10 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 export type TestOpenidProvider = Awaited<ReturnType<typeof startOpenidProvider>>
 
-/** A real OpenID provider on loopback, where whoever is named by `signInAs` signs in without a screen. */
+/** A real OpenID provider on loopback, where the person named by `signInAs` signs in without a screen. */
 export async function startOpenidProvider({ redirectUris }: { redirectUris: string[] }) {
   const people = new Map<string, Record<string, unknown>>()
-  const asked: string[] = []
+  const requestPaths: string[] = []
   const answers = new Map<string, Answer>()
   const { origin } = new URL(redirectUris[0] ?? '')
   let subject: string | undefined
@@ -20,7 +20,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
 
   const server = createServer((request, response) => {
     const path = (request.url ?? '').split('?', 1)[0] as string
-    asked.push(path)
+    requestPaths.push(path)
     const answer = answers.get(path)
     answers.delete(path)
     if (answer) return answer(request, response)
@@ -85,7 +85,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     ttl: { Interaction: 600, Session: 600, Grant: 600, AccessToken: 600, IdToken: 600 },
   })
 
-  /** Asks as a browser with these cookies. */
+  /** Sends a request as a browser with these cookies does. */
   async function ask(url: URL, cookies: Map<string, string>, init: RequestInit = {}): Promise<Response> {
     const response = await fetch(url, {
       ...init,
@@ -104,7 +104,7 @@ export async function startOpenidProvider({ redirectUris }: { redirectUris: stri
     /** What it says about each person, by subject. */
     people,
     /** Paths that were asked for. */
-    asked,
+    asked: requestPaths,
     /** Who signs in from now on. Undefined: the person refuses. */
     signInAs(next: string | undefined) {
       subject = next

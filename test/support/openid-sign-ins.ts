@@ -6,11 +6,11 @@ import { OPENID_CLIENT, startOpenidProvider } from './openid-provider.ts'
 
 export const CALLBACK = '/v1/session/openid/callback'
 export const PAGE = 'https://api.test'
-/** What a page of the workspace sends. */
+/** The header field that a page of the workspace sends. */
 export const OWN = { origin: PAGE }
 
 /** A sign-in that has begun, as the browser knows it. */
-export interface Begun {
+export interface PendingSignIn {
   authorizationUrl: URL
   cookie: string
 }
@@ -45,8 +45,8 @@ export function sharedOpenidSignIns() {
   const keepSecret = (text: string | null | undefined) => void (text && secrets.add(text))
   let people = 0
 
-  /** Begins a sign-in in a browser. */
-  async function begin(to = '/', at = api): Promise<Begun> {
+  /** Begins a sign-in, as a browser does. */
+  async function begin(to = '/', at = api): Promise<PendingSignIn> {
     const response = await at.request('POST', '/v1/session/openid', { body: { to }, headers: OWN })
     assert.equal(response.status, 201, response.text)
     const authorizationUrl = new URL(response.json.authorizationUrl)
@@ -54,8 +54,12 @@ export function sharedOpenidSignIns() {
     return { authorizationUrl, cookie: readCookie(response, '__Host-openid') ?? '' }
   }
 
-  /** Returns where the provider sends the browser, once this person has signed in there. */
-  async function atProvider({ authorizationUrl }: Begun, subject: string, cookies?: Map<string, string>) {
+  /** Signs the person in at the provider. Returns where that sends the browser. */
+  async function atProvider(
+    { authorizationUrl }: PendingSignIn,
+    subject: string,
+    cookies?: Map<string, string>,
+  ) {
     provider.signInAs(subject)
     const back = await provider.visit(authorizationUrl.href, cookies)
     keepSecret(back.searchParams.get('code'))
@@ -70,23 +74,23 @@ export function sharedOpenidSignIns() {
     provider,
     /** The API's settings. */
     env,
-    /** Returns the subject of somebody new at the provider, in ven_acme unless the claims say otherwise. */
+    /** Returns the subject of a new person at the provider, by default in ven_acme. */
     person(claims: Record<string, unknown> = {}): string {
       const subject = `subject-${++people}`
-      const own = { org: 'acme.example', groups: 'member', email: `${subject}@acme.example` }
-      provider.people.set(subject, { name: `Person ${people}`, ...own, email_verified: true, ...claims })
+      const defaults = { org: 'acme.example', groups: 'member', email: `${subject}@acme.example` }
+      provider.people.set(subject, { name: `Person ${people}`, ...defaults, email_verified: true, ...claims })
       return subject
     },
     begin,
     atProvider,
     finish,
-    /** All three in turn. */
+    /** Begins a sign-in, signs in at the provider and finishes it. */
     async signIn(
       subject: string,
       { to = '/', at = api, cookies }: { to?: string; at?: TestApi; cookies?: Map<string, string> } = {},
     ): Promise<ApiResponse> {
-      const begun = await begin(to, at)
-      return finish(await atProvider(begun, subject, cookies), begun.cookie, at)
+      const signIn = await begin(to, at)
+      return finish(await atProvider(signIn, subject, cookies), signIn.cookie, at)
     },
     /** Returns the answer of GET /v1/session in the browser that was signed in. */
     async sessionOf(response: ApiResponse) {
@@ -110,14 +114,14 @@ export function sharedOpenidSignIns() {
   }
 }
 
-/** @returns `name=value` of a cookie that is set. */
+/** Returns `name=value` of a cookie that the answer sets. */
 export const readCookie = (response: ApiResponse, name: string): string | undefined =>
   response.headers
     .getSetCookie()
     .find((cookie) => cookie.startsWith(`${name}=`))
     ?.split(';', 1)[0]
 
-/** Asserts where the browser is sent, and that it is signed in only if it should be. */
+/** Asserts where the browser is sent, and that it is signed in only if the outcome is `done`. */
 export function assertOutcome(response: ApiResponse, outcome: string, page = '/', what = ''): void {
   assert.equal(response.status, 303, response.text)
   assert.equal(response.headers.get('location'), `${PAGE}${page}#sign-in=${outcome}`, what)

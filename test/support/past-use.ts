@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000
 
 export type Past = Awaited<ReturnType<typeof createPastUse>>
 
-/** What the clients of a stack did before it was started, as its services would have stored it. */
+/** Stores what the clients of a stack did before it started, as its services would have. */
 export async function createPastUse({ stores: { postgres } }: TestStack) {
   const db = createPostgres({ url: postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
   const writer = randomUUID()

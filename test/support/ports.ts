@@ -42,7 +42,7 @@ async function claimBlock(): Promise<number> {
   }
 }
 
-/** @returns undefined if the port is taken. */
+/** Resolves with undefined if the port is taken. */
 function listening(port: number): Promise<Server | undefined> {
   const server = createServer()
   return new Promise((resolve, reject) => {

@@ -11,7 +11,7 @@ const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/veri
 const INSTALL_DEADLINE_MS = 280_000
 const ENV = { ...process.env, ...QUICK_START }
 
-/** `verify` judges a token, `revocations` keeps a copy of the revocations page. */
+/** `verify` checks a token, `revocations` keeps a copy of the revocations page. */
 const PROGRAMS = ['verify', 'revocations'] as const
 export type ProgramName = (typeof PROGRAMS)[number]
 
@@ -30,7 +30,7 @@ export interface Language {
   programs: Record<ProgramName, Program>
   /** The five minutes for which keys are cached, as this language prints them, and the same as one second. */
   keyLife: Record<string, string>
-  /** What has to be there, each as a command that then succeeds. */
+  /** Commands that succeed if the tools are installed. */
   tools: string[][]
   /** Commands that install the libraries in a folder. */
   install: string[][]
@@ -269,7 +269,7 @@ function printedIn(page: string, { file, main, loop }: Program): string {
 }
 
 const filled = (text: string, values: Record<string, string>): string =>
-  Object.entries(values).reduce((all, [before, after]) => all.replaceAll(before, after), text)
+  Object.entries(values).reduce((result, [before, after]) => result.replaceAll(before, after), text)
 
 function startVerifier(child: ChildProcessWithoutNullStreams) {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

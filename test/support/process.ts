@@ -16,10 +16,10 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
   })
   const lines: Record<string, unknown>[] = []
   // Not by readline, which takes half a line of a killed process for a whole one.
-  let rest = ''
+  let partialLine = ''
   child.stdout?.on('data', (chunk: Buffer) => {
-    const parts = (rest + chunk).split('\n')
-    rest = parts.pop() ?? ''
+    const parts = (partialLine + chunk).split('\n')
+    partialLine = parts.pop() ?? ''
     for (const line of parts) lines.push(JSON.parse(line))
     child.emit('lines')
   })
@@ -44,8 +44,8 @@ export function startServiceChild(main: string, env: Record<string, string>, arg
     /** Resolves with the first line whose msg is this. @throws Error when the process ends before. */
     async logged(msg: string) {
       for (;;) {
-        const found = lines.find((line) => line.msg === msg)
-        if (found) return found
+        const match = lines.find((line) => line.msg === msg)
+        if (match) return match
         const ended = await Promise.race([once(child, 'lines').then(() => false), exit.then(() => true)])
         if (ended) throw new Error(`the process ended without logging "${msg}": ${stderr()}`)
       }

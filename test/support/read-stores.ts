@@ -10,7 +10,7 @@ export interface StoredThing {
   text: string
 }
 
-/** Everything that both stores hold, as text: to look for what must not be there. */
+/** Returns everything that both stores hold, as text, to search for what must not be there. */
 export async function readStores(db: Knex, redis: TestRedis): Promise<StoredThing[]> {
   const things: StoredThing[] = []
   for (const name of await listTables(db)) {
@@ -35,7 +35,7 @@ export async function readStores(db: Knex, redis: TestRedis): Promise<StoredThin
   return things
 }
 
-/** The tables, a partitioned one once. */
+/** Returns the names of the tables, a partitioned one once. */
 export async function listTables(db: Knex): Promise<string[]> {
   const { rows } = await db.raw(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
@@ -44,7 +44,7 @@ export async function listTables(db: Knex): Promise<string[]> {
   return rows.map(({ name }: { name: string }) => name)
 }
 
-/** Where the text is held, whatever its case: tables once each, and keys. */
+/** Returns the tables and keys that hold the text in any case, each table once. */
 export const placesHolding = (things: readonly StoredThing[], text: string): string[] => [
   ...new Set(
     things.filter((thing) => thing.text.toLowerCase().includes(text.toLowerCase())).map(({ where }) => where),

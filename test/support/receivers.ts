@@ -4,18 +4,18 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
 import { createCertificate } from './certificates.ts'
 
-/** The authority that tests are told to trust, and one that they are not. */
+/** The authority that tests trust, and one that they do not. */
 export const authority = createCertificate({ commonName: 'Test Authority', isAuthority: true })
 export const strangeAuthority = createCertificate({ commonName: 'Strange Authority', isAuthority: true })
 
 export const RECEIVER_NAME = 'hooks.acme-receiver.com'
 const good = createCertificate({ commonName: RECEIVER_NAME, names: [RECEIVER_NAME], issuer: authority })
-/** The key and certificate of a receiver that everything is right with. */
+/** The key and certificate of a valid receiver. */
 export const goodTls = { key: good.keyPem, cert: good.pem }
 
 export type Receiver = Awaited<ReturnType<typeof listening>>
 
-/** A server on loopback that counts. */
+/** Starts a server on loopback that counts connections. */
 async function listening(server: Server, host: string, at = 0) {
   await once(server.listen(at, host), 'listening')
   const { port } = server.address() as AddressInfo
@@ -36,7 +36,7 @@ async function listening(server: Server, host: string, at = 0) {
     /** What was received after the TLS handshake, decoded as UTF-8. */
     received: '',
     stop,
-    /** Stops it: `await using` ends it with its test, however that ends. */
+    /** Stops the server. With `await using` it ends with its test. */
     [Symbol.asyncDispose]: stop,
   }
   server.on('connection', (socket: Socket) => {
@@ -75,7 +75,7 @@ export async function startTlsReceiver({
   return receiver
 }
 
-/** Waits for the whole request, then writes `answer` and, unless told otherwise, ends the connection. */
+/** Waits for the whole request, then writes `answer` and, by default, ends the connection. */
 export function answering(answer: string | Buffer, { end = true } = {}): (socket: TLSSocket) => void {
   return (socket) => {
     let text = ''
@@ -89,7 +89,7 @@ export function answering(answer: string | Buffer, { end = true } = {}): (socket
   }
 }
 
-/** An HTTPS receiver as anyone would write one. */
+/** An ordinary HTTPS receiver. */
 export async function startHttpsReceiver(listener: RequestListener, tls?: TlsOptions): Promise<Receiver> {
   const http = createHttpServer(listener)
   return startTlsReceiver({ ...(tls && { tls }), talk: (socket) => void http.emit('connection', socket) })

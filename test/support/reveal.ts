@@ -31,7 +31,7 @@ export async function readReveal(
   return { clientId, clientSecret, curl }
 }
 
-/** Says that the secret is saved, and closes the dialog by this button. */
+/** Confirms that the secret is saved, and closes the dialog by this button. */
 export async function closeReveal(page: Page, button: string): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()

@@ -37,7 +37,7 @@ const TIMINGS = {
 const CASES = 60
 /** How many of the newest revocations are asked about all the time. */
 const WATCHED = 8
-/** Asked in one turn of the event loop, all of them share one question to a store. */
+/** Subjects that are asked about in one turn of the event loop share one question to a store. */
 const WATCH_MS = 10
 /** Redis decides again within this after the last fault is mended: many times what an idle machine takes. */
 const RECOVERY_MS = 180_000
@@ -96,7 +96,7 @@ export async function createRevocationWorld({
   const frozen = new Map<number, () => void>()
   const replicas = new Set<number>()
   const down = new Set<number>()
-  /** Moves with every fault and every mending. */
+  /** Rises with every fault and every repair. */
   let epoch = 0
   let busy: Promise<unknown> = Promise.resolve()
 
@@ -106,9 +106,9 @@ export async function createRevocationWorld({
       databaseUrl: database.ownerUrl,
       timings: TIMINGS,
       statementTimeout_ms: 1_000,
-      async step(now) {
+      async step(step) {
         const due = site.atStep
-        if (due?.step !== now) return
+        if (due?.step !== step) return
         site.atStep = undefined
         await due.act()
       },
@@ -129,8 +129,8 @@ export async function createRevocationWorld({
     pending.add(done)
   }
 
-  /** One thing after another is done to the servers. */
-  function changing(what: string, act: () => Promise<unknown> | unknown): Promise<void> {
+  /** Makes changes to the servers one at a time. */
+  function queueChange(what: string, act: () => Promise<unknown> | unknown): Promise<void> {
     const done = busy.then(async () => {
       epoch += 1
       say(what)
@@ -142,7 +142,7 @@ export async function createRevocationWorld({
     return done
   }
 
-  const blind = ({ broken, server }: Site): boolean =>
+  const isBlind = ({ broken, server }: Site): boolean =>
     broken.postgres && (broken.redis || frozen.has(server) || down.has(server))
 
   const idsOf = ({ clientId, jti, kid }: Subject): string[] =>
@@ -150,11 +150,11 @@ export async function createRevocationWorld({
 
   async function check(index: number, subject: Subject): Promise<void> {
     const site = siteAt(index)
-    const asked = { refused: idsOf(subject).some((id) => answered.has(id)), blind: blind(site), epoch }
+    const atQuestion = { refused: idsOf(subject).some((id) => answered.has(id)), blind: isBlind(site), epoch }
     const standing = await site.process.revocation.ask(subject)
     const about = `site ${index} about ${JSON.stringify(subject)}: ${JSON.stringify(standing)}`
-    if (asked.refused && standing === 'live') violated(`after its revocation was answered, ${about}`)
-    if (asked.blind && asked.epoch === epoch && standing !== 'undecided')
+    if (atQuestion.refused && standing === 'live') violated(`after its revocation was answered, ${about}`)
+    if (atQuestion.blind && atQuestion.epoch === epoch && standing !== 'undecided')
       violated(`with both stores away, ${about}`)
     if (typeof standing === 'object' && !idsOf(subject).some((id) => revoking.has(id)))
       violated(`never revoked, ${about}`)
@@ -168,8 +168,8 @@ export async function createRevocationWorld({
     const { process } = siteAt(index)
     if ((await process.ask({ clientId: live.clientId })) !== 'live by redis') return false
     for (const subject of revocations.flatMap(({ about }) => subjectsOf(about))) {
-      const refused = idsOf(subject).some((id) => answered.has(id))
-      if (refused && !/ revoked by redis$/.test(await process.ask(subject))) return false
+      const isRevoked = idsOf(subject).some((id) => answered.has(id))
+      if (isRevoked && !/ revoked by redis$/.test(await process.ask(subject))) return false
     }
     return true
   }
@@ -190,8 +190,10 @@ export async function createRevocationWorld({
       commit(siteAt(site).process, revocation).then(() => {
         answered.add(id)
         say(`${what}: answered`)
-        for (const asked of subjectsOf(revocation.about).filter((each) => idsOf(each).includes(id)))
-          for (const index of sites.keys()) track(check(index, asked))
+        for (const subject of subjectsOf(revocation.about).filter((candidate) =>
+          idsOf(candidate).includes(id),
+        ))
+          for (const index of sites.keys()) track(check(index, subject))
       }),
     )
   }
@@ -216,20 +218,20 @@ export async function createRevocationWorld({
 
   const loops = sites.slice(0, -1).map(({ process }) => process.keepReconciling())
   const watches = sites.map((_, index) =>
-    repeat(WATCH_MS, () => Promise.all(watched().map((each) => check(index, each)))),
+    repeat(WATCH_MS, () => Promise.all(watched().map((subject) => check(index, subject)))),
   )
 
   const world = {
     violations,
     /** What happened, line by line, with the time. */
     history,
-    /** Revokes what nobody has revoked yet. */
+    /** Revokes a new client, token or key. */
     revoke(site: number, kind: Entry['kind']) {
       const revocation = { kind, about: cases[revocations.length % cases.length] as Case }
       revocations.push(revocation)
       run(site, revocation)
     },
-    /** Revokes what was revoked `ago` revocations ago, answered or not. */
+    /** Repeats the revocation of `ago` revocations ago, answered or not. */
     revokeAgain(site: number, ago: number) {
       const revocation = revocations.at(-1 - ago)
       if (revocation) run(site, revocation)
@@ -258,42 +260,42 @@ export async function createRevocationWorld({
       siteAt(site).server = server
     },
     dump: (index: number) =>
-      changing(`server ${index}: dump`, async () => {
+      queueChange(`server ${index}: dump`, async () => {
         if (!frozen.has(index)) dumps.set(index, await dump(serverAt(index)))
       }),
     befall: (server: number, fault: ServerFault) =>
-      changing(`server ${server}: ${fault}`, () => strike(server, fault)),
-    /** The same in the middle of the site's next round. */
+      queueChange(`server ${server}: ${fault}`, () => strike(server, fault)),
+    /** Makes it happen in the middle of the site's next round. */
     befallAtStep(index: number, step: Step, fault: ServerFault) {
       const site = siteAt(index)
       site.atStep = {
         step,
         act: () =>
-          changing(`server ${site.server}: ${fault} after ${step}`, () => strike(site.server, fault)),
+          queueChange(`server ${site.server}: ${fault} after ${step}`, () => strike(site.server, fault)),
       }
     },
     freeze: (index: number) =>
-      changing(`server ${index}: freeze`, async () => {
+      queueChange(`server ${index}: freeze`, async () => {
         if (!frozen.has(index)) frozen.set(index, await freeze(serverAt(index)))
       }),
     thaw: (index: number) =>
-      changing(`server ${index}: thaw`, () => {
+      queueChange(`server ${index}: thaw`, () => {
         frozen.get(index)?.()
         frozen.delete(index)
       }),
     /** The server becomes a replica of the other and takes over its data; a promotion ends that. */
     demote: (index: number) =>
-      changing(`server ${index}: demote`, async () => {
+      queueChange(`server ${index}: demote`, async () => {
         const other = 1 - index
         if (frozen.size > 0 || replicas.has(other)) return
         await replicate(serverAt(other), serverAt(index))
         replicas.add(index)
       }),
     promote: (index: number) =>
-      changing(`server ${index}: promote`, async () => {
+      queueChange(`server ${index}: promote`, async () => {
         if (!frozen.has(index) && replicas.delete(index)) await promote(serverAt(index))
       }),
-    /** Mends everything, and waits until every process is right about everything, decided by Redis. */
+    /** Repairs everything, and waits until every process is right about everything, decided by Redis. */
     async recover(): Promise<void> {
       for (const site of sites) site.atStep = undefined
       for (const index of servers.keys()) {

@@ -20,7 +20,7 @@ import { repeat } from './repeat.ts'
 import { createTestDatabase, createTestRedis, type TestRedis } from './servers.ts'
 import { createTcpProxy } from './tcp-proxy.ts'
 
-/** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
+/** The protocol ten times as fast. The time that a store may take stays, for busy machines. */
 export const FAST: Readonly<Timings> = Object.freeze({
   ...PRODUCTION_TIMINGS,
   lease_ms: 500,
@@ -32,7 +32,7 @@ export const FAST: Readonly<Timings> = Object.freeze({
   retry_ms: 50,
 })
 
-/** Many times what it takes, for busy machines. */
+/** Many times what an idle machine takes. */
 const UNTIL_TRUSTED_MS = 120_000
 
 type Answer = `${'live' | 'undecided' | `${Entry['kind']} revoked`} by ${'redis' | 'postgres' | 'neither'}`
@@ -47,7 +47,7 @@ export interface TestProcessOptions {
   step?: (step: Step) => Promise<void> | void
 }
 
-/** What one process of a service has: connections of its own, and nothing in common with another. */
+/** Starts what one process of a service has: its own connections, and nothing shared with another. */
 export async function startTestProcess({
   redisUrl,
   databaseUrl,
@@ -107,7 +107,7 @@ export async function startTestProcess({
   }
 }
 
-/** A process with a network of its own to this Redis server, and one to the database. */
+/** Starts a process with its own network to this Redis server and to the database. */
 export async function startNetworked({
   server,
   databaseUrl,
@@ -140,7 +140,7 @@ export async function createSubjects(db: Database) {
   }
 }
 
-/** A database and a Redis for the tests of a block, and processes that all end before these. */
+/** A database and a Redis for the tests of a block, and processes that all end first. */
 export const sharedStores = () => forBlock(startStores)
 
 async function startStores() {
@@ -156,13 +156,13 @@ async function startStores() {
     /** As the owner of the database. */
     db,
     asAdmin: <T>(act: (redis: Redis) => Promise<T>) => asAdmin(server, act),
-    /** A process of this service. The database is the service's own unless `options` name another. */
+    /** Starts a process of this service. By default, the database is the service's own. */
     async start(user: 'auth' | 'api', options: Partial<TestProcessOptions> = {}) {
       const [redisUrl, databaseUrl] = [server.url(user), database[`${user}Url`]]
       return started.use(await startTestProcess({ redisUrl, databaseUrl, ...options }))
     },
     revoke: (process: TestProcess, clientId: string) => revokeClient(process, { vendorId, clientId }),
-    /** As if the process that revoked it had ended before it told Redis. */
+    /** As if the process that revoked it had ended before it wrote to Redis. */
     markRevoked: (clientId: string, transaction: Database = db) =>
       markClientRevoked(transaction, { vendorId, clientId, revokedBy: null }),
     async [Symbol.asyncDispose]() {
@@ -199,7 +199,7 @@ export function revokeKey({ revocation }: TestProcess, kid: string): Promise<voi
   )
 }
 
-/** Commands as the server's administrator. */
+/** Runs commands as the server's administrator. */
 export async function asAdmin<T>(server: TestRedis, act: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(server.url('admin'))
   return act(redis).finally(() => redis.disconnect())
@@ -227,7 +227,7 @@ const save = (redis: Redis) =>
     { otherwise: () => 'the save in progress never ended' },
   )
 
-/** Writes the server's data to a file, to be restored later. @returns the file. */
+/** Writes the server's data to a file, to restore it later. Returns the file. */
 export async function dump(server: TestRedis): Promise<string> {
   await asAdmin(server, save)
   const file = join(server.directory, 'old.rdb')
@@ -268,14 +268,14 @@ export async function promote(server: TestRedis): Promise<void> {
   )
 }
 
-/** The same URL, by way of the proxy. */
+/** Returns the URL, through the proxy. */
 export function through(url: string, { port }: { port: number }): string {
   const other = new URL(url)
   other.port = String(port)
   return other.href
 }
 
-/** Pauses the server's process. @returns a function that resumes it. */
+/** Pauses the server's process. Returns a function that resumes it. */
 export async function freeze(server: TestRedis): Promise<() => void> {
   const info = await asAdmin(server, (redis) => redis.info('server'))
   const pid = Number(/process_id:(\d+)/.exec(info)?.[1])

@@ -10,7 +10,7 @@ import { ISSUER, type TestKey } from './issuer.ts'
 export const digest = (id: string): string =>
   createHash('sha256').update(id).digest().subarray(0, 12).toString('base64url')
 
-/** What a page says; a test may change it. */
+/** The content of a page, which a test may change. */
 export interface TestPage {
   clients: string[]
   tokens: string[]
@@ -19,14 +19,16 @@ export interface TestPage {
   claims: Record<string, unknown>
   header: Record<string, unknown>
   key: TestKey
-  /** Answers so in place of the page. */
+  /** Answers in place of the page. */
   answer?: ((response: ServerResponse) => void) | undefined
 }
 
-/** Stands where GET /v1/oauth/revocations is, and signs whatever an attack needs. */
+/** Stands in for GET /v1/oauth/revocations, and signs whatever an attack needs. */
 export async function createTestPages({ clock, key }: { clock: TestClock; key: TestKey }) {
   const page: TestPage = { clients: [], tokens: [], keys: [], claims: {}, header: {}, key }
-  /** Of the requests: all, those under way now, and the most that were under way at one time. */
+  /**
+   * Requests and connections so far, requests under way now, and the most that were under way at one time.
+   */
   const counts = { requests: 0, connections: 0, now: 0, atOnce: 0 }
   const server = createServer(async (_, response) => {
     counts.requests += 1
@@ -57,7 +59,9 @@ export async function createTestPages({ clock, key }: { clock: TestClock; key: T
     page,
     signed,
     counts,
-    /** Resolves once an answer that was sent after now has been read: then the next request has come. */
+    /**
+     * Resolves once an answer that was sent after this call has been read: then the next request has come.
+     */
     async polled() {
       // The first of these may have been under way already.
       for (let times = 0; times < 3; times += 1) await once(server, 'asked')

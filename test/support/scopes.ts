@@ -9,5 +9,5 @@ export const orders = (scopes: readonly Scope[]): Scope[][] =>
   scopes.length < 2
     ? [[...scopes]]
     : scopes.flatMap((first) =>
-        orders(scopes.filter((scope) => scope !== first)).map((rest) => [first, ...rest]),
+        orders(scopes.filter((scope) => scope !== first)).map((order) => [first, ...order]),
       )

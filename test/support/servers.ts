@@ -16,14 +16,14 @@ import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statement
  * have a database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the
  * environment.
  */
-/** Of the roles below the owner. */
+/** The passwords of the roles below the owner. */
 export const PASSWORDS = {
   integration_auth: 'auth-role',
   integration_api: 'api-role',
   integration_operator: 'operator-role',
 }
 const TEMPLATE = 'template_migrated'
-// That of the shell, which the processes of tests would refuse with a URL of theirs that has no sslmode.
+// Processes of tests inherit it, and their URLs without sslmode would be refused with it.
 delete process.env.PGSSLMODE
 
 let postgres: LocalPostgres | undefined
@@ -73,7 +73,7 @@ export async function mochaGlobalTeardown(): Promise<void> {
   const unnamed = await statementsWithoutCompany(databaseUrl('postgres'), databaseUrl(TEMPLATE))
   await closeOwner()
   await postgres?.stop()
-  await rm(given('TEST_FOLDER'), { recursive: true, force: true })
+  await rm(requiredVariable('TEST_FOLDER'), { recursive: true, force: true })
   if (unnamed.length > 0)
     throw new Error(`these statements name no company (vendor_id):\n${unnamed.join('\n')}`)
 }
@@ -92,22 +92,22 @@ function databaseUrl(
   database: string,
   { user, password }: { user?: string; password?: string } = {},
 ): string {
-  const url = new URL(given('TEST_POSTGRES_URL'))
+  const url = new URL(requiredVariable('TEST_POSTGRES_URL'))
   url.pathname = database
   if (user) url.username = user
   if (password) url.password = password
   return url.href
 }
 
-function given(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URL'): string {
+function requiredVariable(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URL'): string {
   const value = process.env[name]
   if (!value)
     throw new Error('the test servers are not running: run mocha with --require test/support/servers.ts')
   return value
 }
 
-/** Copying the files is quick in memory; on disk it would write out the whole cluster first, twice. */
-const copyStrategy = () => (inMemory(given('TEST_FOLDER')) ? 'file_copy' : 'wal_log')
+/** Copying files is quick in memory. On disk it would first write out the whole cluster, twice. */
+const copyStrategy = () => (inMemory(requiredVariable('TEST_FOLDER')) ? 'file_copy' : 'wal_log')
 
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>
 
@@ -155,7 +155,7 @@ export async function createTestDatabase() {
 export type TestRedis = Awaited<ReturnType<typeof createTestRedis>>
 
 /** A Redis server of its own, with the users and rights of the local stack. */
-export async function createTestRedis(parent = given('TEST_FOLDER')) {
+export async function createTestRedis(parent = requiredVariable('TEST_FOLDER')) {
   const directory = join(parent, `redis-${randomUUID()}`)
   const passwords: Record<RedisUser, string> = { admin: 'a', auth: 'b', api: 'c' }
   const port = await freePort()

@@ -44,9 +44,9 @@ export async function startStackProcess(options: StartOptions) {
   )
   /** Resolves with the exit code, or the signal, when it has ended. */
   async function ended() {
-    const how = await within(END_DEADLINE_MS, exit)
-    if (how === undefined) throw new Error(`did not end:\n${stdout()}\n${stderr()}`)
-    return how
+    const outcome = await within(END_DEADLINE_MS, exit)
+    if (outcome === undefined) throw new Error(`did not end:\n${stdout()}\n${stderr()}`)
+    return outcome
   }
   return {
     process: child as ChildProcess,
@@ -61,19 +61,19 @@ export async function startStackProcess(options: StartOptions) {
       if (!isReady()) throw new Error(otherwise())
     },
     ended,
-    /** SIGTERM, and the exit code. */
+    /** Sends SIGTERM. Resolves with the exit code. */
     stop() {
       child.kill('SIGTERM')
       return ended()
     },
-    /** The processes of it that run, itself included. */
+    /** Its running processes, itself included. */
     running: () => findProcesses(dataDir, mark),
   }
 }
 
 /** Finds them by a mark in the environment or, as the stores overwrite theirs, by the folder they work in. */
 export async function findProcesses(dataDir: string, mark?: string) {
-  const found: { pid: number; command: string; marked: boolean }[] = []
+  const processes: { pid: number; command: string; marked: boolean }[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const environment = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
@@ -81,7 +81,7 @@ export async function findProcesses(dataDir: string, mark?: string) {
     const marked = mark !== undefined && environment.split('\0').includes(mark)
     if (!marked && !workingIn.startsWith(dataDir)) continue
     const command = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')
-    if (command) found.push({ pid: Number(name), command: command.replaceAll('\0', ' '), marked })
+    if (command) processes.push({ pid: Number(name), command: command.replaceAll('\0', ' '), marked })
   }
-  return found
+  return processes
 }

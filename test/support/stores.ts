@@ -20,7 +20,7 @@ export async function fromBeside(ownerUrl: string, ...statements: string[]): Pro
   for (const sql of statements) await db.raw(sql)
 }
 
-/** Nobody can use the database until the returned function is called: as if its server were gone. */
+/** Makes the database unusable, as if its server were gone, until the returned function is called. */
 export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => Promise<void>> {
   const name = new URL(ownerUrl).pathname.slice(1)
   await fromBeside(
@@ -31,7 +31,7 @@ export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => 
   return () => fromBeside(ownerUrl, `alter database ${name} allow_connections true`)
 }
 
-/** Waits until a statement on this database waits for a lock. */
+/** Waits until a statement on this database is blocked by a lock. */
 export const untilBlocked = (db: Knex): Promise<unknown> =>
   eventually(async () => {
     const { rows } = await db.raw(
@@ -40,7 +40,7 @@ export const untilBlocked = (db: Knex): Promise<unknown> =>
     return rows.length > 0
   })
 
-/** Why Postgres may have forgotten revocations: the statements that begin it and end it. */
+/** Reasons to believe that Postgres forgot revocations, with the statements that begin and end them. */
 export const FENCES = [
   [
     'a fence stands',

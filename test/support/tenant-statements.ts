@@ -1,9 +1,9 @@
 import knex from 'knex'
 
 /*
- * Whoever spreads the tables over machines by company (Citus) needs statements that say which company they
- * are about. So after a run of the tests everything that the services' roles have asked the test server is
- * read: each statement on a table with a vendor_id names it, or is listed here with its reason.
+ * Spreading the tables over machines by company (Citus) takes statements that name their company. So after a
+ * run of the tests, each statement that a service's role sent to the test server is checked: if its table has
+ * a vendor_id, it names that, or is listed here with its reason.
  */
 
 /** Server settings that keep every statement of a run. */
@@ -34,8 +34,7 @@ const EXCEPTIONS: [why: string, pattern: RegExp][] = [
 ]
 
 /**
- * Needs the superuser's URL of the test server.
- * @returns the statements that name no company and are no exception, one line each.
+ * Returns the statements that name no company and are no exception, one line each. `url` is the superuser's.
  */
 export async function statementsWithoutCompany(url: string, tenantUrl: string): Promise<string[]> {
   const tables = await query<{ name: string }>(

@@ -29,10 +29,10 @@ export async function createTestRun(id = String(process.pid)) {
   async function end(deadline_ms = END_DEADLINE_MS): Promise<string[]> {
     const killed = new Map<number, string>()
     for (const start = performance.now(); ; await sleep(POLL_MS)) {
-      const left = await running()
-      if (left.length === 0) break
+      const processes = await running()
+      if (processes.length === 0) break
       if (performance.now() - start < deadline_ms) continue
-      for (const { pid, command } of left) {
+      for (const { pid, command } of processes) {
         kill(pid)
         killed.set(pid, command)
       }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { JWK } from 'jose'
 import { assertionFields, type KeyKind, newKeyPair, signJwt } from './assertions.ts'
-import { TEST_ISSUER, type TestAuth, type TestClient } from './auth.ts'
+import type { TestAuth, TestClient } from './auth.ts'
+import { ISSUER } from './issuer.ts'
 
 /**
  * A platform: its token as documented, but for keys, times and ids, and the claims that identify a client.
@@ -90,14 +91,14 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
     ...RS256,
     header: { typ: 'JWT', x5t: 'eBZ_cn3sXYAd0ch4THBKHIgOwOE' },
     claims: { repository_id: '1296269', repository_owner_id: '9919', environment: 'production' },
-    token: (iat) => ({ ...GITHUB, aud: TEST_ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
+    token: (iat) => ({ ...GITHUB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
     once: true,
   },
   GitLab: {
     issuer: 'https://gitlab.com',
     ...RS256,
     claims: { project_id: '20', ref_protected: 'true' },
-    token: (iat) => ({ ...GITLAB, aud: TEST_ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
+    token: (iat) => ({ ...GITLAB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
     once: true,
   },
   Kubernetes: {
@@ -107,7 +108,7 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
     claims: { sub: KUBERNETES.sub },
     token: (iat) => ({
       ...KUBERNETES,
-      aud: [TEST_ISSUER],
+      aud: [ISSUER],
       jti: randomUUID(),
       iat,
       nbf: iat,
@@ -122,7 +123,7 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
     header: { typ: 'JWT' },
     key: { use: 'jwt-svid' },
     claims: { sub: 'spiffe://example.org/ns/prod/sa/etl' },
-    token: (iat) => ({ sub: 'spiffe://example.org/ns/prod/sa/etl', aud: [TEST_ISSUER], iat, exp: iat + 300 }),
+    token: (iat) => ({ sub: 'spiffe://example.org/ns/prod/sa/etl', aud: [ISSUER], iat, exp: iat + 300 }),
     once: false,
   },
   'Google Cloud': {
@@ -130,7 +131,7 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
     ...RS256,
     claims: { sub: '107517467455664443766' },
     token: (iat) => ({
-      aud: TEST_ISSUER,
+      aud: ISSUER,
       azp: '107517467455664443766',
       email: 'etl@acme.iam.gserviceaccount.com',
       email_verified: true,
@@ -148,7 +149,7 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
     key: { use: 'sig', alg: 'ES384' },
     claims: { sub: 'arn:aws:iam::123456789012:role/etl' },
     token: (iat) => ({
-      aud: TEST_ISSUER,
+      aud: ISSUER,
       sub: 'arn:aws:iam::123456789012:role/etl',
       'https://sts.amazonaws.com/': {
         aws_account: '123456789012',
@@ -172,7 +173,7 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
       sub: '5d7f9a52-7c3b-4b0e-9f9f-7e9b5b0a2d11',
       azp: 'c2a1',
       ver: '2.0',
-      aud: TEST_ISSUER,
+      aud: ISSUER,
       iat,
       nbf: iat,
       exp: iat + 3_599,

@@ -59,7 +59,7 @@ export interface VisitOptions {
   height?: number
   /** Uses a fresh browser that nothing else uses: for a first load, or a change that cannot be undone. */
   alone?: boolean
-  /** Alone, with a clock that can be moved on. */
+  /** As `alone`, with a clock that can be moved on. */
   clock?: boolean
 }
 
@@ -80,9 +80,9 @@ export async function visit(options: VisitOptions = {}) {
   const { stack } = await testWorkspace()
   const { as, path = '/', theme = 'light', width = 1280, height = 900, baseUrl = stack.baseUrl } = options
   const alone = options.alone || options.clock
-  const kept = alone ? undefined : spare
-  if (kept) spare = undefined
-  const page = kept ?? (await newTab())
+  const reused = alone ? undefined : spare
+  if (reused) spare = undefined
+  const page = reused ?? (await newTab())
   const context = page.context()
   await page.setViewportSize({ width, height })
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce', forcedColors: null, media: null })
@@ -122,10 +122,10 @@ async function newTab(): Promise<Page> {
 /** Long enough for a busy machine: a test that passes never waits for it. */
 const WAIT_MS = 60_000
 
-/** By tests; a page itself listens to others. */
+/** Events that tests listen to. A page itself listens to others. */
 const LISTENED_TO = ['pageerror', 'console', 'request', 'dialog']
 
-/** Takes everything away that a visit may have left in a tab. */
+/** Removes everything that a visit may have left in a tab. */
 async function emptied(page: Page, baseUrl: string): Promise<Page> {
   for (const other of page.context().pages()) if (other !== page) await other.close()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
@@ -207,7 +207,7 @@ export async function requestToken(client: Parameters<typeof fetchToken>[1]) {
   return { status: response.status, requestId: response.headers.get('x-request-id') ?? '', body }
 }
 
-/** A client made beside the browser. */
+/** Creates a client by the API, beside the browser. */
 export async function createClient(
   token: string,
   {
@@ -284,21 +284,21 @@ const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
  * @throws AssertionError naming every rule that what is on the page breaks.
  */
 export async function assertAccessible(page: Page, rules?: string[]): Promise<void> {
-  // Larger than everything else that is sent to the browser, so once for each page.
+  // Once for each page, as it is larger than everything else that the browser gets.
   if (!(await page.evaluate(() => 'axe' in window))) {
     const devtools = await page.context().newCDPSession(page)
     // As a script, whose compiled code the browser keeps for the next page. `page.evaluate` uses `eval`.
     await devtools.send('Runtime.evaluate', { expression: await readFile(AXE, 'utf8') })
     await devtools.detach()
   }
-  const broken = await page.evaluate(async (runOnly) => {
+  const violations = await page.evaluate(async (runOnly) => {
     const { run } = (window as unknown as { axe: typeof axe }).axe
     const { violations } = await run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) })
     return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => [id, target, failureSummary]),
     )
   }, rules)
-  assert.deepEqual(broken, [])
+  assert.deepEqual(violations, [])
 }
 
 /** @throws AssertionError if the page or a dialog scrolls sideways, naming it or what sticks out. */
@@ -327,7 +327,7 @@ export async function assertFits(page: Page): Promise<void> {
   assert.deepEqual(outside, [])
 }
 
-/** Waits until the focus is on what has this name: nobody presses the next key before it is. */
+/** Waits until the element with this name has the focus. A person presses the next key only then. */
 export async function assertFocused(page: Page, name: string): Promise<void> {
   const focused = () =>
     page.evaluate(() => {

@@ -22,25 +22,25 @@ export async function underLoad(
   call: (count: Count) => Promise<unknown>,
   disturb: () => Promise<unknown>,
 ): Promise<Counted> {
-  const counted: Counted = { requests: 0, losses: [], seconds: 0 }
+  const totals: Counted = { requests: 0, losses: [], seconds: 0 }
   const from_ms = performance.now()
   const elapsed_s = () => (performance.now() - from_ms) / 1_000
 
   const count: Count = async (what, send) => {
     const sent = elapsed_s().toFixed(1)
-    counted.requests += 1
+    totals.requests += 1
     const answer = await send().catch((error: Error) => ({ status: error.name, body: undefined }))
-    if (answer.status !== 200) counted.losses.push(`${what}: ${answer.status}, sent at ${sent} s`)
+    if (answer.status !== 200) totals.losses.push(`${what}: ${answer.status}, sent at ${sent} s`)
     return answer.body
   }
   const ends = Array.from({ length: callers }, () => repeat(PAUSE_MS, () => call(count)))
   try {
     await disturb()
   } finally {
-    counted.seconds = elapsed_s()
+    totals.seconds = elapsed_s()
     await Promise.all(ends.map((end) => end()))
   }
-  return counted
+  return totals
 }
 
 /** Prints what was lost. Returns whether that is at most `most`. */

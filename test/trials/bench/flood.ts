@@ -119,8 +119,8 @@ async function measureFlood(bench: Bench, flood: Flood): Promise<Finding[]> {
     { name: `${called}s, flooded with ${refused}`, server, requests: mixed, flooded: true },
     { name: `${called}s, alone`, server, requests: good },
   ])
-  const value = eachRound(flooded, alone, (both, one) => {
-    const good_s = 1 / one.perCpuSecond
+  const value = eachRound(flooded, alone, (both, good) => {
+    const good_s = 1 / good.perCpuSecond
     const refusal_s = 1 / both.perCpuSecond - good_s
     return refusal_s / (floor?.cpu_s ?? good_s)
   })

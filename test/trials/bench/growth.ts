@@ -11,12 +11,12 @@ const DAY_MS = 86_400_000
 
 /** A token is the same work, however many clients there are and however many of them ask in turn. */
 export async function growthByClients(bench: Bench) {
-  const all = await addClients(bench.db, STORED_CLIENTS)
+  const clients = await addClients(bench.db, STORED_CLIENTS)
   await analyze(bench.db)
   const subject = (count: number) => ({
     name: `token endpoint, ${count.toLocaleString('en')} of a million clients`,
     server: bench.auth,
-    requests: all.slice(0, count).map(tokenRequest),
+    requests: clients.slice(0, count).map(tokenRequest),
   })
   const [many, few] = await measureInterleaved(bench, [subject(MANY_CLIENTS), subject(FEW_CLIENTS)])
   return [throughput(many, few, { beside: 'the same with 10', goal: { least: 0.9 } })]

@@ -84,9 +84,9 @@ async function sample<T>(
   work: (batch: T) => Promise<void>,
 ): Promise<Sample> {
   const durations_ms: number[] = []
-  const left = batches.values()
+  const pending = batches.values()
   const worker = async () => {
-    for (const batch of left) {
+    for (const batch of pending) {
       const started_ms = performance.now()
       await work(batch)
       durations_ms.push(performance.now() - started_ms)

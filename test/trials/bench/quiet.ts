@@ -26,14 +26,15 @@ export async function quietRounds<T>(
   wanted: number,
   run: (attempt: number) => Promise<Round<T>>,
 ): Promise<{ rounds: Round<T>[]; business: Business }> {
-  const all: Round<T>[] = []
-  const quiet = () => all.filter(({ others }) => others <= OTHERS_MAX).length
-  while (quiet() < wanted && all.length < wanted * ATTEMPTS_PER_ROUND) all.push(await run(all.length + 1))
-  const quietest = new Set(all.toSorted((a, b) => a.others - b.others).slice(0, wanted))
-  const rounds = all.filter((round) => quietest.has(round))
+  const attempts: Round<T>[] = []
+  const quiet = () => attempts.filter(({ others }) => others <= OTHERS_MAX).length
+  while (quiet() < wanted && attempts.length < wanted * ATTEMPTS_PER_ROUND)
+    attempts.push(await run(attempts.length + 1))
+  const quietest = new Set(attempts.toSorted((a, b) => a.others - b.others).slice(0, wanted))
+  const rounds = attempts.filter((round) => quietest.has(round))
   const business = {
     others: spread(rounds.map(({ others }) => others)),
-    repeated: all.length - rounds.length,
+    repeated: attempts.length - rounds.length,
     busy: rounds.filter(({ others }) => others > OTHERS_MAX).length,
   }
   return { rounds, business }
@@ -45,13 +46,13 @@ const percent = (share: number): string => `${Math.round(share * 100)} %`
 export function businessText(rows: readonly { business?: Business[] }[]): string {
   const known = rows.flatMap(({ business = [] }) => business)
   if (known.length === 0) return ''
-  const total = (pick: (one: Business) => number) => known.reduce((sum, one) => sum + pick(one), 0)
+  const total = (pick: (row: Business) => number) => known.reduce((sum, row) => sum + pick(row), 0)
   const usual = spread(known.map(({ others }) => others.median)).median
   const most = Math.max(...known.map(({ others }) => others.max))
-  const busy = total((one) => one.busy)
+  const busy = total((row) => row.busy)
   return [
     `Others used ${percent(usual)} of the server's core, ${percent(most)} at most.`,
-    `${total((one) => one.repeated)} rounds were repeated, as others used more than ${percent(OTHERS_MAX)}.`,
+    `${total((row) => row.repeated)} rounds were repeated, as others used more than ${percent(OTHERS_MAX)}.`,
     ...(busy > 0 ? [`${busy} rounds count although others did: the machine was too busy.`] : []),
   ].join(' ')
 }

@@ -29,10 +29,10 @@ export interface Results {
 
 /** This machine: the model of its CPU, and all that figures depend on. */
 export function machine() {
-  const all = cpus()
-  const cpu = (all[0]?.model ?? '').replace(/\((?:R|TM)\)|\bProcessor\b/g, '').trim()
+  const cores = cpus()
+  const cpu = (cores[0]?.model ?? '').replace(/\((?:R|TM)\)|\bProcessor\b/g, '').trim()
   const gibibytes = Math.round(totalmem() / 2 ** 30)
-  return { cpu, machine: `${all.length} cores of ${cpu}, ${gibibytes} GiB, Node ${process.versions.node}` }
+  return { cpu, machine: `${cores.length} cores of ${cpu}, ${gibibytes} GiB, Node ${process.versions.node}` }
 }
 
 /** Adds to what this model of CPU had measured before, and writes the table of all models. */
@@ -48,12 +48,14 @@ export async function saveResults({ cpu, machine, rows }: Results): Promise<void
   const head = JSON.stringify({ cpu, machine }).slice(0, -1)
   const file = join(RESULTS, `${cpu.replace(/\W+/g, '-').toLowerCase()}.json`)
   await writeFile(file, `${head},"rows":[\n${lines.join(',\n')}\n]}\n`)
-  const all = [results, ...saved.filter((others) => others.cpu !== cpu)]
-  const machines = all.map(({ machine, rows }) => `- ${machine}. ${businessText(rows)}`.trimEnd()).join('\n')
+  const files = [results, ...saved.filter((others) => others.cpu !== cpu)]
+  const machines = files
+    .map(({ machine, rows }) => `- ${machine}. ${businessText(rows)}`.trimEnd())
+    .join('\n')
   const text = await readFile(README, 'utf8')
   await writeFile(
     README,
-    text.replace(TABLE, () => `\n${machines}\n\n${findingsTable(all)}\n\n`),
+    text.replace(TABLE, () => `\n${machines}\n\n${findingsTable(files)}\n\n`),
   )
 }
 

@@ -34,7 +34,7 @@ export async function tokenBesideFloor(bench: Bench) {
 export async function unmetClients(bench: Bench) {
   const { db, auth: server } = bench
   const strangers = (await addClients(db, UNMET_CLIENTS_A_ROUND * bench.rounds)).map(tokenRequest)
-  const known = (await addClients(db, MET_CLIENTS)).map(tokenRequest)
+  const warmUp = (await addClients(db, MET_CLIENTS)).map(tokenRequest)
   await analyze(db)
   const [unmet, met] = await measureInterleaved(bench, [
     {
@@ -43,7 +43,7 @@ export async function unmetClients(bench: Bench) {
       requests: strangers,
       unmet: true,
     },
-    { name: 'token endpoint, clients that it has met', server, requests: known },
+    { name: 'token endpoint, clients that it has met', server, requests: warmUp },
   ])
   return [
     throughput(unmet, met, { beside: 'clients that it has', goal: { least: 0.5 } }),

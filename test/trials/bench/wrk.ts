@@ -16,7 +16,7 @@ const WRK = {
   missing: (why: string) =>
     `wrk, which generates the load, was not found, nor could it be fetched (${why}): install wrk.`,
 }
-let found: Promise<Executable> | undefined
+let executable: Promise<Executable> | undefined
 
 /** A POST if it has a body. */
 export interface HttpRequest {
@@ -70,8 +70,8 @@ interface Generated {
  * @throws Failure when wrk is not to be had.
  */
 export async function generate({ server, requestsFile, first, connections, seconds }: Load) {
-  found ??= debianProgram(WRK, (line) => process.stderr.write(`${line}\n`))
-  const wrk = await found
+  executable ??= debianProgram(WRK, (line) => process.stderr.write(`${line}\n`))
+  const wrk = await executable
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, server.url]
   const generator = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
   const [command = '', ...rest] = await endWithParent('TERM', generator)
@@ -79,8 +79,8 @@ export async function generate({ server, requestsFile, first, connections, secon
   await Promise.race([once(child.process.stdout as Readable, 'data'), child.ended])
   const watched = watchServer(server.pid)
   const end = await child.ended
-  const counted = /^@@({.*})$/m.exec(child.output())?.[1]
-  if (!counted) throw new Error(`wrk ended with ${end} and counted nothing: ${child.output()}`)
-  const generated: Generated = JSON.parse(counted)
+  const summary = /^@@({.*})$/m.exec(child.output())?.[1]
+  if (!summary) throw new Error(`wrk ended with ${end} and counted nothing: ${child.output()}`)
+  const generated: Generated = JSON.parse(summary)
   return { ...generated, ...watched(generated.seconds) }
 }

@@ -72,11 +72,11 @@ export async function createTrialClient(site: string) {
   const session = await send('v1/session', { json: { email, password: PASSWORD } })
   const { sessionToken, companies } = session.body
   const vendorId = companies[0].vendorId
-  const created = await send(`v1/vendor/${vendorId}/oauth-clients`, {
+  const client = await send(`v1/vendor/${vendorId}/oauth-clients`, {
     headers: { Authorization: `Bearer ${sessionToken}` },
     json: { name: 'Nightly', scopes: ['analytics:read'] },
   })
-  const { clientId: client_id, clientSecret: client_secret } = created.body
+  const { clientId: client_id, clientSecret: client_secret } = client.body
   const form = { grant_type: 'client_credentials', scope: 'analytics:read', client_id, client_secret }
   return {
     token: () => send('v1/oauth/token', { form }),

@@ -34,15 +34,15 @@ export const ALERTS = rowsOf('Alerts')
  */
 export function printedCommand(name: string, command: RegExp): string {
   const { cure } = [...FAILURES, ...ALERTS].find((row) => row.name.startsWith(name)) ?? { cure: '' }
-  const found = [...cure.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))
-  if (!found) throw new Error(`failures.md prints no ${command} for "${name}", but: ${cure}`)
-  return found
+  const code = [...cure.matchAll(CODE)].map(([, code = '']) => code).find((code) => command.test(code))
+  if (!code) throw new Error(`failures.md prints no ${command} for "${name}", but: ${cure}`)
+  return code
 }
 
 /** Returns a command of the page about restoring a database. */
 export function restoreCommand(command: RegExp): string {
-  const found = [...read('runbook/backup.md').matchAll(CODE)].map(([, code = '']) => code)
-  const printed = found.find((code) => command.test(code))
+  const commands = [...read('runbook/backup.md').matchAll(CODE)].map(([, code = '']) => code)
+  const printed = commands.find((code) => command.test(code))
   if (!printed) throw new Error(`backup.md prints no ${command}`)
   return printed
 }

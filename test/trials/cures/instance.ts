@@ -17,9 +17,9 @@ export async function createInstance(service: 'auth' | 'api', settings: Record<s
   const fixed = { HOST: '127.0.0.1', PORT: String(port), METRICS_PORT: String(metricsPort) }
 
   function spawn({ env = {}, main = `apps/${service}/main.ts` }: Change = {}): ServiceChild {
-    const all = Object.entries({ ...settings, ...fixed, ...env })
-    const given = all.filter((entry): entry is [string, string] => entry[1] !== undefined)
-    const child = startServiceChild(main, Object.fromEntries(given))
+    const entries = Object.entries({ ...settings, ...fixed, ...env })
+    const defined = entries.filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const child = startServiceChild(main, Object.fromEntries(defined))
     children.push(child)
     return child
   }
@@ -29,16 +29,16 @@ export async function createInstance(service: 'auth' | 'api', settings: Record<s
   }
   async function start(change?: Change): Promise<void> {
     const child = spawn(change)
-    let said: Awaited<ReturnType<typeof readiness>>
-    const otherwise = () => `${service} is not ready: ${JSON.stringify(said)} ${child.stderr()}`
+    let answer: Awaited<ReturnType<typeof readiness>>
+    const otherwise = () => `${service} is not ready: ${JSON.stringify(answer)} ${child.stderr()}`
     await eventually(
       async () => {
-        said = await readiness()
-        return said?.status === 200 || child.process.exitCode !== null
+        answer = await readiness()
+        return answer?.status === 200 || child.process.exitCode !== null
       },
       { limit_ms: READY_DEADLINE_MS, otherwise },
     )
-    if (said?.status !== 200) throw new Error(otherwise())
+    if (answer?.status !== 200) throw new Error(otherwise())
   }
   const stop = async () => children.at(-1)?.kill()
 

@@ -17,8 +17,8 @@ export const logs = (instance: Instance, event: string, text = '') =>
 export const says = (instance: Instance, status: number, text: string) =>
   eventually(
     async () => {
-      const said = await instance.readiness()
-      return said?.status === status && said.text.includes(text)
+      const answer = await instance.readiness()
+      return answer?.status === status && answer.text.includes(text)
     },
     { limit_ms: MINUTE_MS, otherwise: () => `/readyz never answers ${status} with ${text}` },
   )

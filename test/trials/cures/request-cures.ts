@@ -42,8 +42,10 @@ async function secretsGuessed(site: CureSite) {
   const guess = (address: string, i: number) => site.token(i % 2, wrong, address)
   const end = site.repeat(GUESS_EVERY_MS, () => Promise.all(addresses.filter(isFree).map(guess)))
   return async () => {
-    const refused = site.auth.flatMap((each) => each.log()).filter(({ event }) => event === 'request.refused')
-    const suspects = refused.filter(({ clientId }) => clientId === attacked.clientId)
+    const refusals = site.auth
+      .flatMap((instance) => instance.log())
+      .filter(({ event }) => event === 'request.refused')
+    const suspects = refusals.filter(({ clientId }) => clientId === attacked.clientId)
     for (const { clientAddress } of suspects) blocked.add(clientAddress)
     assert.equal(blocked.size, AT_ONCE)
     await end()
@@ -59,7 +61,9 @@ async function limitHit(site: CureSite) {
     await logs(site.api[0] as Instance, 'request.answered', `"status":429`)
     await logs(site.api[0] as Instance, 'request.answered', `"clientId":"${client.clientId}"`)
     for (const instance of site.api) await instance.restart({ env: { RATE_API_PER_CLIENT: '1000000/60' } })
-    await eventually(async () => (await Promise.all(times(AT_ONCE, status))).every((each) => each === 200))
+    await eventually(async () =>
+      (await Promise.all(times(AT_ONCE, status))).every((status) => status === 200),
+    )
     await end()
   }
 }
@@ -225,8 +229,8 @@ export const REQUEST_CURES: readonly Cure[] = [
       return async () => {
         await logs(site.api[0] as Instance, 'secret.found', client.clientId)
         const command = printedCommand('IntegrationSecretFound', / client revoke/)
-        const named = command.replace('VENDOR_ID', client.vendorId).replace('CLIENT_ID', client.clientId)
-        await site.admin(named, '--yes')
+        const filledIn = command.replace('VENDOR_ID', client.vendorId).replace('CLIENT_ID', client.clientId)
+        await site.admin(filledIn, '--yes')
         assert.equal((await site.token(0, client)).status, 401)
       }
     },

@@ -49,8 +49,8 @@ async function recountEvents({ ledger, db, company }: Books, complain: Complain)
     if (!eventsSent.has(id)) complain(`event ${id} was never sent`)
   }
   const days = await storedDays(db, vendorId)
-  const [are, should] = [days, await recount(db, vendorId)].map((each) => JSON.stringify(each))
-  if (are !== should) complain(`the days are ${are}, the events make ${should}`)
+  const [actual, expected] = [days, await recount(db, vendorId)].map((days) => JSON.stringify(days))
+  if (actual !== expected) complain(`the days are ${actual}, the events make ${expected}`)
   return days.reduce((sum, { clicks }) => sum + Number(clicks), 0)
 }
 

@@ -24,9 +24,9 @@ export type RevokedThings = ReturnType<typeof createRevokedThings>
 
 /** What is revoked, and everybody who goes on trying it. */
 export function createRevokedThings({ services, outside, sites, company }: World, recorder: Recorder) {
-  const all: (Revoked & { at_ms: number })[] = []
+  const entries: (Revoked & { at_ms: number })[] = []
 
-  async function tryAt(site: Site, { what, answeredBy, token, client, at_ms }: (typeof all)[number]) {
+  async function tryAt(site: Site, { what, answeredBy, token, client, at_ms }: (typeof entries)[number]) {
     const isOutside = site.service === 'outside'
     const age_ms = performance.now() - at_ms
     if (age_ms > TOKEN_LIFE_MS || (isOutside && age_ms <= OUTSIDE_MARGIN_MS)) return
@@ -43,7 +43,7 @@ export function createRevokedThings({ services, outside, sites, company }: World
       )
   }
 
-  const burst = (to: readonly Site[], entry: (typeof all)[number]) => {
+  const burst = (to: readonly Site[], entry: (typeof entries)[number]) => {
     for (const site of to) for (let i = 0; i < BURST; i += 1) void tryAt(site, entry)
   }
 
@@ -54,21 +54,21 @@ export function createRevokedThings({ services, outside, sites, company }: World
      */
     add(revoked: Revoked) {
       const entry = { ...revoked, at_ms: performance.now() }
-      all.push(entry)
+      entries.push(entry)
       burst(services, entry)
       setTimeout(() => burst([outside], entry), OUTSIDE_MARGIN_MS + 1).unref()
     },
     /** Tries one of them at a process, mostly what was revoked lately. */
     async tryAny(site: Site, random: Random) {
-      const from = random.next() < 0.8 ? all.slice(-RECENT) : all
+      const from = random.next() < 0.8 ? entries.slice(-RECENT) : entries
       if (from.length > 0) await tryAt(site, random.pick(from))
     },
     /** Tries the newest 400 once more, at every process. */
     async lastLook() {
       await sleep(OUTSIDE_MARGIN_MS + 1)
-      for (const entry of all.slice(-LAST_LOOK_MAX))
+      for (const entry of entries.slice(-LAST_LOOK_MAX))
         await Promise.all(sites.map((site) => tryAt(site, entry)))
     },
-    count: () => all.length,
+    count: () => entries.length,
   }
 }

@@ -123,13 +123,13 @@ async function suffer(fault: Fault, scene: Scene, recoveryMax_ms: number): Promi
 /** Waits until every process answers everything well again. */
 function untilRecovered({ sites, recorder }: Scene, since_ms: number, limit_ms: number): Promise<true> {
   const nameOf = ({ operation, site }: Answer): string => `${operation} at ${site.name}`
-  const wanted = sites.flatMap(({ name, service }) => ANSWERS[service].map((what) => `${what} at ${name}`))
+  const expected = sites.flatMap(({ name, service }) => ANSWERS[service].map((what) => `${what} at ${name}`))
   const missing = () => {
     const later = recorder.answers.filter(({ began_ms, counts }) => counts && began_ms >= since_ms)
     const well = new Set(later.filter(({ good }) => good).map(nameOf))
     const justNow_ms = performance.now() - GOOD_FOR_MS
     const bad = later.filter(({ good, began_ms }) => !good && began_ms > justNow_ms)
-    return [...new Set([...wanted.filter((name) => !well.has(name)), ...bad.map(nameOf)])]
+    return [...new Set([...expected.filter((name) => !well.has(name)), ...bad.map(nameOf)])]
   }
   return eventually(() => performance.now() - since_ms >= GOOD_FOR_MS && missing().length === 0, {
     limit_ms,
@@ -139,16 +139,16 @@ function untilRecovered({ sites, recorder }: Scene, since_ms: number, limit_ms: 
 }
 
 function rowOf(fault: string, answers: readonly Answer[], began_ms: number, ended_ms: number): FaultRow {
-  const counted = answers.filter((answer) => answer.counts && answer.began_ms >= began_ms)
-  const during = counted.filter((answer) => answer.began_ms < ended_ms)
+  const relevant = answers.filter((answer) => answer.counts && answer.began_ms >= began_ms)
+  const during = relevant.filter((answer) => answer.began_ms < ended_ms)
   const availability: FaultRow['availability'] = {}
   for (const operation of OPERATIONS) {
-    const all = during.filter((answer) => answer.operation === operation)
-    const good = all.filter((answer) => answer.good)
-    if (all.length > 0) availability[operation] = Math.floor((100 * good.length) / all.length)
+    const ofOperation = during.filter((answer) => answer.operation === operation)
+    const good = ofOperation.filter((answer) => answer.good)
+    if (ofOperation.length > 0) availability[operation] = Math.floor((100 * good.length) / ofOperation.length)
   }
-  const revokes = counted.filter(({ operation, good }) => operation === 'revoke' && good)
-  const failed = counted.filter((answer) => !answer.good && answer.began_ms >= ended_ms)
+  const revokes = relevant.filter(({ operation, good }) => operation === 'revoke' && good)
+  const failed = relevant.filter((answer) => !answer.good && answer.began_ms >= ended_ms)
   return {
     fault,
     availability,

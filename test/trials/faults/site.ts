@@ -39,15 +39,15 @@ export async function createSite({ name, service, main, env }: SiteOptions) {
     void started.exit.then(({ code, signal }) => {
       if (child === started) crash = `${name} ended with ${code ?? signal}: ${started.stderr().slice(-500)}`
     })
-    let said = 'nothing'
+    let output = 'nothing'
     await eventually(
       async () => {
         if (crash) throw new Error(crash)
         const response = await fetch(`${url}/readyz`).catch(() => undefined)
-        said = (await response?.text()) ?? said
+        output = (await response?.text()) ?? output
         return response?.ok
       },
-      { limit_ms: READY_DEADLINE_MS, otherwise: () => `${name} is not ready and says ${said}` },
+      { limit_ms: READY_DEADLINE_MS, otherwise: () => `${name} is not ready and says ${output}` },
     )
     upSince_ms = performance.now()
   }

@@ -86,10 +86,10 @@ function createReporter(scene: Scene, site: Site): () => Promise<void> {
   const { api, company, recorder, ledger, seed } = scene
   const random = createRandom(`${seed} events ${site.name}`)
   const path = `/v1/analytics/${company.vendorId}/events`
-  let made = 0
+  let count = 0
   return async () => {
     const events = Array.from({ length: BATCH_EVENTS }, () => {
-      const eventId = `${site.name}/${++made}`
+      const eventId = `${site.name}/${++count}`
       ledger.eventsSent.add(eventId)
       return { eventId, type: 'click', occurredAt: new Date().toISOString() }
     })
@@ -132,15 +132,15 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
   return async () => {
     const key = `${name}/${++lives}`
     ledger.clients.set(key, undefined)
-    const created = await untilGood(scene, random, api, () => ({
+    const creation = await untilGood(scene, random, api, () => ({
       operation: 'workspace',
       path,
       bearer,
       headers: { ...JSON_BODY, 'idempotency-key': key },
       body: JSON.stringify({ name: key, scopes: ['analytics:read'] }),
     }))
-    if (!created) return
-    const client: Credentials = created.json
+    if (!creation) return
+    const client: Credentials = creation.json
     const { clientId } = client
     ledger.clients.set(key, clientId)
     // A repeat of a creation whose answer was lost has no secret.

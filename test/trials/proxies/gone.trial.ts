@@ -56,12 +56,12 @@ it('loses only what was on its way to a host that is gone', async () => {
   using instances = await startInstances([STAYING, LEAVING, STAYING, LEAVING])
   await using _proxy = await startNginx({ ...instances, port: PORT, workspace: '/tmp' })
   await sleep(2_000)
-  const counted = await underLoad(CALLERS, call, async () => {
+  const totals = await underLoad(CALLERS, call, async () => {
     await sleep(2_000)
     ip(`address del ${LEAVING}/32 dev lo`)
     await sleep(GONE_MS)
     ip(`address add ${LEAVING}/32 dev lo`)
     await sleep(2_000)
   })
-  assert.ok(reportLosses('a host is gone from 2 s on', CALLERS, counted), 'too many were lost')
+  assert.ok(reportLosses('a host is gone from 2 s on', CALLERS, totals), 'too many were lost')
 })

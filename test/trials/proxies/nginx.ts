@@ -47,7 +47,7 @@ ${configuration}}
     /** Everything that it has logged. */
     async logs() {
       const names = await readdir(logs)
-      const texts = await Promise.all(names.map((each) => readFile(join(logs, each), 'utf8')))
+      const texts = await Promise.all(names.map((name) => readFile(join(logs, name), 'utf8')))
       return [program.output(), ...texts].join('')
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),

@@ -41,7 +41,7 @@ it('revokes again what a promoted asynchronous standby has lost and Redis knows,
     round.outcome,
   )
   await site.confirm(standby, new Date().toISOString())
-  await asAdmin(redis, (all) => all.flushall())
+  await asAdmin(redis, (client) => client.flushall())
   await after.untilTrusted()
   const subjects = [{ clientId: kept }, { clientId }, { clientId: kept, kid }, { clientId: kept, jti }]
   assert.deepEqual(await Promise.all(subjects.map((subject) => after.revocation.ask(subject))), [

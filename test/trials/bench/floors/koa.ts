@@ -11,7 +11,7 @@ const COMPANIES = {
 }
 
 /** Asks both stores. */
-const asked = sharedPerTurn((vendorIds) =>
+const readDays = sharedPerTurn((vendorIds) =>
   Promise.all([
     redis.mget(vendorIds.map((id) => `bench:${id}`)),
     db.query({ ...COMPANIES, values: [vendorIds] }),
@@ -22,7 +22,7 @@ const app = new Koa()
 app.use(async (ctx) => {
   const answer = answers.get(ctx.url)
   if (!answer) return
-  await asked(ctx.path.split('/')[3] ?? '')
+  await readDays(ctx.path.split('/')[3] ?? '')
   ctx.set('ETag', answer.etag)
   ctx.type = 'application/json'
   ctx.body = answer.body
