@@ -7,7 +7,7 @@ describe('admin service', () => {
 
   const entries = () => operator.db('activity').orderBy('entry_id')
 
-  it('create shows the secret once and stores only its hash', async () => {
+  it('shows a new service’s secret once and stores only its hash', async () => {
     const { stdout, stderr } = await succeeded(
       operator.admin(['--as', 'Ada', 'service', 'create', '--name', 'Boost']),
     )
@@ -30,7 +30,7 @@ describe('admin service', () => {
     assert.match(stderr, /"event":"activity".*"action":"service\.created"/)
   })
 
-  it('revoke is final, and recorded once', async () => {
+  it('revokes a service finally, and records it once', async () => {
     const { json: made } = await operator.admin(['service', 'create', '--name', 'Catalog', '--json'])
     const first = await operator.admin(['service', 'revoke', made.serviceId, '--yes', '--json'])
     assert.equal(first.code, 0, first.stderr)
@@ -44,13 +44,13 @@ describe('admin service', () => {
     )
   })
 
-  it('revoke refuses an id that no service has', async () => {
+  it('refuses to revoke an id that no service has', async () => {
     const { code, stderr } = await operator.admin(['service', 'revoke', 'svc_nobody'])
     assert.deepEqual([code, stderr], [1, 'There is no service svc_nobody.\n'])
   })
 
   for (const name of ['', ' ', 'x'.repeat(101), 'a\nb'])
-    it(`create refuses the name ${JSON.stringify(name.slice(0, 5))} of ${name.length} characters`, async () => {
+    it(`refuses a service’s name ${JSON.stringify(name.slice(0, 5))} of ${name.length} characters`, async () => {
       const before = await operator.db('services')
       const { code, stderr } = await operator.admin(['service', 'create', '--name', name])
       assert.deepEqual([code, stderr], [1, 'The name must be 1 to 100 printable characters.\n'])

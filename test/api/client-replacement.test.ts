@@ -59,7 +59,7 @@ describe('a client that replaces another', () => {
     ['no id', async () => 'x'],
     ['not a string', async () => 7],
   ] as const) {
-    it(`cannot replace what is ${what}`, async () => {
+    it(`refuses to replace what is ${what}`, async () => {
       const replaces = await target()
       const before = (await call('GET', 'oauth-clients')).json.clients.length
       assertInvalid(await create(replaces), '/replaces')

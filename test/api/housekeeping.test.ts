@@ -96,7 +96,7 @@ describe('the jobs beside the requests', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }))
   afterEach(() => mock.timers.reset())
 
-  it('start none anew while it is still in progress, so that the end waits for one alone', async () => {
+  it('start no job again while it is still running, so that the shutdown waits for one run alone', async () => {
     const slow = Promise.withResolvers<never>()
     let rounds = 0
     const step = () => {
@@ -111,7 +111,7 @@ describe('the jobs beside the requests', () => {
     assert.equal(rounds, 1)
   })
 
-  it('go on with the next step after one that fails, and log which', async () => {
+  it('run the next step of a job after one that fails, and log which failed', async () => {
     const lines: string[] = []
     const warnings = pino(
       { base: null, timestamp: false },
@@ -139,7 +139,7 @@ describe('the jobs beside the requests', () => {
     )
   })
 
-  it('start no further step once they are to stop', async () => {
+  it('start no further step of a job once the process stops', async () => {
     const running = Promise.withResolvers<void>()
     const started: string[] = []
     const steps = {

@@ -110,7 +110,7 @@ describe('an address that two companies invite', () => {
       )
     })
 
-    it('cannot sign the person out again and again, or fill the activity of their company', async () => {
+    it('keeps the attacker from signing the person out repeatedly and from filling their company’s activity', async () => {
       const first = await attack()
       assert.equal(await isLive(victim.sessionToken), false)
       const token = (await signIn(TEST_PASSWORD, victim.email)).json.sessionToken
@@ -162,7 +162,7 @@ describe('an address that two companies invite', () => {
     })
   })
 
-  it('joins with the one account whose password is sent', async () => {
+  it('joins with the account whose password is sent', async () => {
     const first = await accept(await invite(acme), TEST_PASSWORD)
     const second = await accept(await invite(globex), TEST_PASSWORD, { existingAccount: true })
     assert.equal(second.json.user.userId, first.json.user.userId)

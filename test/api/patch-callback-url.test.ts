@@ -133,7 +133,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       ['nothing', { addresses: [], complete: false, failure: 'no_answer' }, false],
       ['only half', { addresses: ['93.184.216.34'], complete: false, failure: null }, false],
     ] as [string, Resolution, boolean][]) {
-      it(`${what}: saved, ${verified ? '' : 'not '}verified`, async () => {
+      it(`saves a URL as ${verified ? '' : 'not '}verified if DNS says: ${what}`, async () => {
         resolution = answer
         const saving = await save('https://hooks.acme.com/')
         assert.equal(saving.status, 200)
@@ -152,7 +152,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       ['fd00::1', '2606:4700::1111'],
       ['45.1.2.3'],
     ]) {
-      it(`${addresses.join(' and ')}: refused, and the address is not revealed`, async () => {
+      it(`refuses a host at ${addresses.join(' and ')}, and does not reveal the address`, async () => {
         await save('https://before.acme.com/')
         resolution = found(...addresses)
         const answer = await save('https://hooks.acme.com/')
@@ -185,7 +185,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     })
   }
 
-  it('cannot disconnect the callback', async () => {
+  it('refuses to remove the callback', async () => {
     await save('https://before.acme.com/')
     for (const nothing of ['', '   ', null]) assertProblem(await save(nothing), 'callback_url_empty')
     assertProblem(await owner.request('DELETE', 'callback-url'), 'method_not_allowed')

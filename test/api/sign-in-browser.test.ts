@@ -65,7 +65,7 @@ describe('a browser that the account has signed in from', () => {
     }
   })
 
-  it('is not believed to be one because of a made-up cookie', async () => {
+  it('is not recognised by a made-up cookie', async () => {
     await guess()
     for (const cookie of [
       `__Host-browser=${'A'.repeat(43)}`,
@@ -83,14 +83,14 @@ describe('a browser that the account has signed in from', () => {
     assertProblem(await signIn('203.0.113.1', { cookie: ofOther }), 'rate_limited')
   })
 
-  it('can be shared by several people', async () => {
+  it('serves several people who share it', async () => {
     await guess()
     const other = await api.createPerson()
     assert.equal(browserOf(await signIn('192.0.2.7', { account: other.email, cookie: browser })), browser)
     browserOf(await signIn('203.0.113.1', { cookie: browser }))
   })
 
-  it('may guess as often as one address, from all addresses together, without using up what strangers may', async () => {
+  it('limits guesses as for one address, from all addresses together, apart from strangers’ guesses', async () => {
     const statuses = []
     for (const host of [1, 2, 3, 4, 5, 6]) {
       const { status } = await signIn(`203.0.113.${host}`, { cookie: browser, password: 'wrong' })

@@ -24,12 +24,12 @@ describe('the keys of a workload’s issuer', () => {
   const discovery = () => ({ issuer: server.issuer, jwks_uri: `${server.issuer}/keys` })
   const json = (response: ServerResponse, body: unknown) => response.end(JSON.stringify(body))
 
-  it('come from the jwks_uri of its discovery document', async () => {
+  it('fetches keys from the jwks_uri of the issuer’s discovery document', async () => {
     assert.deepEqual(await fetched(), [jwk])
     assert.deepEqual(server.requests, ['GET /.well-known/openid-configuration', 'GET /keys'])
   })
 
-  it('are found below the path of the issuer, with or without a slash at its end', async () => {
+  it('finds discovery below the issuer’s path, with or without a slash at its end', async () => {
     for (const path of ['/realms/acme', '/realms/acme/']) {
       const issuer = server.issuer + path
       server.published.discovery = { issuer, jwks_uri: `${server.issuer}/keys` }
@@ -70,7 +70,7 @@ describe('the keys of a workload’s issuer', () => {
     ),
   ]
   for (const [what, document, failure] of DISCOVERIES)
-    it(`are not fetched if discovery names ${what}`, async () => {
+    it(`fetches no keys if discovery names ${what}`, async () => {
       answer((_, response) => json(response, document(server.issuer)))
       assert.match(String(await fetched()), failure)
       assert.equal(server.requests.length, 1)
@@ -84,7 +84,7 @@ describe('the keys of a workload’s issuer', () => {
     null: [{ keys: [null] }, /JSON Web Key Set/],
   }
   for (const [what, [set, failure]] of Object.entries(KEY_SETS))
-    it(`are refused if the set has ${what}`, async () => {
+    it(`refuses a key set with ${what}`, async () => {
       answer((request, response) => json(response, request.url === '/keys' ? set : discovery()))
       assert.match(String(await fetched()), failure)
     })
@@ -134,7 +134,7 @@ describe('the keys of a workload’s issuer', () => {
     'brackets without end': [(response) => response.end('['.repeat(60_000)), /must be JSON/],
   }
   for (const [what, [write, failure]] of Object.entries(ANSWERS))
-    it(`are not taken from ${what}`, async () => {
+    it(`takes no keys from ${what}`, async () => {
       answer((request, response) =>
         request.url === '/keys' ? void write(response, server.issuer) : void json(response, discovery()),
       )
@@ -143,7 +143,7 @@ describe('the keys of a workload’s issuer', () => {
       assert.ok(performance.now() - started_ms < 6_000)
     })
 
-  it('take five seconds at most for both documents', async () => {
+  it('fetches discovery and keys in five seconds at most', async () => {
     answer((request, response) => {
       if (request.url === '/keys') return
       setTimeout(() => json(response, discovery()), 3_000)
@@ -162,7 +162,7 @@ describe('the keys of a workload’s issuer', () => {
     assert.equal(inside.connections, 0)
   })
 
-  it('are fetched only with a certificate that is valid for the name', async () => {
+  it('fetches keys only with a certificate that is valid for the name', async () => {
     assert.match(String(await fetched({ certificateAuthority: undefined })), /certificate unknown issuer/)
     const other = server.issuer.replace('issuer.', 'other.')
     assert.match(String(await fetched({}, other)), /certificate wrong host/)

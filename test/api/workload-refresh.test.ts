@@ -88,7 +88,7 @@ describe('an issuer of workloads that publishes its keys', () => {
       assert.deepEqual(await api.db(table).where({ vendor_id: owner.vendorId }), [])
   })
 
-  it('need not answer again when the request is repeated', async () => {
+  it('does not fetch an issuer’s keys again when a creation is repeated', async () => {
     const first = await create({ 'Idempotency-Key': 'a' })
     breakDown()
     const again = await create({ 'Idempotency-Key': 'a' })
@@ -113,7 +113,7 @@ describe('an issuer of workloads that publishes its keys', () => {
     )
   })
 
-  it('is asked again after about ten minutes if its workload was used in the last day, else within an hour', async () => {
+  it('fetches keys again after about ten minutes if the workload was used in the last day, else within an hour', async () => {
     const { json } = await create()
     await use(json.clientId)
     server.published.keys = [SECOND]
@@ -135,7 +135,7 @@ describe('an issuer of workloads that publishes its keys', () => {
     assert.equal(fetches(), 4)
   })
 
-  it('is asked by one process alone, for all companies', async () => {
+  it('fetches an issuer’s keys by one process alone, for all companies', async () => {
     await create()
     api.clock.advance(4 * MINUTE_MS)
     const other = await api.createOwner()
@@ -152,7 +152,7 @@ describe('an issuer of workloads that publishes its keys', () => {
     for (const person of [owner, other]) assert.deepEqual((await issuer(person)).keyIds, ['second'])
   })
 
-  it('is not asked once no Active client trusts it', async () => {
+  it('stops fetching an issuer’s keys once no Active client trusts it', async () => {
     const { json } = await create()
     await owner.request('POST', `oauth-clients/${json.clientId}/revoke`)
     api.clock.advance(2 * HOUR_MS)

@@ -68,7 +68,7 @@ describe('OAuth client libraries', () => {
     'an assertion by RS256': byKey('RS256'),
   }
   for (const [way, authenticate] of Object.entries(WAYS)) {
-    it(`oauth4webapi gets and revokes a token with ${way}`, async () => {
+    it(`serves oauth4webapi, which gets and revokes a token with ${way}`, async () => {
       const { clientId, by } = await authenticate()
       const self = { client_id: clientId }
       const options = { [oauth.allowInsecureRequests]: true }
@@ -81,7 +81,7 @@ describe('OAuth client libraries', () => {
       })
     })
 
-    it(`openid-client gets and revokes a token with ${way}`, async () => {
+    it(`serves openid-client, which gets and revokes a token with ${way}`, async () => {
       const { clientId, by } = await authenticate()
       const configuration = new openid.Configuration(endpoints(), clientId, undefined, by)
       openid.allowInsecureRequests(configuration)
@@ -90,7 +90,7 @@ describe('OAuth client libraries', () => {
     })
   }
 
-  it('@badgateway/oauth2-client gets and revokes a token', async () => {
+  it('serves @badgateway/oauth2-client, which gets and revokes a token', async () => {
     const library = new OAuth2Client({
       server: auth.url,
       clientId: client.clientId,
@@ -116,7 +116,7 @@ describe('OAuth client libraries', () => {
     })
   }
 
-  it('axios-oauth-client gets a token', async () => {
+  it('serves axios-oauth-client, which gets a token', async () => {
     const library = clientCredentials(axios.create(), tokenUrl(), client.clientId, client.clientSecret)
     assert.equal((await library(SCOPE)).scope, SCOPE)
   })

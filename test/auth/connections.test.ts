@@ -32,7 +32,7 @@ describe('connections of the authorization server', () => {
   const post = async (path: string, fields: Record<string, string>): Promise<number> =>
     (await fetch(url + path, { method: 'POST', body: new URLSearchParams(fields) })).status
 
-  it('go to its two stores alone, whatever tokens of platforms name', async () => {
+  it('connects to its two stores alone, whatever platforms’ tokens name', async () => {
     const secret = await auth.createClient()
     assert.equal(await post('/v1/oauth/token', tokenFields(secret)), 200)
     const elsewhere = 'https://issuer.acme-platform.com/keys'

@@ -57,7 +57,7 @@ describe('a workload at POST /v1/oauth/token', () => {
         assert.equal(answer.json.token_type, 'Bearer')
       })
 
-      it(`${platform.once ? 'cannot send it again' : 'may send it again until it expires'}`, async () => {
+      it(`${platform.once ? 'uses a platform’s token once' : 'uses a platform’s token until it expires'}`, async () => {
         const token = await tokenOf(workload)
         const answers = [await send(workload, token), await send(workload, token)]
         assert.deepEqual(
@@ -67,7 +67,7 @@ describe('a workload at POST /v1/oauth/token', () => {
         if (platform.once) assertRefused(answers[1] as AuthResponse)
       })
 
-      it('may say that it is a JWT-SVID', async () => {
+      it('gets a token for a platform’s token with the type of a JWT-SVID', async () => {
         const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-spiffe'
         const answer = await send(workload, await tokenOf(workload), { client_assertion_type: type })
         assert.equal(answer.status, 200, answer.text)
@@ -223,7 +223,7 @@ describe('a workload at POST /v1/oauth/token', () => {
       })
     })
 
-  it('of one issuer is another client in another company, each with its own keys', async () => {
+  it('is another client in another company with the same issuer, each with its own keys', async () => {
     const platform = TEST_PLATFORMS.Kubernetes as (typeof TEST_PLATFORMS)[string]
     const [mine, theirs] = [await createWorkload(auth, platform), await createWorkload(auth, platform)]
     assert.equal((await send(mine, await tokenOf(mine))).status, 200)

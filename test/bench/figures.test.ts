@@ -28,7 +28,7 @@ describe('the figures of the bench', () => {
   const on = (cpu: string, ...findings: Finding[]) => ({ cpu, rows: [{ findings }] })
   const cellsOf = (line: string) => line.split('|').map((cell) => cell.trim())
 
-  it('stand in a table that says what was missed', () => {
+  it('prints a table of figures that names missed goals', () => {
     const lines = findingsTable([on('one', finding('ours', 0.325, 0.33), finding('met', 0.5, 0.4))]).split(
       '\n',
     )
@@ -40,7 +40,7 @@ describe('the figures of the bench', () => {
     assert.equal(new Set(lines.map(({ length }) => length)).size, 1)
   })
 
-  it('stand side by side for each machine, beside the goal of the first', () => {
+  it('prints the figures of each machine side by side, beside the goal of the first', () => {
     const [, , ...lines] = findingsTable([
       on('new', finding('both', 0.9, 0.75)),
       on('old', finding('both', 0.7, 0.1), finding('gone', 0.3, 0.1)),
@@ -51,7 +51,7 @@ describe('the figures of the bench', () => {
     ])
   })
 
-  it('are judged by CPU where it is known', () => {
+  it('judges a figure by CPU time where it is known', () => {
     const byCpu = { ...finding('ours', 0.1, 0.7), perCpuSecond: spread([0.8]) }
     assert.match(findingsTable([on('one', byCpu)]), /\| 0\.80 +\|/)
   })

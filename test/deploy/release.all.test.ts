@@ -151,7 +151,7 @@ describe('npm run release', function () {
     unpacked = join(unpacked, TOP)
   })
 
-  describe('refuses, in one sentence,', () => {
+  describe('a fault that is named in one sentence', () => {
     afterEach(async () => {
       await git('reset', '--quiet', '--hard', commit)
       await git('clean', '--quiet', '--force', '-d')
@@ -188,7 +188,7 @@ describe('npm run release', function () {
         /^apps\/.*changelog\.md begins with "## 9\.9\.9, 2025-01-31"/,
       ],
     ] as [string, () => unknown, RegExp][])
-      it(`${what}`, async () => {
+      it(`refuses ${what}`, async () => {
         await change()
         const { code, stderr } = await release([...key('ours'), '--no-images', at('refused')])
         assert.equal(code, 1)
@@ -198,7 +198,7 @@ describe('npm run release', function () {
       })
 
     for (const [what, args, expected] of [
-      ['neither images to build on nor --no-images', [], /^Usage: /],
+      ['a command with neither images to build on nor --no-images', [], /^Usage: /],
       ['only one image to build on', ['--base', 'x'], /^Usage: /],
       ['an option that it does not know', ['--no-images', '--unsigned'], /^Usage: /],
       [
@@ -208,7 +208,7 @@ describe('npm run release', function () {
       ],
       ['a folder that already has this version', ['--no-images', 'PLAIN'], /is there already: remove it/],
     ] as [string, string[], RegExp][])
-      it(`${what}`, async () => {
+      it(`refuses ${what}`, async () => {
         const given = args.map((arg) => (arg === 'PLAIN' ? at('plain') : arg))
         const env = { PATH: pathWith(at('bin')), BUILDAH_CALLS: '/dev/null' }
         const { code, stderr } = await release([...key('ours'), ...given], env)
@@ -225,7 +225,7 @@ describe('npm run release', function () {
       // Goes on, to what the next test is about.
       ['11.10.0', /^The working tree has changes/],
     ] as const)
-      it(`an npm that is too old, such as ${npm} if it is, before anything else`, async () => {
+      it(`checks the version of npm ${npm} before anything else`, async () => {
         writeFileSync(join(repository, 'README.md'), 'x')
         const PATH = pathWith(await programs(`npm-${npm}`, { npm: npmOf(npm) }))
         const { code, stderr } = await release([...key('ours'), '--no-images', at('refused')], { PATH })
@@ -241,7 +241,7 @@ describe('npm run release', function () {
         /^The images need buildah: apt install buildah, or leave the images out .*--no-images\.\n$/,
       ],
     ] as const)
-      it(`to work without ${missing}, and says how to get it`, async () => {
+      it(`refuses to work without ${missing}, and says how to get it`, async () => {
         const PATH = await programs(`without-${missing}`, { npm: npmOf('11.6.2') })
         for (const name of [...NEEDED, 'git'].filter((name) => name !== missing))
           await symlink((await onPath(name)) as string, join(PATH, name))
@@ -250,12 +250,12 @@ describe('npm run release', function () {
         assert.match(stderr, expected)
       })
 
-    it('a key that is not there', async () => {
+    it('refuses a signing key that is not there', async () => {
       const { stderr } = await release([...key('nobody'), '--no-images', at('refused')])
       assert.match(stderr, /^There is no key .*: make a pair with "minisign -G -s [^\n]*\n$/)
     })
 
-    it('the public key of another pair, with which strangers would verify nothing, and leaves no file', async () => {
+    it('refuses the public key of another pair, which would verify nothing, and leaves no file', async () => {
       await newKey('other')
       const keys = ['--key', at('ours.key'), '--public-key', at('other.pub')]
       const PATH = pathWith(await programs('fast', { npm: npmOf('11.6.2') }))

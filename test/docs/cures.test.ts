@@ -21,17 +21,17 @@ describe('the cures in failures.md', () => {
   const alerts = [...RULES.keys()]
   const rows = FAILURES.map(({ name }) => name)
 
-  it('are each followed by `npm run test:cures`, or it says why not', () => {
+  it('follows each cure by `npm run test:cures`, or says why not', () => {
     assert.ok(alerts.length > 20 && rows.length > 15)
     assert.deepEqual(uncovered(alerts, rows), [])
   })
 
-  it('report an alert and a failure that are new', () => {
+  it('reports an alert and a failure that have no cure', () => {
     const added = ['IntegrationMoonFull', 'the moon is full']
     assert.deepEqual(uncovered([...alerts, 'IntegrationMoonFull'], [...rows, 'the moon is full']), added)
   })
 
-  it('are of alerts that there are, and of one row each', () => {
+  it('cures only alerts that exist, each in one row', () => {
     assert.deepEqual(
       ALERTS.map(({ name }) => name),
       alerts,

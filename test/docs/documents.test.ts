@@ -30,7 +30,7 @@ describe('the documents', () => {
   for (const file of CONFIGURATION) {
     const variables = [...read(file).matchAll(/^\s+([A-Z][A-Z_]{3,}): /gm)].map(([, name]) => name as string)
     for (const name of new Set(variables)) {
-      it(`tell of ${name}, which ${file} reads`, () => {
+      it(`document ${name}, which ${file} reads`, () => {
         assert.match(read('infra/SETTINGS.md'), new RegExp(`\\b${name}\\b`))
       })
     }
@@ -50,7 +50,7 @@ describe('the documents', () => {
     }
   }
 
-  it('show tests to contributors as they are', () => {
+  it('quote tests to contributors as they are', () => {
     const trimmed = (text: string) => text.replaceAll(/^\s+/gm, '')
     const page = read('test/README.md')
     const shown = [...page.matchAll(/\]\(([^)]+\.ts)\)[^`]*(?:`\w+`[^`]*)*```ts\n(.*?)```/gs)]
@@ -59,7 +59,7 @@ describe('the documents', () => {
       assert.ok(trimmed(read(join('test', file))).includes(trimmed(example)), file)
   })
 
-  it('walk through files that have each name that the walk gives them', () => {
+  it('name only functions that the files of the walk-through have', () => {
     const walk = read('apps/README.md')
     const steps = walk.split('\n').filter((line) => /^\d+\. /.test(line))
     assert.equal(steps.length, 19)

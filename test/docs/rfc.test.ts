@@ -16,12 +16,12 @@ describe('the tables of the RFCs', () => {
       .map((line) => line.split(' | '))
       .filter(([section]) => section !== '| §')
 
-    it(`${document} names only tests that exist`, () => {
+    it(`names only tests that exist in ${document}`, () => {
       for (const [, requirement = '', shownBy = ''] of rows)
         assertNamedTests(shownBy, { folder, requirement })
     })
 
-    it(`${document} has a test or a reason for each requirement`, () => {
+    it(`gives a test or a reason for each requirement in ${document}`, () => {
       assert.ok(rows.length > 30)
       for (const [, requirement, shownBy = ''] of rows)
         assert.match(shownBy, /^(`[\w./-]+: |\*\*No\*\*: )/, requirement)

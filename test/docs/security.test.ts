@@ -46,7 +46,7 @@ const numbersIn = (cell: string): string[] =>
   })
 
 describe('the documents for a security team', () => {
-  it('have a row for each requirement of ASVS 5.0 up to level 2, and a test or a reason in it', () => {
+  it('give each requirement of ASVS 5.0 up to level 2 a row with a test or a reason', () => {
     const rows = rowsOf('asvs.md').filter(([number]) => number !== 'no.')
     assert.deepEqual(rows.flatMap(([cell = '']) => numbersIn(cell)).toSorted(), REQUIREMENTS.toSorted())
     for (const [number, , shownBy = ''] of rows)

@@ -21,7 +21,7 @@ function longClasses(text: string): string[] {
 }
 
 describe('the class names of the workspace', () => {
-  it(`are in strings of at most ${MAX_CHARACTERS} characters: what repeats has a name`, () => {
+  it(`keep class names in strings of at most ${MAX_CHARACTERS} characters`, () => {
     const files = globSync('apps/workspace/src/**/*.tsx', { cwd: ROOT })
     assert.ok(files.length > 50, `only ${files.length} files`)
     const long = files.flatMap((file) =>
@@ -30,7 +30,7 @@ describe('the class names of the workspace', () => {
     assert.deepEqual(long, [])
   })
 
-  it('are told from sentences and drawings', () => {
+  it('tell class names from sentences and drawings', () => {
     const classes = 'flex max-desk:hidden [&>svg]:-ms-1 '.repeat(5)
     const sentence =
       'A well-known sentence about a client that is as long as a paragraph of a letter. '.repeat(3)

@@ -8,19 +8,19 @@ const FILES = ['test/api/a.test.ts', 'test/api/b.all.test.ts', 'test/apiary/c.te
 const SLOW = ['test/browser/d.test.ts', 'test/local/e.test.ts', 'test/auth/processes.test.ts']
 
 describe('the files that a run of the tests is named', () => {
-  it('are those of the tier if none is', () => {
+  it('selects the files of the tier if no path is named', () => {
     const fast = ['test/api/a.test.ts', 'test/apiary/c.test.ts']
     assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'fast'), fast)
     assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'usual'), [...fast, ...SLOW])
     assert.deepEqual(selectFiles([...FILES, ...SLOW], [], 'all'), [...FILES, ...SLOW])
   })
 
-  it('are just these, whatever their tier', () => {
+  it('selects just the named files, whatever their tier', () => {
     const named = ['test/apiary/c.test.ts', join(ROOT, 'test/api/b.all.test.ts')]
     assert.deepEqual(selectFiles(FILES, named, 'fast'), ['test/api/b.all.test.ts', 'test/apiary/c.test.ts'])
   })
 
-  it('are those of a folder and of its tier', () => {
+  it('selects the files of the tier in a named folder', () => {
     assert.deepEqual(selectFiles(FILES, ['test/api/'], 'usual'), ['test/api/a.test.ts'])
     assert.deepEqual(selectFiles(FILES, ['test/api'], 'all'), [
       'test/api/a.test.ts',
@@ -28,7 +28,7 @@ describe('the files that a run of the tests is named', () => {
     ])
   })
 
-  it('are refused if one of them does not exist', () => {
+  it('refuses a path that does not exist', () => {
     const missing = ['test/api/a.test.ts', 'test/api/missing.test.ts']
     assert.throws(() => selectFiles(FILES, missing, 'usual'), {
       message: 'no test file: test/api/missing.test.ts',
@@ -40,11 +40,11 @@ describe('the parts of a run of the tests', () => {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
   const { stores, screens } = testParts(files)
 
-  it('have each file once', () => {
+  it('runs each file once', () => {
     assert.deepEqual([...stores, ...screens.flat()].sort(), files)
   })
 
-  it('measure how a page loads before other screens have added data', () => {
+  it('measures how a page loads before other screens have added data', () => {
     const loading = screens.find((part) => part.some((file) => file.includes('/loading.')))
     assert.equal(loading?.[0], 'test/browser/loading.all.test.ts')
   })

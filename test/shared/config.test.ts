@@ -51,7 +51,7 @@ describe('the settings', () => {
       ['', 'postgres://db.example/d', []],
       ['require', '', []],
     ] as const)
-      it(`is ${problems.length > 0 ? 'refused' : 'ignored'}: ${mode || 'none'} with ${url || 'no DATABASE_URL'}`, () => {
+      it(`${problems.length > 0 ? 'refuses' : 'ignores'} PGSSLMODE=${mode} with ${url || 'no DATABASE_URL'}`, () => {
         assert.deepEqual(problemsOf({ PGSSLMODE: mode, DATABASE_URL: url }, shape), problems)
       })
   })
@@ -80,7 +80,7 @@ describe('the settings', () => {
       ['ftp://auth.example.com', 'must be an http(s) URL'],
       ['auth.example.com', 'must be an http(s) URL'],
     ] as const) {
-      it(`${url} is ${why === undefined ? 'taken' : 'refused'}`, () => {
+      it(`${why === undefined ? 'takes' : 'refuses'} the address ${url}`, () => {
         const problems = problemsOf({ ISSUER: url, API_RESOURCE: url }, both)
         if (why === undefined) assert.deepEqual(problems, [])
         else
@@ -99,7 +99,7 @@ describe('the settings', () => {
     })
   })
 
-  it('may fetch keys by plain http inside the installation, but without a password in the address', () => {
+  it('allows keys to be fetched by plain http inside the installation, but no password in the address', () => {
     assert.deepEqual(problemsOf({ JWKS_URL: 'http://auth:8081/v1/oauth/jwks' }, { JWKS_URL: httpUrl }), [])
     assert.match(
       problemsOf({ JWKS_URL: 'http://u:p@auth/jwks' }, { JWKS_URL: httpUrl })[0] ?? '',
@@ -123,7 +123,7 @@ describe('the settings', () => {
       ['TRUSTED_PROXIES', '2000::/3', WIDE],
       ['TRUSTED_PROXIES', '10.0.0.0/8,fc00::/7,127.0.0.1', undefined],
     ] as const)
-      it(`are ${problem ? 'refused' : 'taken'}: ${name}=${value}`, () => {
+      it(`${problem ? 'refuses' : 'takes'} ${name}=${value}`, () => {
         const problems = problemsOf(
           { [name]: value },
           { [name]: { KEY_ENCRYPTION_KEY, TRUSTED_PROXIES }[name] },
@@ -166,7 +166,7 @@ describe('the settings', () => {
       // ioredis would connect without TLS.
       ['REDIS_URL', 'REDISS://u:p@h', START],
     ] as const)
-      it(`${problem ? 'refuses' : 'takes'} ${url}`, () => {
+      it(`${problem ? 'refuses' : 'takes'} the store’s URL ${url}`, () => {
         const problems = problemsOf({ [name]: url }, { [name]: { DATABASE_URL, REDIS_URL }[name] })
         assert.deepEqual(problems, problem ? [`${name}: ${problem}`] : [])
       })
@@ -197,7 +197,7 @@ describe('the settings', () => {
       ['redis+sentinel://u:p@redis-1:26379,redis-2/main', true],
       ['rediss+sentinel://u:p@redis-1:26379,redis-2/main', false],
     ] as const)
-      it(`is ${isPlain ? '' : 'not '}${url}`, () => {
+      it(`finds ${isPlain ? 'no ' : ''}TLS in ${url}`, () => {
         assert.equal(storeWeakness(url)?.event === 'store.unencrypted', isPlain)
       })
   })
@@ -217,7 +217,7 @@ describe('the settings', () => {
       ['sslmode=allow', false],
       ['ssl=true', false],
     ] as const)
-      it(`is ${isUnverified ? '' : 'not '}one with ${query}`, () => {
+      it(`finds that ${query} ${isUnverified ? 'accepts any certificate' : 'checks certificates'}`, () => {
         const url = `postgres://u:p@10.0.0.1/integration?${query}`
         assert.equal(storeWeakness(url)?.event, isUnverified ? 'store.unverified' : undefined)
         // What pg makes of it.
@@ -225,7 +225,7 @@ describe('the settings', () => {
         assert.equal(typeof ssl === 'object' && ssl.rejectUnauthorized === false, isUnverified)
       })
 
-    it('is none on this machine', () => {
+    it('names no store on this machine as one that accepts any certificate', () => {
       assert.equal(storeWeakness('postgres://u:p@localhost/integration?sslmode=no-verify'), undefined)
     })
   })
@@ -258,7 +258,7 @@ describe('the settings', () => {
         assert.equal(config.DATABASE_URL, ' a secret \t')
       })
 
-    it('judges a setting in a file like one in the environment', () => {
+    it('checks a setting in a file like one in the environment', () => {
       assert.deepEqual(problemsOf({ DATABASE_URL_FILE: fileOf('ab') }, shape), ['DATABASE_URL: is too short'])
     })
 

@@ -21,7 +21,7 @@ describe('since when something lasts', () => {
     [new Date(2026, 10, 17, 12, 0), 'Tue 12:00'],
     [new Date(2026, 10, 17, 11, 59), '17 Nov 2026'],
   ] as const)
-    it(`is ${words}`, () => assert.equal(since(at, now), words))
+    it(`says that something lasts ${words}`, () => assert.equal(since(at, now), words))
 
   it('writes a day as a date input has it', () => {
     assert.equal(isoDate(new Date(2026, 0, 5, 23, 59)), '2026-01-05')

@@ -14,7 +14,7 @@ describe('the words of a quiet time', () => {
     [73, '3 days 1 hour'],
     [167.6, '7 days'],
   ] as const)
-    it(`say ${words} of ${hours} hours`, () => {
+    it(`says ${words} for ${hours} quiet hours`, () => {
       assert.equal(inWords(hours), words)
     })
 })

@@ -32,7 +32,7 @@ describe('a test send connects to addresses that were judged public, and to no o
   })
   const trapped = () => traps.reduce((sum, trap) => sum + trap.connections, 0)
 
-  it('(the traps would notice)', async () => {
+  it('notices a send that runs into a trap', async () => {
     const socket = connect(receiver.port, '127.0.0.2')
     await once(socket, 'connect')
     socket.destroy()
