@@ -16,7 +16,7 @@ export type Count = <T>(
   send: () => Promise<{ status?: number | undefined; body: T }>,
 ) => Promise<T | undefined>
 
-/** Has so many callers make their calls again and again while `disturb` goes on. */
+/** Has this many callers repeat their calls while `disturb` runs. */
 export async function underLoad(
   callers: number,
   call: (count: Count) => Promise<unknown>,

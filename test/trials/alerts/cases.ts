@@ -6,7 +6,7 @@ interface AlertCase {
   fires: Scraped
   /** The labels of the alert, besides its severity, as Prometheus writes them. */
   labels?: string
-  /** The nearest to it that is no reason for an alert. */
+  /** The closest case that must not fire the alert. */
   quiet: Scraped
 }
 

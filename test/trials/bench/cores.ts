@@ -12,7 +12,7 @@ type Place = keyof typeof CORES
 export const onCore = (place: Place, command: string[]): string[] =>
   pinnable ? ['taskset', '-c', CORES[place], ...command] : command
 
-/** Binds this process, and with it what it starts from now on and does not bind elsewhere. */
+/** Binds this process and those that it starts from now on, unless they are bound elsewhere. */
 export function moveTo(place: Place): void {
   if (pinnable)
     execFileSync('taskset', ['-a', '-c', '-p', CORES[place], String(process.pid)], { stdio: 'ignore' })
@@ -33,8 +33,8 @@ export function cpuSeconds(pid: number): number {
 }
 
 /**
- * CPU seconds that everyone together has used of the server's core so far (proc(5), /proc/stat). Interrupts
- * are left out: most of them are the packets of the server itself.
+ * Returns the CPU seconds that all processes have used of the server's core (proc(5), /proc/stat), without
+ * interrupts, most of which are the server's own packets.
  */
 function coreSeconds(): number {
   const [line = ''] = /(?<=^cpu0 ).*/m.exec(readFileSync('/proc/stat', 'utf8')) ?? []
@@ -45,9 +45,8 @@ function coreSeconds(): number {
 }
 
 /**
- * Starts to watch a server.
- * @returns ends it, with the CPU seconds that the server used, and the share of its core that others used: 0
- * where it has no core of its own.
+ * Starts to watch a server. Returns a function that ends this and returns the CPU seconds that the server
+ * used, and the share of its core that others used: 0 where it has no core of its own.
  */
 export function watchServer(pid: number): (seconds: number) => { cpu: number; others: number } {
   const before = { own: cpuSeconds(pid), all: coreSeconds() }

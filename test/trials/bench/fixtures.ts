@@ -56,7 +56,7 @@ export async function addClients(
   return clients as [BenchClient, ...BenchClient[]]
 }
 
-/** Autovacuum would do it within a minute. */
+/** Analyzes the tables now, which autovacuum would do within a minute. */
 export const analyze = (db: Knex): Promise<unknown> => db.raw('analyze')
 
 export const formRequest = (path: string, fields: Record<string, string>): HttpRequest => ({
@@ -81,8 +81,8 @@ export async function obtainToken(auth: Server, client: BenchClient): Promise<st
 }
 
 /**
- * So many companies take turns, each with a client and a token: equal reads of one moment share their work in
- * the service, and real reads are not equal.
+ * How many companies take turns, each with a client and a token. Real reads differ, and equal reads of one
+ * moment would share their work in the service.
  */
 const READERS = 16
 const STORED_DAYS = 400

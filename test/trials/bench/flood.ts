@@ -25,7 +25,7 @@ import type { Server } from './world.ts'
 import { type HttpRequest, send } from './wrk.ts'
 
 const CLIENTS = 10_000
-/** More than a service could remember. */
+/** More than a service can remember. */
 const FORGED_TOKENS = 20_000
 const VERIFIED_TOKENS = 2_000
 /**
@@ -102,8 +102,8 @@ interface Flood {
 }
 
 /**
- * The good load with a bad request after each good one, on twice the connections, and the good load alone. In
- * the flood a good request takes its own CPU and that of one refusal.
+ * Compares the good load alone with one that adds a bad request after each good one, on twice the
+ * connections. In the flood, a good request costs its own CPU and that of one refusal.
  */
 async function measureFlood(bench: Bench, flood: Flood): Promise<Finding[]> {
   const { good, called, bad, refused, server, goal, floor } = flood
@@ -128,7 +128,7 @@ async function measureFlood(bench: Bench, flood: Flood): Promise<Finding[]> {
   return [{ what: `CPU of a refusal: ${refused}`, beside, goal, value, unit: 'ratio' }]
 }
 
-/** The same token with another id and a signature of nobody. */
+/** Returns the token with another id and a random signature. */
 function forgery(token: string): string {
   const [header, payload = ''] = token.split('.')
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())

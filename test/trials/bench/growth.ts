@@ -9,7 +9,7 @@ const FEW_DAYS = 30
 const MANY_DAYS = 366
 const DAY_MS = 86_400_000
 
-/** A token is the same work, however many clients there are and however many of them ask in turn. */
+/** A token costs the same, however many clients there are and however many take turns. */
 export async function growthByClients(bench: Bench) {
   const clients = await addClients(bench.db, STORED_CLIENTS)
   await analyze(bench.db)
@@ -22,7 +22,7 @@ export async function growthByClients(bench: Bench) {
   return [throughput(many, few, { beside: 'the same with 10', goal: { least: 0.9 } })]
 }
 
-/** A longer range is more to read and to send: it may cost as many times as much as it has days. */
+/** A longer range may cost as many times as much as it has days. */
 export async function growthByDays(bench: Bench) {
   const month = await createReaders(bench)
   const year = await createReaders(bench, `?from=${daysAgo(MANY_DAYS - 1)}&to=${daysAgo(0)}`)

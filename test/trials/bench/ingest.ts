@@ -11,17 +11,17 @@ import type { BenchServers } from './world.ts'
 
 const BATCH_EVENTS = 1_000
 const BATCHES_A_ROUND = 100
-/** Until Node has compiled what it runs. */
+/** How long Node takes to compile what it runs. */
 const WARM_UP_ROUNDS = 4
 const CONNECTIONS = 4
-/** Less than the 72 hours for which an event is taken: three or four days of the company. */
+/** Less than the 72 hours for which an event is accepted: three or four days of the company. */
 const EVENTS_SPREAD_MS = 70 * 3_600_000
 const BARE_TABLE = 'bench_events'
 
 /**
- * Events by HTTP, all of one company, each id new; and beside it the rows that they become, each batch by one
- * INSERT into a table that has their columns and the key that makes an event count once, and nothing else: no
- * index, check or partition. Bodies and rows are made before the time runs.
+ * Compares events by HTTP, all of one company and with new ids, with inserting their rows: one INSERT a
+ * batch, into a table that has the columns and the key that makes an event count once, but no index, check or
+ * partition. Bodies and rows are prepared before the clock starts.
  */
 export async function ingest(bench: Bench) {
   const [client] = await addClients(bench.db, 1, { scope: 'analytics:write' })
@@ -53,7 +53,7 @@ export async function ingest(bench: Bench) {
         const { rowCount } = await inserter.query({ ...INSERT, values })
         if (rowCount !== BATCH_EVENTS) throw new Error(`of a batch ${rowCount} rows were inserted`)
       })
-    // In turn the first: what Postgres still does of itself after a load falls on the next one.
+    // They take turns to be first: what Postgres still does after a load falls on the next one.
     if (turn % 2 === 0) return [await byHttp(), await byInsert()]
     return [await byInsert(), await byHttp()].reverse()
   }

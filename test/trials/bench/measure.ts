@@ -8,13 +8,13 @@ import type { Server } from './world.ts'
 import { generate, type HttpRequest, send, writeRequests } from './wrk.ts'
 
 /**
- * A process gets faster for some seconds while Node compiles what it runs, and while it meets clients for the
- * first time. So it is loaded until it has worked for so long since its start and was sent every request.
+ * A process gets faster for some seconds, while Node compiles what it runs and while it meets new clients. So
+ * it is loaded until it has worked this long since its start and has been sent every request.
  */
 const WARM_AFTER_CPU_SECONDS = 10
 const WARM_UP_ROUNDS_MIN = 2
 const WARM_UP_LIMIT_MS = 120_000
-/** Of each load in a round. */
+/** The duration of each load in a round. */
 const LOAD_S = 1
 const CONNECTIONS = 16
 
@@ -22,11 +22,11 @@ const CONNECTIONS = 16
 export interface Subject {
   name: string
   server: Server
-  /** Sent in turn; each round goes on where the last one ended. */
+  /** Sent in turn. Each round continues where the last one ended. */
   requests: HttpRequest[]
-  /** Every second request is meant to be refused, and there are twice the connections. */
+  /** Every second request is to be refused, and there are twice as many connections. */
   flooded?: boolean
-  /** Not warmed up, and no request is sent twice: its server has met none of them. */
+  /** Skips warming up and sends no request twice: the server has met none of them. */
   unmet?: boolean
 }
 
@@ -50,9 +50,9 @@ export interface Measured {
 type MeasuredEach<T extends unknown[]> = { [K in keyof T]: Measured }
 
 /**
- * Warms every subject up, and then loads each in turn, round after round, so that what the machine does
- * meanwhile falls on all alike.
- * @throws Error when a subject refused or failed what it should have answered.
+ * Warms up every subject, then loads each in turn, round after round, so that what else the machine does
+ * affects all alike.
+ * @throws Error if a subject refused or failed what it should have answered.
  */
 export async function measureInterleaved<T extends Subject[]>(
   bench: Bench,
@@ -104,7 +104,7 @@ export async function measureFor(bench: Bench, subject: Subject, seconds: number
 
 type Judged = Pick<Finding, 'beside' | 'goal'> & { what?: string }
 
-/** How many times as much `one` did as `other`. */
+/** Returns how many times as much `one` did as `other`. */
 export const throughput = (one: Measured, other: Measured, judged: Judged): Finding => ({
   what: one.name,
   ...judged,
@@ -178,7 +178,7 @@ async function prepare({ directory }: Bench, subject: Subject) {
   return { subject, load, warmUp }
 }
 
-/** The generator only tells which answers were errors: one request is looked at more closely. */
+/** Looks at one request closely, since the generator only reports which answers were errors. */
 async function probe({ name, server, requests }: Subject): Promise<void> {
   const response = await send(server, requests[0] as HttpRequest)
   const text = await response.text()

@@ -30,7 +30,7 @@ export async function memoryUnderLoad(bench: Bench) {
   return subjects.flatMap(({ name }, i) => findingsOf(name, memory[i] ?? []))
 }
 
-/** @returns MiB, one figure a second. */
+/** Returns MiB, one figure a second. */
 async function watch({ progress, forgetLogs }: Bench, { name, server }: Subject): Promise<number[]> {
   const samples: number[] = []
   for (const end_ms = Date.now() + WATCHED_S * 1_000; Date.now() < end_ms; ) {
@@ -62,7 +62,7 @@ function findingsOf(name: string, samples: number[]): Finding[] {
   ]
 }
 
-/** Alone on the server's core. The first start only fills Node's compile cache. */
+/** Runs alone on the server's core. The first start only fills Node's compile cache. */
 export async function startAndIdleMemory(bench: Bench) {
   const [client] = await addClients(bench.db, 1)
   const firstToken_s: number[] = []

@@ -2,7 +2,7 @@ import { type Spread, spread } from './statistics.ts'
 
 /** A round in which others used more of the server's core than this is thrown away and repeated. */
 const OTHERS_MAX = 0.05
-/** With all that are repeated, at most so many times as many rounds as were asked for. */
+/** Rounds run at most this many times as often as were asked for, repeated ones included. */
 const ATTEMPTS_PER_ROUND = 3
 
 /** How busy others kept the server's core while a row was measured. */
@@ -42,7 +42,7 @@ export async function quietRounds<T>(
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
 
-/** A sentence for people about all rows together. */
+/** Returns a sentence about all rows together. */
 export function businessText(rows: readonly { business?: Business[] }[]): string {
   const known = rows.flatMap(({ business = [] }) => business)
   if (known.length === 0) return ''

@@ -3,7 +3,7 @@ import { addClients, analyze } from './fixtures.ts'
 import { measureInterleaved, p99 } from './measure.ts'
 import type { Bench, Finding } from './row.ts'
 
-/** Whoever polls does so every second or two. */
+/** Verifiers poll every second or two. */
 const PAGES = [
   { entries: 1_000, goal: { most: 10 } },
   { entries: 100_000, goal: { most: 500 } },

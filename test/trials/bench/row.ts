@@ -4,7 +4,7 @@ import type { Business } from './quiet.ts'
 import type { Spread } from './statistics.ts'
 import type { BenchServers } from './world.ts'
 
-/** What is measured together. It prepares all that it needs itself, so that it can be measured alone. */
+/** What is measured together. It prepares all that it needs, so that it can be measured alone. */
 export interface Row {
   name: string
   /** Measured in place of the speed when it is asked for. */
@@ -18,9 +18,9 @@ export interface Bench extends BenchServers {
   rounds: number
   /** Shown while the row is being measured. */
   progress(text: string): void
-  /** Receives what the servers did, to look behind the findings. */
+  /** Collects what the servers did, for a look behind the findings. */
   loads: Measured[]
-  /** Receives how busy others kept the server's core meanwhile. */
+  /** Collects how busy others kept the server's core meanwhile. */
   business: Business[]
 }
 

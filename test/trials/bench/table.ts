@@ -12,8 +12,8 @@ interface OnMachine {
 }
 
 /**
- * What was found, beside the goals: a Markdown table that also reads well in a terminal, with a column for
- * each machine. Each figure is the one that is judged; one in bold misses the goal.
+ * Returns the findings beside their goals: a Markdown table that also reads well in a terminal, with a column
+ * for each machine. Each figure is the one that is compared with the goal. One in bold misses it.
  */
 export function findingsTable(machines: readonly OnMachine[]): string {
   const lines = new Map<string, { finding: Finding; byMachine: Finding[] }>()

@@ -30,7 +30,7 @@ export async function tokenBesideFloor(bench: Bench) {
   ]
 }
 
-/** A client's record is read from Postgres, and judged by oidc-provider, when a process meets it. */
+/** When a process meets a client, it reads the record from Postgres and oidc-provider checks it. */
 export async function unmetClients(bench: Bench) {
   const { db, auth: server } = bench
   const strangers = (await addClients(db, UNMET_CLIENTS_A_ROUND * bench.rounds)).map(tokenRequest)
@@ -65,7 +65,7 @@ export async function tokenBesideProvider(bench: Bench) {
   return [throughput(ours, theirs, { beside: 'oidc-provider as it comes, in memory', goal: { least: 2 } })]
 }
 
-/** What a client that signs assertions costs more than the two signatures that it takes. */
+/** The cost of a client that signs assertions, beyond the two signatures that it takes. */
 export async function assertions(bench: Bench) {
   const { db, auth, issuer } = bench
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -105,7 +105,7 @@ export async function assertions(bench: Bench) {
   return [throughput(ours, least, { beside, goal: { least: 0.6 } })]
 }
 
-/** What a service costs that asks about every token, beside the requests that got them. */
+/** The cost of introspecting every token, beside the requests that issued them. */
 export async function introspection(bench: Bench) {
   const { db, auth: server } = bench
   const { serviceId, serviceSecret } = await registerService(db, { name: 'bench', by: { name: 'bench' } })

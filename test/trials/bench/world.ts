@@ -19,7 +19,7 @@ const START_DEADLINE_MS = 30_000
 const POLL_MS = 10
 /** A newly named Redis server is trusted after 6 s; until then every question goes to Postgres. */
 const TRUST_MS = 9_000
-/** In force and counted on every request, but never reached. */
+/** Limits that are counted on every request but never reached. */
 const ROOMY = '100000000/60'
 
 export interface Server {
@@ -123,7 +123,7 @@ export async function startBenchServers(lifecycle: Lifecycle) {
     directory,
     postgresDirectory,
     databaseUrl,
-    /** As owner of everything. */
+    /** A connection as the owner. */
     db,
     auth,
     api,
@@ -136,7 +136,7 @@ export async function startBenchServers(lifecycle: Lifecycle) {
   }
 }
 
-/** Whether the server says that it is ready, or, being a floor, says anything at all. */
+/** Returns whether the server says that it is ready. A floor is ready if it answers at all. */
 const isReady = (url: string): Promise<boolean> =>
   fetch(`${url}/readyz`).then(
     ({ status }) => status !== 503,

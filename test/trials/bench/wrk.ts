@@ -28,7 +28,7 @@ export interface HttpRequest {
 
 const methodOf = ({ body }: HttpRequest) => (body === undefined ? 'GET' : 'POST')
 
-/** Sends one request, past the generator. */
+/** Sends one request without the generator. */
 export const send = ({ url }: { url: string }, request: HttpRequest): Promise<Response> =>
   fetch(url + request.path, { ...request, method: methodOf(request) })
 

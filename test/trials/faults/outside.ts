@@ -11,9 +11,8 @@ const ASK_EVERY_MS = 200
 const PAGE_MAX_MS = 500
 
 /**
- * A service of somebody else, by the package, which knows one address of the authorization server and nothing
+ * A foreign service that uses the package, and knows one address of the authorization server and nothing
  * else.
- * @param network the way from that address to both processes of the authorization server, taken in turn.
  */
 export async function createOutside(network: TcpProxy) {
   const baseUrl = `http://127.0.0.1:${network.port}`

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 export type Random = ReturnType<typeof createRandom>
 
-/** Choices that follow from the seed alone. */
+/** Returns a random generator whose choices follow from the seed alone. */
 export function createRandom(seed: string) {
   let drawn = 0
   /** From 0 up to, not including, 1. */

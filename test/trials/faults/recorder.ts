@@ -1,6 +1,6 @@
 import type { Site } from './site.ts'
 
-/** What the table counts; a probe asks for what was revoked, and is no part of it. */
+/** The operations that the table counts. A probe, which asks for something revoked, is not among them. */
 export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke', 'outside'] as const
 export type Operation = (typeof OPERATIONS)[number] | 'probe'
 
@@ -16,11 +16,11 @@ export interface Call {
   method?: 'POST'
   headers?: Record<string, string>
   body?: URLSearchParams | string
-  /** Runs at the moment that the head of the answer is there. */
+  /** Called as soon as the head of the answer has arrived. */
   atHead?(status: number): void
 }
 
-/** Something is gone without which none of these services may answer well. */
+/** A dependency is gone without which none of these services may answer well. */
 export interface Outage {
   /** `neither store could be asked` */
   what: string
@@ -38,12 +38,12 @@ export interface Answer {
   site: Site
   began_ms: number
   ended_ms: number
-  /** undefined: there was none. */
+  /** Undefined if there was no answer. */
   status: number | undefined
   // biome-ignore lint/suspicious/noExplicitAny: answers of any shape.
   json: any
   good: boolean
-  /** Whether it says anything of its process, which it does not if that was stopped or gone meanwhile. */
+  /** Whether it counts for its process: not if that was stopped or gone meanwhile. */
   counts: boolean
 }
 
@@ -56,11 +56,11 @@ export function createRecorder(answerMax_ms: number) {
   const at = (time_ms: number) => `${((time_ms - origin_ms) / 1_000).toFixed(3)} s`
   const recorder = {
     violations: [] as string[],
-    /** What is going on, which each violation names. */
+    /** The fault in progress, which each violation names. */
     phase: 'start',
-    /** All of one fault, but for those of probes. */
+    /** The answers of one fault, without those to probes. */
     answers: [] as Answer[],
-    /** How many there were in all. */
+    /** The number of all answers. */
     total: 0,
     /** What is gone now, and since when. */
     outage: undefined as (Outage & { since_ms: number }) | undefined,

@@ -11,7 +11,7 @@ const LAST_LOOK_MAX = 400
 /** A token that has expired is refused anyway, and proves nothing. */
 const TOKEN_LIFE_MS = 900_000
 
-/** What a revoke call has been answered for, and with what its holder may try it again. */
+/** What was revoked, and what its holder may try it with again. */
 export interface Revoked {
   /** `client cli_…` */
   what: string
@@ -22,7 +22,7 @@ export interface Revoked {
 
 export type RevokedThings = ReturnType<typeof createRevokedThings>
 
-/** What is revoked, and everybody who goes on trying it. */
+/** Keeps what is revoked, and tries it again and again. */
 export function createRevokedThings({ services, outside, sites, company }: World, recorder: Recorder) {
   const entries: (Revoked & { at_ms: number })[] = []
 
@@ -49,8 +49,8 @@ export function createRevokedThings({ services, outside, sites, company }: World
 
   return {
     /**
-     * Call it when the head of the answer is there: the first burst goes out at once to every process of
-     * ours, and as soon as none may be accepted there, to the one outside.
+     * Call it when the head of the answer has arrived. It tries the revoked thing at once at every process of
+     * ours, and at the outside service as soon as that may no longer accept it.
      */
     add(revoked: Revoked) {
       const entry = { ...revoked, at_ms: performance.now() }

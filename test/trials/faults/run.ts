@@ -8,7 +8,7 @@ import { createRevokedThings } from './revoked.ts'
 import { type Scene, startTraffic } from './traffic.ts'
 import { createWorld, type World } from './world.ts'
 
-/** This long without a bad answer, and every process has given a good one: it has recovered. */
+/** A run has recovered after this long without a bad answer, once every process has given a good one. */
 const GOOD_FOR_MS = 1_000
 const POLL_MS = 100
 const LASTS_MIN_MS = 3_000
@@ -23,7 +23,7 @@ export interface RunOptions {
   faults: readonly Fault[]
   /** No fault begins later than this after the first. Default: each may begin. */
   limit_ms?: number
-  /** Of each of the 30 or so workers between two requests. Default: 40. */
+  /** The pause of each of about 30 workers between two requests. Default: 40. */
   pause_ms?: number
   /** A process that runs must answer by then. Default: 10 s. Each request is given up 4 s later. */
   answerMax_ms?: number
@@ -31,7 +31,7 @@ export interface RunOptions {
   recoveryMax_ms?: number
   /** Called with each fault that is over. */
   progress?(row: FaultRow): void
-  /** Aborted: everything is stopped where it is, and the run rejects. */
+  /** Once aborted, everything stops and the run rejects. */
   signal?: AbortSignal
 }
 
@@ -40,9 +40,9 @@ export interface FaultRow {
   fault: string
   /** Percent of good answers to requests that began while it lasted, rounded down: 100 if none failed. */
   availability: Partial<Record<(typeof OPERATIONS)[number], number>>
-  /** The longest of the revokes that were answered 200; 0: there was none. */
+  /** The longest revoke that was answered 200, or 0 if there was none. */
   slowestRevoke_ms: number
-  /** From the fault's end to the beginning of the last request that failed; 0: none did. */
+  /** The time from the fault's end to the start of the last request that failed, or 0 if none did. */
   recovery_ms: number
 }
 

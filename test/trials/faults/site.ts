@@ -4,7 +4,7 @@ import { type ServiceChild, startServiceChild } from '../../support/process.ts'
 
 const READY_DEADLINE_MS = 180_000
 
-/** One process of a service of ours, or of somebody else who verifies our tokens. */
+/** One process of our services, or of a foreign service that verifies our tokens. */
 export type Site = Awaited<ReturnType<typeof createSite>>
 
 interface SiteOptions {
@@ -59,7 +59,7 @@ export async function createSite({ name, service, main, env }: SiteOptions) {
     start,
     /** Whether the process was stopped or gone at any moment since then (of performance.now()). */
     wasDownSince: (from_ms: number) => upSince_ms >= from_ms,
-    /** How it ended without having been killed; undefined while all is well. */
+    /** How it ended without being killed, or undefined while all is well. */
     crash: () => crash,
     /** Kills the process. Resolves with a function that starts it again on its port. */
     async kill() {

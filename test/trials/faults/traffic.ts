@@ -13,23 +13,23 @@ const BATCH_EVENTS = 3
 const TRY_PAUSE_MS = 20
 const JSON_BODY = { 'content-type': 'application/json' }
 
-/** All that callers, faults and judgements work with. */
+/** What callers, faults and checks work with. */
 export interface Scene extends World {
   recorder: Recorder
   ledger: Ledger
   revoked: RevokedThings
   seed: string
-  /** For faults. */
+  /** The generator for faults. */
   random: Random
-  /** Of each worker between two requests. */
+  /** The pause of each worker between two requests. */
   pause_ms: number
   /** Aborted when the traffic is to end. */
   ending: AbortSignal
 }
 
 /**
- * Starts workers for each process, so that one that hangs keeps nobody from asking the others. Returns a
- * function that resolves when every worker has finished what it was at, after `ending`.
+ * Starts workers for each process, so that one that hangs does not stop requests to the others. Returns a
+ * function that resolves when every worker has finished its work, after `ending`.
  */
 export async function startTraffic(scene: Scene): Promise<() => Promise<unknown>> {
   const { auth, api, outside, sites, company, recorder, revoked, seed, pause_ms } = scene
@@ -113,8 +113,8 @@ function createReporter(scene: Scene, site: Site): () => Promise<void> {
 }
 
 /**
- * A client from its creation to its end: two tokens, of which it revokes the first; then the owner revokes
- * the client. Each step goes to a random process, and again to another until it is done.
+ * Runs a client from creation to end: it gets two tokens and revokes the first, then the owner revokes the
+ * client. Each step goes to a random process, and to others until it is done.
  */
 function createLife(scene: Scene, name: string): () => Promise<void> {
   const { auth, api, company, ledger, revoked, seed } = scene

@@ -31,8 +31,8 @@ export type World = Awaited<ReturnType<typeof createWorld>>
 export type Company = World['company']
 
 /**
- * Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own; a
- * service of somebody else; and a company. Disposing of it ends and removes everything.
+ * Postgres, Redis, two processes of each service, which reach the stores through their own proxies, a foreign
+ * service and a company. Disposing of it ends and removes everything.
  */
 export async function createWorld() {
   await using starting = new AsyncDisposableStack()
@@ -94,7 +94,7 @@ export async function createWorld() {
   const { sessionToken } = await people('', db, systemClock).createPerson({ vendorId })
   const services = [...auth, ...api]
   const world = {
-    /** The owner's connection, past the proxies: to arrange what no route does, and to look. */
+    /** The owner's connection, without a proxy: to set up what no route does, and to check. */
     db,
     ownerUrl,
     postgres,
@@ -103,10 +103,10 @@ export async function createWorld() {
     oldDump: await dump(redis),
     auth,
     api,
-    /** All of ours. */
+    /** Our processes. */
     services,
     outside,
-    /** Ours and the outside one. */
+    /** Our processes and the outside one. */
     sites: [...services, outside],
     /** A company, its owner's session, a client that nobody revokes, and the newest token of that. */
     company: { vendorId, sessionToken, client, token: '' },
@@ -123,7 +123,7 @@ export const tokenCall = (client: Credentials) => ({
   body: new URLSearchParams(tokenFields(client)),
 })
 
-/** To our API, or to a service of somebody else. */
+/** A request to our API or to the outside service. */
 export const dailyCall = ({ vendorId, token }: Company, bearer = token) => ({
   path: `/v1/analytics/${vendorId}/daily`,
   bearer,

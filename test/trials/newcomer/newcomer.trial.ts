@@ -23,7 +23,7 @@ const MACHINES = [
   ['22.21.1', '10.9.4', 'npm install'],
   ['24.11.0', '11.6.1', 'npm ci'],
 ] as const
-/** A shell of somebody who works with databases elsewhere. */
+/** The shell of a person who works with other databases. */
 const OTHER_DATABASES = {
   PGHOST: 'db.acme.example',
   PGUSER: 'ada',
@@ -79,7 +79,7 @@ async function installNode({ root }: System, node: string, npm: string): Promise
   }
 }
 
-/** Makes ada's home anew, with a clone of the last commit. */
+/** Makes a new home for ada, with a clone of the last commit. */
 async function clone({ root }: System): Promise<void> {
   const home = join(root, HOME)
   await rm(home, { recursive: true })

@@ -28,7 +28,7 @@ const PATHS: Record<string, number> = {
 async function startSite() {
   await using starting = new AsyncDisposableStack()
   const pages = starting.use(await mkdtempDisposable(join(tmpdir(), 'integration-access-pages-')))
-  // nginx's workers are somebody else.
+  // nginx's workers run as another user.
   await chmod(pages.path, 0o755)
   await writeFiles(pages.path, { 'index.html': 'the workspace', 'assets/app.js': 'script' })
   const instances = starting.use(await startInstances(Array(4).fill('127.0.0.1')))

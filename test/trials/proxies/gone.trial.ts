@@ -21,7 +21,7 @@ const LEAVING = '192.0.2.2'
 
 const ip = (command: string) => execFileSync('ip', command.split(' '))
 
-// Also for other files of this run: in a new namespace not even loopback is up.
+// For other files of this run too: a new namespace does not even have loopback up.
 before(() => {
   assert.deepEqual(
     Object.keys(networkInterfaces()),

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { listen } from '#shared/process/http-server.ts'
 
-/** As the services have it: longer than a proxy keeps a connection that it does not use. */
+/** As in the services: longer than a proxy keeps an idle connection. */
 const KEEP_ALIVE_MS = 75_000
 
 /** Starts stand-ins for two instances of each service, one at each host. */

@@ -74,7 +74,7 @@ it('writes again soon after the name of the primary has moved away from a standb
       },
     )
   }
-  // Each of them keeps a connection in use, so that the pool lets none go.
+  // Each keeps a connection in use, so that the pool closes none.
   const writers = [1, 2, 3].map(() => repeat(1, write))
   await eventually(() => refusals > 100)
   name.move(primary.port)

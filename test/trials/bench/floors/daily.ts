@@ -5,7 +5,7 @@ import pg from 'pg'
 
 const { BENCH_ANSWERS = '', BENCH_DATABASE_URL = '', BENCH_REDIS_URL = '' } = process.env
 
-/** By the path of the request, with its query. */
+/** The answers by path and query. */
 export const answers = new Map<string, { body: string; etag: string }>(
   JSON.parse(readFileSync(BENCH_ANSWERS, 'utf8')),
 )
