@@ -81,7 +81,7 @@ describe('admin company erase', () => {
     const token = await api.issuer.token({ clientId, vendorId: VENDOR })
     return (await api.request('GET', `/v1/analytics/${VENDOR}/daily`, { token })).status
   }
-  /** Of every table and pattern, what is not about this company. */
+  /** Counts the other company's rows in the tables that an erasure touches. */
   const countsOfOthers = async () =>
     (await readStores(api.db, api.redis)).filter(({ where, text }) =>
       /^(analytics|client_usage|oauth_clients|callback)/.test(where) ? text.includes(neighbour) : false,

@@ -9,9 +9,9 @@ describe('DELETE /v1/session with an OpenID provider', () => {
   const { api, provider } = all
 
   interface SignedIn {
-    /** Of the session in the workspace. */
+    /** The cookie of the session in the workspace. */
     cookie: string
-    /** Of the browser at the provider. */
+    /** The browser's cookies at the provider. */
     cookies: Map<string, string>
   }
   async function signIn(subject = all.person(), at = api): Promise<SignedIn> {

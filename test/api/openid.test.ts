@@ -279,7 +279,7 @@ describe('signing in with an OpenID provider', () => {
           },
         ],
       )
-      // Whoever made the account has neither its password nor a session any more.
+      // The person who made the account has neither its password nor a session any more.
       const { sessionToken: token, email } = there
       assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
       const ended = loggedEvents(api, 'session.ended').filter(({ userId }) => userId === there.userId)

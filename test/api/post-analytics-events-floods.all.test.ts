@@ -12,9 +12,9 @@ const CALLS_EACH = 15
 /** Half of what the bodies of all calls take. */
 const HEAP_MIB = 150
 const MEMORY_LIMIT_MIB = 400
-/** So many calls stored show that the line moves on; the others are then called off. */
+/** This many stored calls show that the queue moves. The others are then aborted. */
 const ENOUGH = 2 * COMPANIES
-/** So long no call can be stored. */
+/** No call can be stored for this long. */
 const GATE_MS = 1_200
 
 describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {

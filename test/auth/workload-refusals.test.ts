@@ -21,7 +21,7 @@ describe('why a workload was refused, for its company', () => {
     createWorkload(auth, TEST_PLATFORMS['GitHub Actions'] as TestPlatform, { vendorId: owner.vendorId }),
   )
 
-  /** Of a token that differs from a good one in this. */
+  /** Returns the refusal of a token that differs from a valid one in this. */
   async function refusal(claims: object, header: object = {}, signer: TestWorkload = workload) {
     const token = await platformToken(signer, auth.clock.now(), { ...claims }, { ...header })
     const answer = await auth.post('/v1/oauth/token', workloadFields(workload, token))

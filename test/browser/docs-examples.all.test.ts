@@ -56,7 +56,7 @@ const PRINTED: Record<string, RegExp> = {
 }
 
 interface Block {
-  /** Of the fence; `console`, `json` and others are no examples in a language. */
+  /** The language of the fence. `console`, `json` and others are no examples. */
   language: string
   caption: string
   text: string

@@ -5,7 +5,7 @@ import { testOperator } from '../support/operator.ts'
 import { connectedDatabase } from '../support/stores.ts'
 import { api, assertFits, leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'
 
-/** Of what Google calls good, a tenth. */
+/** A tenth of what Google calls good. */
 const LAYOUT_SHIFT = 0.01
 const LONGEST_TASK_MS = 200
 const SLOWER = 4
@@ -138,11 +138,11 @@ interface TraceEvent {
   pid: number
   tid: number
   args: { name?: string }
-  /** Of its thread's processor, in microseconds. */
+  /** The thread's CPU time, in microseconds. */
   tdur?: number
 }
 
-/** @returns by the time of the processor, which other work on the machine hardly changes; in milliseconds. */
+/** Returns the longest task in ms of CPU time, which other work on the machine hardly changes. */
 function longestTask(trace: Buffer): number {
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] }
   const isMain = ({ name, args }: TraceEvent) => name === 'thread_name' && args.name === 'CrRendererMain'

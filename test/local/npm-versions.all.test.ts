@@ -7,7 +7,7 @@ import { run } from '../support/program.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PLATFORM = `${process.platform}-${process.arch}`
-/** Of Node 20 and 22, and the last one that deletes the link to the Node of the packages. */
+/** The npm of Node 20 and 22, and the last one that deletes the link to the packages' Node. */
 const NPM_VERSIONS = ['10.8.2', '10.9.4', '11.6.1']
 /** What reads the check before each script, and what mocha itself runs on. */
 const OLDEST_NODE = { check: '18.20.8', mocha: '20.20.2' }

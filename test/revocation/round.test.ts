@@ -53,7 +53,7 @@ describe('a round of the reconciler', () => {
   /** Has the server evict an entry, and end as if it never had. */
   const evict = () =>
     stores.asAdmin(async (redis) => {
-      // So that only the entry goes, and nothing but the count of evictions tells.
+      // Only the entry goes, and nothing but the count of evictions shows it.
       for (const nonce of await redis.keys(redisKeys.revocationNonce('*'))) await redis.persist(nonce)
       await redis.config('SET', 'maxmemory-policy', 'volatile-random')
       await redis.config('SET', 'maxmemory', '1')
@@ -61,7 +61,7 @@ describe('a round of the reconciler', () => {
       await redis.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
     })
 
-  /** A process whose time goes on only as it is told, and to which no round of another is a moment ago. */
+  /** A process whose clock moves only when the test says so, so that no round of another is recent to it. */
   function counting() {
     let now_ms = 0
     const { redis, db } = api

@@ -23,7 +23,7 @@ import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { sharedFolder } from '../support/folder.ts'
 
-/** @returns the problems, a line each, without the heading. */
+/** Returns the problems, a line each, without the heading. */
 function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[] {
   try {
     readConfig(env, shape)

@@ -54,7 +54,7 @@ const event = (type: string, quantity: string, amount: string) =>
 const act = (values: string) =>
   `insert into activity (action, subject, vendor_id, user_id, operator) values ('a', 's', ${values})`
 
-/** Of somebody whom nobody has invited, but for some columns. */
+/** Inserts the invitation of a new person, with these columns changed. */
 const invitation = (changes: Record<string, string>) => {
   const columns = {
     token_hash: SECRET_HASH.replace('00', '01'),

@@ -19,7 +19,7 @@ const CLIENT = { clientId: 'cli_a', vendorId: 'ven_a' }
 const now_s = () => Math.floor(Date.now() / 1_000)
 /** The age at which a copy of the revocations page decides nothing. */
 const COPY_LIFE_MS = 10_000
-/** Of the programs that do not keep them for five minutes. */
+/** The life of keys in the programs that do not cache them for five minutes. */
 const KEY_LIFE_MS = 1_000
 
 /** Each is a token of the issuer but for this, and refused. */

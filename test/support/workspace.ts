@@ -75,7 +75,7 @@ export async function leaveVisits(): Promise<void> {
 /** Tabs as good as new but for their process with its compiled scripts: a visit takes half the time. */
 let spare: Page | undefined
 
-/** A tab in a browser that nobody else uses meanwhile, with nothing in its storage. */
+/** Opens a tab in a browser that nothing else uses meanwhile, with empty storage. */
 export async function visit(options: VisitOptions = {}) {
   const { stack } = await testWorkspace()
   const { as, path = '/', theme = 'light', width = 1280, height = 900, baseUrl = stack.baseUrl } = options
@@ -130,7 +130,7 @@ async function emptied(page: Page, baseUrl: string): Promise<Page> {
   for (const other of page.context().pages()) if (other !== page) await other.close()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.context().setOffline(false)
-  // Of the same origin, so that the process stays, but without a script.
+  // From the same origin, so that the process stays, but without a script.
   await page.goto(`${baseUrl}/favicon.svg`)
   for (const event of LISTENED_TO) page.removeAllListeners(event)
   await page.context().clearCookies()

@@ -2,7 +2,7 @@ import type { CallbackUrlProblemCode } from '../../../apps/api/problems/callback
 import { inDigits, LONGEST_NAME, MAPPED_DIGITS, MAPPED_DOTS, words } from './spellings.ts'
 
 const character = (codePoint: number): string => String.fromCodePoint(codePoint)
-/** Of ranges in hexadecimal, such as `00-08 7f`. */
+/** Returns the code points of ranges in hexadecimal, such as `00-08 7f`. */
 const codePoints = (ranges: string): number[] =>
   ranges.split(' ').flatMap((range) => {
     const [first = 0, last = first] = range.split('-').map((text) => Number.parseInt(text, 16))

@@ -7,7 +7,7 @@ const [A, AAAA, NXDOMAIN, SERVFAIL] = [1, 28, 3, 2]
 
 type Answer = { code?: number; records?: Buffer[] } | 'silence'
 
-/** A name server on loopback that says what it is told to, and writes down what it is asked. */
+/** A name server on loopback that gives the answers of a test and records its questions. */
 async function startNameServer(
   answer: (name: string, type: number) => Answer,
   options: { deadline_ms?: number } = {},

@@ -26,7 +26,7 @@ const GUESS_EVERY_MS = 300
 const ASK_EVERY_MS = 100
 const EVENTS_A_CALL = 1_000
 const REPORT_EVERY_MS = 500
-/** Of a CPU that something else uses half of the time. */
+/** A process is stopped for this long, then runs for this long, as if something else used half of its CPU. */
 const BUSY_MS = 400
 
 const times = <T>(count: number, act: (i: number) => T): T[] =>

@@ -4,7 +4,7 @@ import { createRevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
 
 /*
- * A service of somebody else, who installed the package and knows nothing but a base URL. To a token for
+ * A foreign service that installed the package and knows nothing but a base URL. To a token for
  * `analytics:read` it answers the same path as our own API.
  */
 const { BASE_URL: base = '', PORT } = process.env
