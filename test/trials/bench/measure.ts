@@ -102,37 +102,37 @@ export async function measureFor(bench: Bench, subject: Subject, seconds: number
   return { name: subject.name, samples: [await load(seconds)] }
 }
 
-type Judged = Pick<Finding, 'beside' | 'goal'> & { what?: string }
+type Labels = Pick<Finding, 'beside' | 'goal'> & { what?: string }
 
-/** Returns how many times as much `one` did as `other`. */
-export const throughput = (one: Measured, other: Measured, judged: Judged): Finding => ({
-  what: one.name,
-  ...judged,
-  value: eachRound(one, other, (a, b) => a.perSecond / b.perSecond),
+/** Returns how many times as much `subject` did as `baseline`. */
+export const throughput = (subject: Measured, baseline: Measured, labels: Labels): Finding => ({
+  what: subject.name,
+  ...labels,
+  value: eachRound(subject, baseline, (a, b) => a.perSecond / b.perSecond),
   unit: 'ratio',
-  perCpuSecond: eachRound(one, other, (a, b) => a.perCpuSecond / b.perCpuSecond),
+  perCpuSecond: eachRound(subject, baseline, (a, b) => a.perCpuSecond / b.perCpuSecond),
 })
 
-export const p99Ratio = (one: Measured, other: Measured, judged: Judged): Finding => ({
-  what: `${one.name}: p99`,
-  ...judged,
-  value: eachRound(one, other, (a, b) => a.p99_ms / b.p99_ms),
+export const p99Ratio = (subject: Measured, baseline: Measured, labels: Labels): Finding => ({
+  what: `${subject.name}: p99`,
+  ...labels,
+  value: eachRound(subject, baseline, (a, b) => a.p99_ms / b.p99_ms),
   unit: 'ratio',
 })
 
-export const p99 = ({ name, samples }: Measured, judged: Judged): Finding => ({
+export const p99 = ({ name, samples }: Measured, labels: Labels): Finding => ({
   what: `${name}: p99`,
-  ...judged,
+  ...labels,
   value: spread(samples.map(({ p99_ms }) => p99_ms)),
   unit: 'ms',
 })
 
 /** Compares the two loads of each round, since both were measured within seconds of each other. */
 export const eachRound = (
-  one: Measured,
-  other: Measured,
+  subject: Measured,
+  baseline: Measured,
   compare: (a: Sample, b: Sample) => number,
-): Spread => spread(one.samples.map((sample, i) => compare(sample, other.samples[i] as Sample)))
+): Spread => spread(subject.samples.map((sample, i) => compare(sample, baseline.samples[i] as Sample)))
 
 async function prepare({ directory }: Bench, subject: Subject) {
   const { name, server, requests, flooded, unmet } = subject

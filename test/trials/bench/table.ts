@@ -30,20 +30,20 @@ export function findingsTable(machines: readonly OnMachine[]): string {
     [...lines.values()].map(({ finding: { what, beside = '', goal }, byMachine }) => [
       what,
       beside,
-      ...machines.map((_, machine) => judgedText(byMachine[machine], goal)),
+      ...machines.map((_, machine) => figureText(byMachine[machine], goal)),
       goalText(goal),
     ]),
   )
 }
 
 /** The median, and in brackets the least and the most when they are not the same. */
-function judgedText(finding: Finding | undefined, goal: Goal): string {
+function figureText(finding: Finding | undefined, goal: Goal): string {
   if (!finding) return ''
   const { value, perCpuSecond = value, unit } = finding
   const { median, min, max } = perCpuSecond
-  const [middle = '', from, to] = [median, min, max].map((one) => one.toFixed(unit === 'MiB' ? 0 : 2))
-  const judged = meets(goal, median) ? middle : `**${middle}**`
-  const text = from === to ? judged : `${judged} (${from}–${to})`
+  const [middle = '', from, to] = [median, min, max].map((number) => number.toFixed(unit === 'MiB' ? 0 : 2))
+  const figure = meets(goal, median) ? middle : `**${middle}**`
+  const text = from === to ? figure : `${figure} (${from}–${to})`
   return unit === 'ratio' ? text : `${text} ${unit}`
 }
 
