@@ -52,13 +52,13 @@ import { recordClientRequest } from './usage/record-request.ts'
 import { createFetchKeys, queueFetches } from './workload/fetch-keys.ts'
 import { refreshIssuers } from './workload/refresh-issuers.ts'
 
-/* The resource API as a whole, from top to bottom: its stores, the services on them, the routes, and the jobs. */
+/* The resource API from top to bottom: its stores, the services on them, the routes, and the jobs. */
 
 const NAME = 'integration-api'
 const DECISIONS_POOL_SIZE = 3
-/** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
+/** The stores' own time-outs end most waits sooner: a connection and a statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
-/** Requests of people. Each takes about one connection to Postgres, so one company leaves the others most of them. */
+/** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
 const COMPANY_TURNS = { atOncePerKey: 2, waitingMax: 500, wait_ms: 5_000 }
 const MINUTE_MS = 60_000
 /** At most this many rows per purge, to keep each short. The rest goes next time. */
@@ -70,7 +70,7 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
-  /** How callbacks and issuers of workloads are reached. Default: the system's name servers and the real rules. */
+  /** How callbacks and issuers are reached. Default: the system's name servers and the real rules. */
   outside?: {
     resolve?: Resolve
     checkAddress?: AddressRule
@@ -81,7 +81,7 @@ export interface ServiceOptions {
   metrics?: Metrics
 }
 
-/** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
+/** One process of the resource API with everything that it holds open, except its listening socket. */
 export function createService({
   config,
   clock,
@@ -113,8 +113,7 @@ export function createService({
     async start() {
       await checkDatabaseUrl(pools.decisions, 'integration_api')
       await services.usage.start()
-      // They have only begun to connect; a first round without Redis would be reported as a failure, and the first
-      // requests counted by this process alone.
+      // Without this, the first round would be reported as failed, and the first requests be counted here alone.
       await connections.ready()
       reconciling = startReconciling({
         redis: connections.revocationRedis,
@@ -145,8 +144,9 @@ export function createService({
 /* Stores */
 
 /**
- * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
- * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
+ * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection
+ * of another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the
+ * workspace.
  */
 function createPools(
   { DATABASE_URL: url, DATABASE_POOL_SIZE: size, DATABASE_POOLER: pooler }: ApiConfig,
@@ -298,7 +298,7 @@ interface AppParts extends Pick<Foundation, 'config' | 'clock' | 'log' | 'metric
   health: ReturnType<typeof createHealthRoutes>
 }
 
-/** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
+/** The Koa application: every middleware and route, in the order in which they are tried. */
 function createApp({ config, clock, log, metrics, services, health }: AppParts): Koa<ApiState> {
   const discovery = createDiscovery({
     issuer: config.ISSUER,

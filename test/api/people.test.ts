@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hashPassword } from '../../apps/api/accounts/passwords.ts'
 import { resetPassword } from '../../apps/api/sessions/change-password.ts'
-import { freshOwner, type Person, readPages, sharedApi, startApi, TEST_PASSWORD } from '../support/api.ts'
+import { freshOwner, readPages, sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
 import { forEachTest } from '../support/block.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describeApi } from '../../apps/api/routes.ts'
-import { freshOwner, type Person, sharedApi } from '../support/api.ts'
+import { freshOwner, sharedApi, type TestPerson } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { closureOf } from '../support/closure.ts'
-import { importsOf } from '../support/imports.ts'
+import { importClosure } from '../support/closure.ts'
+import { parseImports } from '../support/imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -98,7 +98,7 @@ describe('the rooms', () => {
 
   it('of shared, but for those of verifiers and screens, hold exactly what apps/auth loads', async () => {
     const inShared = (file: string) => /^shared\/(?!access-tokens\/|rules\/|look\/)/.test(file)
-    const loaded = [...(await closureOf('apps/auth/main.ts')).keys()]
+    const loaded = [...(await importClosure('apps/auth/main.ts')).keys()]
     assert.deepEqual(loaded.filter(inShared).sort(), [...graph.keys()].filter(inShared).sort())
   })
 

@@ -255,11 +255,11 @@ export function people(url: string, db: Knex, clock: Clock) {
     createSession,
     /** An Active client, made without the API, of a new company unless another is named. */
     createClient,
-    createCompany: (given?: Partial<CompanyRecord>) => createCompany(db, given),
+    createCompany: (given?: Partial<CompanyRecord>) => insertTestCompany(db, given),
     createPerson,
     /** A company and its owner. */
     async createOwner(company?: Partial<CompanyRecord>) {
-      const { vendorId } = await createCompany(db, company)
+      const { vendorId } = await insertTestCompany(db, company)
       return createPerson({ vendorId })
     },
   }

@@ -5,7 +5,7 @@ import { type CompanyRecord, insertCompany } from '../../apps/api/accounts/peopl
 import { insertClient, type NewClientRecord } from '../../apps/api/clients/records.ts'
 
 /** Stores a company, without the API. `db` is a role that may. */
-export async function createCompany(
+export async function insertTestCompany(
   db: Database,
   given: Partial<CompanyRecord> = {},
 ): Promise<CompanyRecord> {
@@ -15,8 +15,8 @@ export async function createCompany(
   return company
 }
 
-/** Stores an Active client, without the API, of a new company unless another is named. Returns its secret too. */
-export async function createClient(db: Database, given: Partial<NewClientRecord> = {}) {
+/** Stores an Active client without the API, of a new company unless one is named. Returns its secret too. */
+export async function insertTestClient(db: Database, given: Partial<NewClientRecord> = {}) {
   const secret = newClientSecret()
   const client: NewClientRecord = {
     clientId: newClientId(),

@@ -18,9 +18,10 @@ async function connect() {
     /** The superuser's connection: to arrange, and to look. */
     owner,
     /** Connections with the rights of the services. */
-    api: created.connect('api', { poolSize: 6 }),
-    auth: created.connect('auth', { poolSize: 6 }),
-    createCompany: async (company?: Partial<CompanyRecord>) => (await createCompany(owner, company)).vendorId,
+    api: database.connect('api', { poolSize: 6 }),
+    auth: database.connect('auth', { poolSize: 6 }),
+    createCompany: async (company?: Partial<CompanyRecord>) =>
+      (await insertTestCompany(owner, company)).vendorId,
     async [Symbol.asyncDispose]() {
       await owner.destroy()
       await database.drop()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-<import { createDateFinder, zoneDayAt } from '../../apps/api/analytics/calendar.ts'
-import { sharedDatabase } from '../support/database.ts'
-=
+import { createDateFinder, zoneDayAt } from '../../../apps/api/analytics/calendar.ts'
+import { sharedDatabase } from '../../support/database.ts'
+
 const HOUR_MS = 3_600_000
 const ZONES = [
   'UTC',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { insertCompany } from '../../apps/api/accounts/people.ts'
-import type { AnalyticsEvent } from '../../apps/api/analytics/event.ts'
-import { findRememberedIds, readStoredDays, storeEvents } from '../../apps/api/analytics/store.ts'
-import { forBlock } from '../support/block.ts'
-import { explainedDatabase, type Plan } from '../support/plans.ts'
+import { insertCompany } from '../../../apps/api/accounts/people.ts'
+import type { AnalyticsEvent } from '../../../apps/api/analytics/event.ts'
+import { findRememberedIds, readStoredDays, storeEvents } from '../../../apps/api/analytics/store.ts'
+import { forBlock } from '../../support/block.ts'
+import { explainedDatabase, type Plan } from '../../support/plans.ts'
 
 /** The plans of the statements that the services really run, as Postgres itself reports them. */
 describe('the plans of analytics statements', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
 import type { Database } from '#shared/stores/postgres.ts'
-import { readRevisions, readStoredDays, storeEvents } from '../../apps/api/analytics/store.ts'
-import { sharedDatabase } from '../support/database.ts'
+import { readRevisions, readStoredDays, storeEvents } from '../../../apps/api/analytics/store.ts'
+import { sharedDatabase } from '../../support/database.ts'
 
 const DATE = '2026-11-20'
 

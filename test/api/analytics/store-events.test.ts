@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Knex } from 'knex'
 import type { Database } from '#shared/stores/postgres.ts'
-import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
-import type { AnalyticsEvent, AnalyticsEventType } from '../../apps/api/analytics/event.ts'
-import { SumTooLargeError, storeEvents } from '../../apps/api/analytics/store.ts'
-import { recount, storedDays } from '../support/analytics.ts'
-import { sharedDatabase } from '../support/database.ts'
-import { eventually } from '../support/eventually.ts'
+import { createDateFinder } from '../../../apps/api/analytics/calendar.ts'
+import type { AnalyticsEvent, AnalyticsEventType } from '../../../apps/api/analytics/event.ts'
+import { SumTooLargeError, storeEvents } from '../../../apps/api/analytics/store.ts'
+import { recount, storedDays } from '../../support/analytics.ts'
+import { sharedDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const HOUR_MS = 3_600_000
 const MAX = Number.MAX_SAFE_INTEGER
