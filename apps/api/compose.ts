@@ -113,7 +113,7 @@ export function createService({
     async start() {
       await checkDatabaseUrl(pools.decisions, 'integration_api')
       await services.usage.start()
-      // Without this, the first round would be reported as failed, and the first requests be counted here alone.
+      // Else the first round would be reported as failed, and the first requests be counted here alone.
       await connections.ready()
       reconciling = startReconciling({
         redis: connections.revocationRedis,

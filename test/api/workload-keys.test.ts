@@ -154,7 +154,7 @@ describe('the keys of a workload’s issuer', () => {
     assert.ok(took_ms > 4_500 && took_ms < 6_000, `${took_ms} ms`)
   })
 
-  it('never come from an address that is not public, whatever DNS says the second time', async () => {
+  it('fetches no keys from a private address, whatever DNS says the second time', async () => {
     assert.match(String(await fetched({ checkAddress: ruleWith() })), /address not public/)
     await using inside = await startTcpReceiver(() => {}, '127.0.0.2', server.receiver.port)
     const { resolve } = resolverWith(createResolution('127.0.0.1'), createResolution('127.0.0.2'))
