@@ -62,7 +62,7 @@ describe('the documents', () => {
   it('name only functions that the files of the walk-through have', () => {
     const walk = read('apps/README.md')
     const steps = walk.split('\n').filter((line) => /^\d+\. /.test(line))
-    assert.equal(steps.length, 19)
+    assert.equal(steps.length, 25)
     for (const step of steps) {
       const files = [...step.matchAll(/\]\(([^)]+)\)/g)].map(([, file = '']) => join('apps', file))
       const names = [...step.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
