@@ -2,7 +2,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import { canRead } from '../people/access.ts'
+import { canManage } from '../people/access.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
 import { beginTest, endTest, findDestination } from './destinations.ts'
 import type { TestSender } from './sender.ts'
@@ -19,7 +19,7 @@ export const sendTestEventRoute = route({
   description:
     'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
     'The call succeeds whatever the receiver answers, and reports it. It takes at most 10 seconds.',
-  by: canRead,
+  by: canManage,
   answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
   problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
   async handle(

@@ -9,7 +9,7 @@ import type { FairQueue } from '../http/fair-queue.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import { publicKey } from '../keys/public-key.ts'
-import { canRead } from '../people/access.ts'
+import { canManage } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import type { FetchKeysInTurn } from '../workload/fetch-keys.ts'
@@ -121,7 +121,7 @@ export const createClientRoute = route({
   summary: 'Create a client',
   description:
     'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523); nor with `workload`: it sends a token of its platform. How it authenticates and when it expires never change. A company can have 100 active clients.',
-  by: canRead,
+  by: canManage,
   body: OAuthClientInput,
   headers: CreationHeaders,
   answers: {

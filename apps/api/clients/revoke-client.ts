@@ -2,7 +2,7 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { type Actor, actorUserId, record } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canManage } from '../people/access.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import { noSuchClient, OAuthClient, readClientAnswer, requireClientId } from './client.ts'
 import { type ClientRecord, findClient, markClientRevoked } from './records.ts'
@@ -18,7 +18,8 @@ export const revokeClientRoute = route({
   description:
     'Once this response is sent, every new request from the client or with one of its tokens is refused. ' +
     'Revoking it again returns the same response.',
-  by: canRead,
+  // Not canWrite: however much a company has changed, a leaked client can be revoked at once.
+  by: canManage,
   answers: {
     200: {
       description: 'The client, now Revoked.',

@@ -18,46 +18,58 @@ interface CompanyNeeds extends SessionNeeds {
   companyTurns: FairQueue
 }
 
+/** The owner and active admins, for routes that only read. */
+export const canRead = membersWith(['owner', 'admin'], 'the owner and active admins')
+
+/** The people of canRead, for routes that act and have a limit of their own, or none. */
+export const canManage = canRead
+
+/** The people of canRead, for other changes: counted, with the RateLimit fields of the company's limit. */
+export const canWrite = countChange(canManage)
+
+/** The owner alone, for changes to people: counted, with the RateLimit fields of the company's limit. */
+export const ownerOnly = countChange(membersWith(['owner'], 'the owner'))
+
 /**
  * Admits only active people of the path's company with one of these roles. Role and status are read on every
  * request. Everyone else gets the same 403, whether or not the company exists.
  * @param who who they are, for the 403.
  */
-const membersWith = (roles: readonly CompanyRole[], who: string): Access<CompanyCaller, CompanyNeeds> => ({
-  ...signedIn,
-  async admit(ctx, needs) {
-    const { session } = await signedIn.admit(ctx, needs)
-    const vendorId = ctx.params.vendorId ?? ''
-    const isId = VENDOR_ID_PATTERN.test(vendorId)
-    const member = isId ? await findMember(needs.db, { vendorId, userId: session.userId }) : undefined
-    if (member?.status !== 'active' || !roles.includes(member.role))
-      throw new Problem('forbidden', `Only ${who} of this company may do this.`)
-    ctx.state.vendorId = vendorId
-    return { session, vendorId }
-  },
-  turn:
-    ({ vendorId }, { companyTurns }) =>
-    (handle) =>
-      companyTurns(vendorId, handle),
-  problems: [...signedIn.problems, 'forbidden'],
-})
+function membersWith(roles: readonly CompanyRole[], who: string): Access<CompanyCaller, CompanyNeeds> {
+  return {
+    ...signedIn,
+    async admit(ctx, needs) {
+      const { session } = await signedIn.admit(ctx, needs)
+      const vendorId = ctx.params.vendorId ?? ''
+      const isId = VENDOR_ID_PATTERN.test(vendorId)
+      const member = isId ? await findMember(needs.db, { vendorId, userId: session.userId }) : undefined
+      if (member?.status !== 'active' || !roles.includes(member.role))
+        throw new Problem('forbidden', `Only ${who} of this company may do this.`)
+      ctx.state.vendorId = vendorId
+      return { session, vendorId }
+    },
+    turn:
+      ({ vendorId }, { companyTurns }) =>
+      (handle) =>
+        companyTurns(vendorId, handle),
+  }
+}
 
-/** Counts each request against the company's limit of changes. */
-const countChange = (
+/**
+ * Counts each request against the company's limit of changes. The answer's RateLimit fields are then those of
+ * this limit, in place of the session's.
+ */
+function countChange(
   access: Access<CompanyCaller, CompanyNeeds>,
-): Access<CompanyCaller, CompanyNeeds & { changesPerCompany: RateLimit }> => ({
-  ...access,
-  async admit(ctx, needs) {
-    const caller = await access.admit(ctx, needs)
-    const rate = await needs.changesPerCompany.consume(caller.vendorId)
-    ctx.set(rateLimitHeaders(rate))
-    if (!rate.allowed) throw new Problem('rate_limited', 'Too many changes in this company.')
-    return caller
-  },
-})
-
-export const canRead = membersWith(['owner', 'admin'], 'the owner and active admins')
-/** The people of canRead, for routes that change something. */
-export const canWrite = countChange(canRead)
-/** The owner alone, for routes that change something. */
-export const ownerOnly = countChange(membersWith(['owner'], 'the owner'))
+): Access<CompanyCaller, CompanyNeeds & { changesPerCompany: RateLimit }> {
+  return {
+    ...access,
+    async admit(ctx, needs) {
+      const caller = await access.admit(ctx, needs)
+      const rate = await needs.changesPerCompany.consume(caller.vendorId)
+      ctx.set(rateLimitHeaders(rate))
+      if (!rate.allowed) throw new Problem('rate_limited', 'Too many changes in this company.')
+      return caller
+    },
+  }
+}
