@@ -37,7 +37,7 @@ import { type Job, startJobs } from './jobs.ts'
 import { createMeasuringMiddleware, measureIssuers } from './metrics.ts'
 import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from './people/invitations.ts'
 import { unavailable } from './problems/problems.ts'
-import { type Reconciling, startReconciling } from './revocation/round.ts'
+import { type Reconciling, startReconciling } from './revocation/start-reconciling.ts'
 import { ROUTES } from './routes.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
 import { createPasswordQueue } from './sessions/password-queue.ts'
@@ -59,7 +59,7 @@ const DECISIONS_POOL_SIZE = 3
 /** The stores' own time-outs end most waits sooner: a connection and a statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
 /** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
-const COMPANY_TURNS = { atOncePerKey: 2, waitingMax: 500, wait_ms: 5_000 }
+const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500, wait_ms: 5_000 }
 const MINUTE_MS = 60_000
 /** At most this many rows per purge, to keep each short. The rest goes next time. */
 const PURGE_ROWS = 5_000
@@ -241,7 +241,7 @@ function createServices(foundation: Foundation) {
     openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
     companyTurns: createFairQueue({
       ...COMPANY_TURNS,
-      atOnce: db.client.pool.max,
+      concurrency: db.client.pool.max,
       refusal: () => unavailable('Too many requests for this company are waiting. Try again shortly.'),
     }),
 
@@ -358,7 +358,7 @@ function jobsOf(services: Services, config: ApiConfig): Job[] {
     },
     {
       every_ms: 10 * MINUTE_MS,
-      atOnce: true,
+      runAtStart: true,
       steps: { 'maintaining event partitions': () => maintainEvents(services, config) },
     },
   ]

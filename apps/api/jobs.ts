@@ -4,7 +4,7 @@ import type { Log } from '#shared/process/log.ts'
 export interface Job {
   every_ms: number
   /** Whether it also runs at the start, since a process may not live as long as the interval. */
-  atOnce?: boolean
+  runAtStart?: boolean
   /** The steps of each round, in order, by their names in the log. A failing step stops no other. */
   steps: Record<string, (isEnding: () => boolean) => Promise<unknown>>
 }
@@ -24,7 +24,7 @@ export function startJobs(jobs: readonly Job[], log: Log): () => Promise<void> {
 }
 
 function startJob(
-  { every_ms, atOnce, steps }: Job,
+  { every_ms, runAtStart, steps }: Job,
   { log, isEnding }: { log: Log; isEnding: () => boolean },
 ): () => Promise<void> {
   let round: Promise<void> | undefined
@@ -43,7 +43,7 @@ function startJob(
   const start = () => {
     round ??= runRound()
   }
-  if (atOnce) start()
+  if (runAtStart) start()
   const timer = setInterval(start, every_ms)
   timer.unref()
   return async () => {

@@ -1,5 +1,5 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { type ActivityAction, type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type ActivityAction, type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import {
   type Account,
   findMemberByEmail,
@@ -49,5 +49,5 @@ export async function recordForCompanies(
   const { userId, name, email } = user
   const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
   for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
-    await record(transaction, { vendorId, by }, action, userId, { name, email })
+    await recordActivity(transaction, { vendorId, by }, action, userId, { name, email })
 }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
 import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../../apps/api/analytics/event.ts'
@@ -155,7 +155,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
   // Recorded before the first batch is stored, since an import that stops keeps what it has stored.
   async function beforeFirst() {
     if (!isRecorded)
-      await record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
+      await recordActivity(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
     isRecorded = true
   }
   let batch: NumberedEvent[] = []

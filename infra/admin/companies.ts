@@ -4,7 +4,7 @@ import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { newVendorId } from '../../apps/api/accounts/new-ids.ts'
 import {
   type CompanyRecord,
@@ -157,7 +157,7 @@ export async function createCompany(
       throw sqlState(error) === UNIQUE_VIOLATION ? conflict : error
     })
     await person.store(transaction)
-    await record(transaction, { vendorId, by }, 'company.created', vendorId, { name: company.name })
+    await recordActivity(transaction, { vendorId, by }, 'company.created', vendorId, { name: company.name })
     await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
   })
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
@@ -224,7 +224,7 @@ async function eraseCompany(
     )
   const members = await db.transaction(async (transaction) => {
     await lockMembers(transaction, vendorId)
-    await record(transaction, { vendorId, by }, 'company.erased', vendorId)
+    await recordActivity(transaction, { vendorId, by }, 'company.erased', vendorId)
     const { rows } = await transaction.raw('select array(select erase_company(?)) as members', [vendorId])
     return erasePeople(transaction, rows[0].members)
   })

@@ -18,7 +18,7 @@ import {
 import { systemClock } from '#shared/process/clock.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/state.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { type CommandGroup, formatTable, formatTime } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
@@ -92,7 +92,7 @@ export const KEYS: CommandGroup = {
       async run({ db, by, revocation }, { keyId }: { keyId: string }) {
         await revocation().revoke({ kind: 'key', id: keyId }, async (transaction) => {
           if (!(await markSigningKeyRevoked(transaction, keyId, systemClock.now()))) throw noSuchKey(keyId)
-          await record(transaction, { vendorId: null, by }, 'signing_key.revoked', keyId)
+          await recordActivity(transaction, { vendorId: null, by }, 'signing_key.revoked', keyId)
         })
         const { key, state } = await requireKey(db, keyId)
         return { text: `${keyId} is revoked everywhere.`, data: keyData(key, state) }
@@ -150,7 +150,7 @@ export async function rotateSigningKey(
     const standby = await newSigningKey({ ...options, activatesAt: null })
     await insertSigningKey(transaction, standby)
     const detail = { standby: standby.kid, alg: standby.alg }
-    await record(transaction, { vendorId: null, by }, 'signing_key.rotated', successor.kid, detail)
+    await recordActivity(transaction, { vendorId: null, by }, 'signing_key.rotated', successor.kid, detail)
     return { active: { ...successor, activatesAt }, standby }
   })
 }
@@ -203,7 +203,7 @@ async function reencryptSigningKeys(
         encryptPrivateKey(signingKey.privateKey, key.kid, keys),
         key.kid,
       ])
-      await record(transaction, { vendorId: null, by }, 'signing_key.reencrypted', key.kid)
+      await recordActivity(transaction, { vendorId: null, by }, 'signing_key.reencrypted', key.kid)
       rewritten.push(key.kid)
     }
   })

@@ -1,5 +1,5 @@
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
-import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { findMemberByEmail, lockMembers } from '../../apps/api/accounts/people.ts'
 import { readAddress } from './accounts.ts'
@@ -28,7 +28,8 @@ export const PERSONS: CommandGroup = {
       explanation: WHO,
       async run({ db, by }, { address }: { address: string }) {
         const person = await findPerson(db, address)
-        for (const userId of person.ids) await record(db, { vendorId: null, by }, 'person.exported', userId)
+        for (const userId of person.ids)
+          await recordActivity(db, { vendorId: null, by }, 'person.exported', userId)
         const data = await exportPerson(db, person)
         return { text: JSON.stringify(data, null, 2), data }
       },
@@ -280,7 +281,7 @@ export async function eraseAccount(
   { userId, vendorIds, by }: { userId: string; vendorIds: (string | null)[]; by: OperatorActor },
 ): Promise<void> {
   for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
-    await record(transaction, { vendorId, by }, 'person.erased', userId)
+    await recordActivity(transaction, { vendorId, by }, 'person.erased', userId)
   await transaction.raw('select erase_person(?, ?)', [userId, unusableHash()])
 }
 

@@ -8,7 +8,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import {
   confirmPlace,
@@ -177,7 +177,7 @@ async function raiseFenceEverywhere(
 ): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
-    await record(transaction, { vendorId: null, by }, 'database.fenced', 'database', { since })
+    await recordActivity(transaction, { vendorId: null, by }, 'database.fenced', 'database', { since })
   })
   await waitUntilFenced(db, show)
 }
@@ -256,7 +256,10 @@ export async function repeatRevocations(
     const { rowCount: sessions } = await transaction.raw('delete from sessions')
     const { rowCount: invitations } = await transaction.raw('delete from invitations')
     const counts = { clients: clients.length, tokens: tokens.length, sessions, invitations }
-    await record(transaction, { vendorId: null, by }, 'database.repaired', 'database', { ...counts, keys })
+    await recordActivity(transaction, { vendorId: null, by }, 'database.repaired', 'database', {
+      ...counts,
+      keys,
+    })
     return { clients, keys, tokens }
   })
 }
@@ -273,7 +276,7 @@ async function revokeClients(
   )
   for (const { clientId, vendorId, name } of rows as RepeatedRevocations['clients']) {
     await markClientRevoked(db, { vendorId, clientId, revokedBy: null })
-    await record(db, { vendorId, by }, 'client.revoked', clientId, { name })
+    await recordActivity(db, { vendorId, by }, 'client.revoked', clientId, { name })
   }
   return rows
 }
@@ -317,7 +320,7 @@ async function confirmDatabase(
   await db.transaction(async (transaction) => {
     await lowerFence(transaction)
     await confirmPlace(transaction, { after_ms: lastSeen?.confirmedAt_ms ?? 0 })
-    await record(transaction, { vendorId: null, by }, 'database.confirmed', 'database')
+    await recordActivity(transaction, { vendorId: null, by }, 'database.confirmed', 'database')
   })
   return fence && { raisedAt: fence.raisedAt, reason: fence.reason }
 }

@@ -1,6 +1,6 @@
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type OperatorActor, record } from '../../apps/api/accounts/activity.ts'
+import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { newClientSecret, newServiceId } from '../../apps/api/accounts/new-ids.ts'
 import { type CommandGroup, formatTable, required } from './commands.ts'
 import { OperatorError } from './operator.ts'
@@ -81,7 +81,7 @@ export async function registerService(
       [newServiceId(), name, hashSecret(serviceSecret)],
     )
     const [service] = rows
-    await record(transaction, { vendorId: null, by }, 'service.created', service.serviceId, { name })
+    await recordActivity(transaction, { vendorId: null, by }, 'service.created', service.serviceId, { name })
     return { ...service, serviceSecret }
   })
 }
@@ -101,7 +101,9 @@ export async function revokeService(
     )
     const service = await requireService(transaction, serviceId)
     if (rowCount === 1)
-      await record(transaction, { vendorId: null, by }, 'service.revoked', serviceId, { name: service.name })
+      await recordActivity(transaction, { vendorId: null, by }, 'service.revoked', serviceId, {
+        name: service.name,
+      })
     return service
   })
 }

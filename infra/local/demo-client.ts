@@ -2,7 +2,7 @@ import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { secretHint } from '../../apps/api/accounts/new-ids.ts'
-import { addClient } from '../../apps/api/clients/create-client.ts'
+import { insertClientWithActivity } from '../../apps/api/clients/create-client.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
 import { type LocalSecrets, replaceDemoClient } from './secrets.ts'
 import { ACME } from './seed/companies.ts'
@@ -27,7 +27,7 @@ export async function ensureDemoClient(options: {
   const { demoClient: client } = isRevoked ? await replaceDemoClient(dataDir, secrets) : secrets
   if (!stored || isRevoked) {
     await db.transaction((transaction) =>
-      addClient(transaction, {
+      insertClientWithActivity(transaction, {
         clientId: client.clientId,
         vendorId: ACME,
         name: 'Demo client of the local stack',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type LoggedEntry, record } from '../../apps/api/accounts/activity.ts'
+import { type LoggedEntry, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { sharedApi } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -43,7 +43,7 @@ describe('the activity in the log', () => {
     after(() => db.destroy())
 
     const add = (to: Queryable, subject: string) =>
-      record(to, { vendorId, by: null }, 'client.secret_found', subject)
+      recordActivity(to, { vendorId, by: null }, 'client.secret_found', subject)
     const failed = () => {
       throw new Error('rolled back')
     }

@@ -7,7 +7,7 @@ const FULL = 'no place'
 /** Creates a queue, with the keys that it started and refused. */
 function createWatchedQueue(options: Partial<FairQueueOptions> = {}) {
   const queue = createFairQueue({
-    atOnce: 1,
+    concurrency: 1,
     waitingMax: 10,
     wait_ms: 60_000,
     refusal: () => new Error(FULL),
@@ -46,7 +46,7 @@ describe('a waiting line', () => {
   })
 
   it('admits as many at once as it says, and no more than that of one key', async () => {
-    const { started, arrive, end } = createWatchedQueue({ atOnce: 3, atOncePerKey: 2 })
+    const { started, arrive, end } = createWatchedQueue({ concurrency: 3, concurrencyPerKey: 2 })
     arrive('a1', 'a2', 'a3', 'b1', 'c1')
     assert.deepEqual(started, ['a1', 'a2', 'b1'])
     await end('b1')
@@ -94,8 +94,8 @@ describe('a waiting line', () => {
 
   it('keeps nothing of keys that are gone, and counts right through any mixture', async () => {
     const { started, refused, arrive, end } = createWatchedQueue({
-      atOnce: 2,
-      atOncePerKey: 1,
+      concurrency: 2,
+      concurrencyPerKey: 1,
       waitingMax: 5,
     })
     const names = Array.from({ length: 40 }, (_, n) => `${'abc'[n % 3]}${n}`)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { record } from '../../apps/api/accounts/activity.ts'
+import { recordActivity } from '../../apps/api/accounts/activity.ts'
 import { freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'
@@ -36,7 +36,7 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
   })
 
   it('names the operator where there is no user', async () => {
-    await record(api.db, { vendorId: owner.vendorId, by: testOperator() }, 'client.revoked', 'cli_x')
+    await recordActivity(api.db, { vendorId: owner.vendorId, by: testOperator() }, 'client.revoked', 'cli_x')
     assert.deepEqual((await list()).json.entries[0].by, { userId: null, name: 'operator' })
   })
 
@@ -48,7 +48,12 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     it(`goes through all pages ${order}, without a double or a gap, and never to another company`, async () => {
       const other = await api.createCompany()
       const append = (company: string, index: number) =>
-        record(api.db, { vendorId: company, by: owner.userId }, 'callback.saved', `${company}-${index}`)
+        recordActivity(
+          api.db,
+          { vendorId: company, by: owner.userId },
+          'callback.saved',
+          `${company}-${index}`,
+        )
       // Neighbours at the edge of a page are of one company, or of two.
       for (const index of [0, 1, 2, 3]) await append(owner.vendorId, index)
       for (const index of [4, 5, 6])
@@ -74,7 +79,7 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
       { by: other.userId, action: 'callback.saved', subject: 'hooks.example' },
     ] as const
     for (const { by, action, subject } of entries)
-      await record(api.db, { vendorId: owner.vendorId, by }, action, subject)
+      await recordActivity(api.db, { vendorId: owner.vendorId, by }, action, subject)
     // One entry a day, the newest on the 4th.
     await api.db.raw(
       `update activity set at = timestamptz '2026-11-01T12:00:00Z' + (entry_id - first) * interval '1 day'
@@ -110,13 +115,13 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
 
   it('looks at 5,000 entries a page, and says where to go on', async () => {
     const by = { vendorId: owner.vendorId, by: owner.userId }
-    await record(api.db, by, 'client.renamed', 'the oldest')
+    await recordActivity(api.db, by, 'client.renamed', 'the oldest')
     await api.db.raw(
       `insert into activity (vendor_id, user_id, action, subject)
        select ?, ?, 'callback.saved', 'hooks.example' from generate_series(1, 5000)`,
       [owner.vendorId, owner.userId],
     )
-    await record(api.db, by, 'client.renamed', 'the newest')
+    await recordActivity(api.db, by, 'client.renamed', 'the newest')
     const search = `?userId=${owner.userId}&action=client.renamed`
     const pages: [subjects: string[], isLast: boolean][] = []
     let cursor: string | null = ''

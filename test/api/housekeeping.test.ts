@@ -122,7 +122,7 @@ describe('the jobs beside the requests', () => {
       'deleting old usage': () => Promise.reject(new Error('canceling statement due to statement timeout')),
       'ending expired sessions': async () => done.resolve(),
     }
-    const stop = startJobs([{ every_ms: EVERY_MS, atOnce: true, steps }], warnings)
+    const stop = startJobs([{ every_ms: EVERY_MS, runAtStart: true, steps }], warnings)
     await done.promise
     await stop()
     assert.deepEqual(
@@ -149,7 +149,7 @@ describe('the jobs beside the requests', () => {
       },
       second: async () => void started.push('second'),
     }
-    const stop = startJobs([{ every_ms: EVERY_MS, atOnce: true, steps }], log)
+    const stop = startJobs([{ every_ms: EVERY_MS, runAtStart: true, steps }], log)
     const stopped = stop()
     running.resolve()
     await stopped

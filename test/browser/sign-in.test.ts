@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
-import { record } from '../../apps/api/accounts/activity.ts'
+import { recordActivity } from '../../apps/api/accounts/activity.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
@@ -276,9 +276,9 @@ describe('workspace: signing in with the provider of the company', () => {
     const kim = { vendorId: 'ven_acme', by: userId }
     const before = { role: 'admin', status: 'active' }
     const detail = { name: 'Kim R.', before, after: { ...before, role: 'member' }, through: 'openid' }
-    await record(service.db, kim, 'person.linked', userId, detail)
-    await record(service.db, kim, 'person.changed', userId, detail)
-    await record(service.db, { ...kim, by: testOperator() }, 'person.unlinked', userId, detail)
+    await recordActivity(service.db, kim, 'person.linked', userId, detail)
+    await recordActivity(service.db, kim, 'person.changed', userId, detail)
+    await recordActivity(service.db, { ...kim, by: testOperator() }, 'person.unlinked', userId, detail)
     await page.reload()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     const said = page.getByRole('main').getByRole('listitem')

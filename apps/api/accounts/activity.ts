@@ -57,7 +57,7 @@ type Author =
  * committed, the entry goes to the `activityLog` of the database too.
  * @param subject the id of a client, person, company, key or service, the host of a callback, or `database`.
  */
-export async function record(
+export async function recordActivity(
   db: Queryable,
   { vendorId, by }: Author,
   action: ActivityAction | ServiceAction,
@@ -90,7 +90,7 @@ export async function recordAddressClaim(
     [vendorId, userId, action],
   )
   if (rows.length > 0) return false
-  await record(transaction, { vendorId, by: null }, action, userId, detail)
+  await recordActivity(transaction, { vendorId, by: null }, action, userId, detail)
   return true
 }
 

@@ -55,9 +55,9 @@ export const DailyAnalytics = z
 export type DailyAnalytics = z.infer<typeof DailyAnalytics>
 
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
-const REVISIONS_A_QUERY = 500
+const REVISIONS_PER_QUERY = 500
 /** Leaves pool connections to other requests. */
-const QUERIES_AT_ONCE = 3
+const QUERY_CONCURRENCY = 3
 const REVISION_WAIT_MS = 2_000
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 type Metric = (typeof METRICS)[number]
@@ -84,7 +84,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
     revision: string | undefined
   }
   const readMany = (vendorIds: string[]) => readRevisions(db, vendorIds)
-  const readBatched = createBatcher(readMany, REVISIONS_A_QUERY, QUERIES_AT_ONCE)
+  const readBatched = createBatcher(readMany, REVISIONS_PER_QUERY, QUERY_CONCURRENCY)
   const cache = new Map<string, CachedAnswer>()
   let size_bytes = 0
 

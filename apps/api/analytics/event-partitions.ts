@@ -4,8 +4,8 @@ import { EVENT_IDS_REMEMBERED_DAYS } from './event.ts'
 /** Weekly partitions created in advance. If the job fails for longer, the default partition is used. */
 const WEEKS_AHEAD = 4
 /** A statement with so many ids takes about 50 ms, and a round of 20 less than the shutdown deadline. */
-const IDS_FORGOTTEN_AT_ONCE = 10_000
-const STATEMENTS_A_ROUND = 20
+const IDS_PER_STATEMENT = 10_000
+const STATEMENTS_PER_ROUND = 20
 
 /** Events are kept for recounting and lookups; the daily figures do not need them. The minimum is 35. */
 export const EVENT_RETENTION_DAYS_MIN = EVENT_IDS_REMEMBERED_DAYS
@@ -25,10 +25,10 @@ export async function maintainEventPartitions(
   const created = await names(db, 'select create_analytics_event_partitions(?) as name', WEEKS_AHEAD)
   const dropped = await names(db, 'select drop_old_analytics_events(?) as name', eventRetention_days)
   let forgottenIds = 0
-  for (let statement = 1; statement <= STATEMENTS_A_ROUND; statement++) {
-    const { rows } = await db.raw('select forget_old_analytics_event_ids(?) as n', [IDS_FORGOTTEN_AT_ONCE])
+  for (let statement = 1; statement <= STATEMENTS_PER_ROUND; statement++) {
+    const { rows } = await db.raw('select forget_old_analytics_event_ids(?) as n', [IDS_PER_STATEMENT])
     forgottenIds += rows[0].n
-    if (rows[0].n < IDS_FORGOTTEN_AT_ONCE) break
+    if (rows[0].n < IDS_PER_STATEMENT) break
   }
   return { created, dropped, forgottenIds }
 }

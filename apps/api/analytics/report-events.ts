@@ -24,9 +24,9 @@ const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
 
 /** The maximum number of bodies in a process's memory, across all companies. */
-const CALLS_AT_ONCE = 32
+const CALL_CONCURRENCY = 32
 /** More would only wait for each other's locks on the company's days. */
-const CALLS_AT_ONCE_PER_COMPANY = 2
+const CALL_CONCURRENCY_PER_COMPANY = 2
 /** Across all companies. One company may fill the queue while it is alone; others then displace its calls. */
 const CALLS_WAITING_MAX = 200
 /** Shorter than the timeout of a proxy in front, and short enough for a slow body to arrive afterwards. */
@@ -62,8 +62,8 @@ const EventsAnswer = z
 /** Returns the queue in which companies take turns to report events. */
 export const createEventTurns = (): FairQueue =>
   createFairQueue({
-    atOnce: CALLS_AT_ONCE,
-    atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
+    concurrency: CALL_CONCURRENCY,
+    concurrencyPerKey: CALL_CONCURRENCY_PER_COMPANY,
     waitingMax: CALLS_WAITING_MAX,
     wait_ms: CALL_WAIT_MS,
     refusal: () => unavailable('Too many calls that report events are waiting. Try again shortly.'),

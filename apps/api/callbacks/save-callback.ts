@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { record } from '../accounts/activity.ts'
+import { recordActivity } from '../accounts/activity.ts'
 import type { AddressReason, AddressRule } from '../guarded-fetch/address-verdict.ts'
 import { checkName } from '../guarded-fetch/name-verdict.ts'
 import type { Resolve } from '../guarded-fetch/resolver.ts'
@@ -59,7 +59,7 @@ export const saveCallbackRoute = route({
       // Only the host, because the rest of the URL may be a secret of the receiver's.
       const before = previousUrl === undefined ? null : { host: new URL(previousUrl).host }
       const detail = { before, after: { host } }
-      await record(transaction, { vendorId, by: userId }, 'callback.saved', host, detail)
+      await recordActivity(transaction, { vendorId, by: userId }, 'callback.saved', host, detail)
     })
     return callbackAnswer(db, vendorId)
   },

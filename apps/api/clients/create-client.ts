@@ -3,7 +3,7 @@ import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { type Actor, actorUserId, record } from '../accounts/activity.ts'
+import { type Actor, actorUserId, recordActivity } from '../accounts/activity.ts'
 import { newClientId, newClientSecret, secretHint } from '../accounts/new-ids.ts'
 import type { FairQueue } from '../http/fair-queue.ts'
 import { invalidMember } from '../http/input.ts'
@@ -26,8 +26,8 @@ import {
   type ClientRecord,
   countActiveClients,
   findClient,
-  holdReplaceable,
   insertClient,
+  lockReplaceableClient,
   type NewClientRecord,
 } from './records.ts'
 
@@ -161,7 +161,9 @@ export const createClientRoute = route({
       idempotencyKey: headers['Idempotency-Key'],
       at: new Date(clock.now()),
     }
-    const { client, isNew, clientSecret } = await companyTurns(vendorId, () => createClient(db, creation))
+    const { client, isNew, clientSecret } = await companyTurns(vendorId, () =>
+      createOrFindClient(db, creation),
+    )
     ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
     if (!isNew) return { ...(await readClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
     ctx.status = 201
@@ -189,32 +191,35 @@ type CreationResult = { client: ClientRecord; isNew: boolean; clientSecret: stri
  * Creates a client, or finds the one that an earlier request with the same Idempotency-Key created.
  * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused
  */
-function createClient(db: Database, creation: Creation): Promise<CreationResult> {
+function createOrFindClient(db: Database, creation: Creation): Promise<CreationResult> {
   const { vendorId, userId, idempotencyKey, at } = creation
   return db.transaction(async (transaction) => {
-    if (idempotencyKey === undefined) return createNewClient(transaction, creation)
+    if (idempotencyKey === undefined) return createClient(transaction, creation)
     const request = { vendorId, userId, idempotencyKey, requestHash: hashRequest(creation), at }
     const earlierId = await findByIdempotencyKey(transaction, request)
     if (earlierId !== undefined) {
       const client = await readBack(transaction, { vendorId, clientId: earlierId })
       return { client, isNew: false, clientSecret: null }
     }
-    const result = await createNewClient(transaction, creation)
+    const result = await createClient(transaction, creation)
     await saveIdempotencyKey(transaction, request, result.client.clientId)
     return result
   })
 }
 
-async function createNewClient(transaction: Queryable, creation: Creation): Promise<CreationResult> {
+async function createClient(transaction: Queryable, creation: Creation): Promise<CreationResult> {
   const { vendorId, userId, name, scopes, replaces, authenticatesBy, issuerKeys, expiresAt, at } = creation
-  if (expiresAt) requireUsefulExpiry(expiresAt, at)
+  if (expiresAt) requireValidExpiry(expiresAt, at)
   if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
     throw new Problem(
       'client_limit_reached',
       `A company can have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is no longer used.`,
     )
   }
-  if (replaces !== undefined && !(await holdReplaceable(transaction, { vendorId, clientId: replaces }))) {
+  if (
+    replaces !== undefined &&
+    !(await lockReplaceableClient(transaction, { vendorId, clientId: replaces }))
+  ) {
     const detail = 'must be an Active client of this company that no Active client replaces yet'
     throw invalidMember('/replaces', detail)
   }
@@ -224,7 +229,7 @@ async function createNewClient(transaction: Queryable, creation: Creation): Prom
   }
   const clientId = newClientId()
   const clientSecret = newClientSecret()
-  await addClient(transaction, {
+  await insertClientWithActivity(transaction, {
     clientId,
     vendorId,
     name,
@@ -243,19 +248,19 @@ async function createNewClient(transaction: Queryable, creation: Creation): Prom
 }
 
 /** Checked only for a new client: when a request is repeated, its expiry is nearer than it was. */
-function requireUsefulExpiry(expiresAt: Date, at: Date): void {
+function requireValidExpiry(expiresAt: Date, at: Date): void {
   const inTwoYears = new Date(at)
   inTwoYears.setUTCFullYear(at.getUTCFullYear() + 2)
-  const isUseful =
+  const isValid =
     expiresAt.getTime() >= at.getTime() + DAY_MS - EXPIRY_TOLERANCE_MS &&
     expiresAt.getTime() <= inTwoYears.getTime() + EXPIRY_TOLERANCE_MS
-  if (isUseful) return
+  if (isValid) return
   const detail = `must be a day to two years ahead: by this server's clock, it is ${at.toISOString()}`
   throw invalidMember('/expiresAt', detail)
 }
 
 /** Inserts a client and its activity entry. Call it in a transaction. */
-export async function addClient(
+export async function insertClientWithActivity(
   transaction: Queryable,
   { createdBy, ...client }: Omit<NewClientRecord, 'createdBy'> & { createdBy: Actor },
 ): Promise<void> {
@@ -269,14 +274,14 @@ export async function addClient(
     ...('keyThumbprint' in authenticatesBy && { keyThumbprint: authenticatesBy.keyThumbprint }),
     ...('workload' in authenticatesBy && { workload: authenticatesBy.workload }),
   }
-  await record(transaction, { vendorId, by: createdBy }, 'client.created', clientId, detail)
+  await recordActivity(transaction, { vendorId, by: createdBy }, 'client.created', clientId, detail)
 }
 
 async function readBack(
   transaction: Queryable,
   client: { vendorId: string; clientId: string },
 ): Promise<ClientRecord> {
-  const record = await findClient(transaction, client)
-  if (!record) throw new Error('a client that was just found or created is missing')
-  return record
+  const clientRecord = await findClient(transaction, client)
+  if (!clientRecord) throw new Error('a client that was just found or created is missing')
+  return clientRecord
 }

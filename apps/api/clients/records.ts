@@ -89,7 +89,7 @@ export async function countActiveClients(transaction: Queryable, vendorId: strin
  * Returns whether a client is Active and no Active one replaces it, and locks it against revocation until the
  * transaction ends. Call it after countActiveClients, whose lock keeps others from creating a replacement.
  */
-export async function holdReplaceable(
+export async function lockReplaceableClient(
   transaction: Queryable,
   { vendorId, clientId }: { vendorId: string; clientId: string },
 ): Promise<boolean> {

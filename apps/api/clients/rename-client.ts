@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { record } from '../accounts/activity.ts'
+import { recordActivity } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canWrite } from '../people/access.ts'
 import type { UsageStores } from '../usage/windows.ts'
@@ -44,7 +44,7 @@ async function renameClient(
   const before = await setClientName(transaction, { vendorId, clientId, name })
   if (before !== undefined && before !== name) {
     const detail = { before: { name: before }, after: { name } }
-    await record(transaction, { vendorId, by: userId }, 'client.renamed', clientId, detail)
+    await recordActivity(transaction, { vendorId, by: userId }, 'client.renamed', clientId, detail)
   }
   return findClient(transaction, { vendorId, clientId })
 }

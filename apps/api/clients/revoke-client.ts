@@ -1,6 +1,6 @@
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { type Actor, actorUserId, record } from '../accounts/activity.ts'
+import { type Actor, actorUserId, recordActivity } from '../accounts/activity.ts'
 import { route } from '../http/route.ts'
 import { canManage } from '../people/access.ts'
 import type { UsageStores } from '../usage/windows.ts'
@@ -70,7 +70,7 @@ export async function revokeClient(
       if (!clientRecord) throw new NoSuchClient()
       if (isNewlyRevoked) {
         const detail = { name: clientRecord.name, ...(reason && { reason }) }
-        await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
+        await recordActivity(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
       }
       return clientRecord
     }

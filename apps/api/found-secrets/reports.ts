@@ -4,12 +4,12 @@ import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { record } from '../accounts/activity.ts'
+import { recordActivity } from '../accounts/activity.ts'
 import { type FoundClient, type FoundSecret, markFoundSecrets } from '../clients/records.ts'
 import { createFairQueue } from '../http/fair-queue.ts'
 
 /** A look-up takes milliseconds, and uses a connection of the pool for people. */
-const AT_ONCE = 1
+const CONCURRENCY = 1
 /** About 4 MB if each has 100 secrets with a long URL. */
 const WAITING_MAX = 100
 const WAIT_MAX_MS = 10_000
@@ -42,7 +42,7 @@ export function createFoundSecretReports({ db, metrics }: { db: Database; metric
     { reason: ['busy', 'failed'] },
   )
   const runQueued = createFairQueue({
-    atOnce: AT_ONCE,
+    concurrency: CONCURRENCY,
     waitingMax: WAITING_MAX,
     wait_ms: WAIT_MAX_MS,
     refusal: () => new QueueFull(),
@@ -97,7 +97,10 @@ function markClients(db: Database, secrets: readonly FoundSecret[]): Promise<Fou
   return db.transaction(async (transaction) => {
     const clients = await markFoundSecrets(transaction, secrets)
     for (const { vendorId, clientId, name, source } of clients)
-      await record(transaction, { vendorId, by: null }, 'client.secret_found', clientId, { name, source })
+      await recordActivity(transaction, { vendorId, by: null }, 'client.secret_found', clientId, {
+        name,
+        source,
+      })
     return clients
   })
 }

@@ -1,8 +1,8 @@
 export interface FairQueueOptions {
   /** How many callers may run at once. */
-  atOnce: number
-  /** The same for each key. Default: no limit. */
-  atOncePerKey?: number
+  concurrency: number
+  /** How many callers of one key may run at once. Default: no limit. */
+  concurrencyPerKey?: number
   /** How many wait at most, over all keys. */
   waitingMax: number
   /** The longest wait. */
@@ -27,7 +27,7 @@ interface Waiting {
  * newcomer displaces the last caller of the key that has the most waiting, if its own key has fewer.
  */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
-  const { atOnce, atOncePerKey = Number.POSITIVE_INFINITY, waitingMax, wait_ms, refusal } = options
+  const { concurrency, concurrencyPerKey = Number.POSITIVE_INFINITY, waitingMax, wait_ms, refusal } = options
   const running = new Map<string, number>()
   /** By key, in the order in which the keys take turns. */
   const queues = new Map<string, Waiting[]>()
@@ -47,7 +47,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     startNext()
   }
 
-  const hasCapacity = (key: string): boolean => (running.get(key) ?? 0) < atOncePerKey
+  const hasCapacity = (key: string): boolean => (running.get(key) ?? 0) < concurrencyPerKey
 
   /** Returns the next key in turn that has capacity. */
   function nextKey(): string | undefined {
@@ -56,7 +56,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   }
 
   function startNext(): void {
-    const key = total < atOnce ? nextKey() : undefined
+    const key = total < concurrency ? nextKey() : undefined
     const next = key !== undefined && queues.get(key)?.[0]
     if (!next) return
     remove(key, next)
@@ -111,7 +111,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   }
 
   return async (key, work) => {
-    if (hasCapacity(key) && total < atOnce) start(key)
+    if (hasCapacity(key) && total < concurrency) start(key)
     else await wait(key)
     try {
       return await work()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { record, recordAddressClaim } from '../accounts/activity.ts'
+import { recordActivity, recordAddressClaim } from '../accounts/activity.ts'
 import { personName } from '../accounts/names.ts'
 import { isLinked } from '../accounts/openid-identities.ts'
 import { hashPassword } from '../accounts/passwords.ts'
@@ -124,7 +124,7 @@ async function addMember(
   if (userId === invitedId) await insertUser(transaction, { userId, name, email, passwordHash })
   if (!member) await saveMembership(transaction, { vendorId, userId, role: invitedRole, status: 'active' })
   const detail = { name, email, role: member?.role ?? invitedRole }
-  await record(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
+  await recordActivity(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
   return true
 }
 

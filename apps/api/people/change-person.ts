@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type Actor, record } from '../accounts/activity.ts'
+import { type Actor, recordActivity } from '../accounts/activity.ts'
 import {
   type CompanyRole,
   findMember,
@@ -93,7 +93,7 @@ export async function changePerson(
   const formerOwner = after.role === 'owner' ? await findOwner(transaction, vendorId) : undefined
   const recordChange = ({ userId, name }: User, change: object) => {
     const detail = { name, ...change, ...(through && { through }) }
-    return record(transaction, { vendorId, by }, 'person.changed', userId, detail)
+    return recordActivity(transaction, { vendorId, by }, 'person.changed', userId, detail)
   }
   if (formerOwner) {
     const admin = { role: 'admin', status: 'active' } as const

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type Actor, record } from '../accounts/activity.ts'
+import { type Actor, recordActivity } from '../accounts/activity.ts'
 import { emailAddress, personName } from '../accounts/names.ts'
 import { newInvitationToken, newUserId } from '../accounts/new-ids.ts'
 import {
@@ -105,7 +105,11 @@ async function invitePerson(
       `A company can have at most ${PEOPLE_MAX} people and invitations.`,
     )
   await replaceInvitation(transaction, invitation)
-  await record(transaction, { vendorId, by: invitedBy }, 'person.invited', userId, { name, email, role })
+  await recordActivity(transaction, { vendorId, by: invitedBy }, 'person.invited', userId, {
+    name,
+    email,
+    role,
+  })
 }
 
 /** Adds a user, with the activity entry. Call it in a transaction that holds lockMembers. */
@@ -115,5 +119,5 @@ export async function addPerson(
 ): Promise<void> {
   const { userId, name, email } = user
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
-  await record(transaction, { vendorId, by }, 'person.added', userId, { name, email, role })
+  await recordActivity(transaction, { vendorId, by }, 'person.added', userId, { name, email, role })
 }

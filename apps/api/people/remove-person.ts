@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type Actor, record } from '../accounts/activity.ts'
+import { type Actor, recordActivity } from '../accounts/activity.ts'
 import { isLinked } from '../accounts/openid-identities.ts'
 import {
   closeAccount,
@@ -35,7 +35,7 @@ export const removePersonRoute = route({
       const invitation = await withdrawInvitation(transaction, { vendorId, userId })
       if (!invitation) return unwrapOrThrow(await removePerson(transaction, { ...author, userId }))
       const { name, email, role } = invitation
-      await record(transaction, author, 'invitation.withdrawn', userId, { name, email, role })
+      await recordActivity(transaction, author, 'invitation.withdrawn', userId, { name, email, role })
       return []
     })
     for (const sessionId of sessionIds)
@@ -60,7 +60,7 @@ async function removePerson(
   const { name, email, role } = member
   // With an unused invitation link, the person could join again.
   await withdrawInvitationTo(transaction, { vendorId, email })
-  await record(transaction, { vendorId, by }, 'person.removed', userId, { name, email, role })
+  await recordActivity(transaction, { vendorId, by }, 'person.removed', userId, { name, email, role })
   return sessionIds
 }
 

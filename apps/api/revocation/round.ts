@@ -1,14 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
-import type { Log } from '#shared/process/log.ts'
 import { areApart, type ClockOffsets, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import { ADD, BEGIN, entryKey, MARK, RoundBegin } from '#shared/revocation/redis.ts'
 import {
   type DatabaseState,
   type NamedServer,
-  PURGE_BATCH,
-  purgeExpiredTokens,
   type RecentRevocations,
   readRecentRevocations,
   replaceNamedServer,
@@ -46,7 +42,7 @@ export type Round =
 /** The steps of a round. Anything can happen after each; tests make it happen. */
 export type Step = 'begin' | 'read' | 'add' | 'mark'
 
-interface ReconcilerOptions {
+export interface ReconcilerOptions {
   redis: Redis
   /** The primary, as a role that may update revocation_trust. */
   db: Database
@@ -252,107 +248,3 @@ const entryKeys = ({ clients, tokens, keys }: RecentRevocations): string[] => [
   ...tokens.map((id) => entryKey({ kind: 'token', id })),
   ...keys.map((id) => entryKey({ kind: 'key', id })),
 ]
-
-const PURGE_EVERY_MS = 600_000
-/** The share by which a pause varies, so that processes do not run their rounds at the same time. */
-const JITTER = 0.2
-
-const NEW_SERVER = 'a new server is trusted in a few seconds'
-
-/** How each outcome is logged when it differs from the one before. */
-const LOG_LINES = {
-  marked: { level: 'info', event: 'redis.trusted', text: 'Redis is trusted' },
-  replaced: { level: 'info', event: 'redis.new', text: NEW_SERVER },
-  waiting: { level: 'info', event: 'redis.new', text: NEW_SERVER },
-  clocks_apart: { level: 'error', event: 'clocks.apart', text: 'wall clocks differ by over two minutes' },
-  fenced: { level: 'error', event: 'database.restored', text: 'an operator must confirm the database' },
-  failed: { level: 'warn', event: 'redis.not_trusted', text: 'Redis cannot be vouched for' },
-} as const satisfies Record<Exclude<Round['outcome'], 'fresh'>, object>
-
-interface StartReconcilingOptions extends Omit<ReconcilerOptions, 'stopping' | 'comparing' | 'learned'> {
-  log: Log
-  purgeEvery_ms?: number
-}
-
-export type Reconciling = ReturnType<typeof startReconciling>
-
-/**
- * Reconciles about every second until it is stopped, one round at a time, and purges revocations of long
- * expired tokens every ten minutes. A failure is logged once, when it begins; meanwhile Postgres decides.
- */
-export function startReconciling(options: StartReconcilingOptions) {
-  const { db, log, timings = PRODUCTION_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
-  const stopping = new AbortController()
-  const reconciler = createReconciler({
-    ...options,
-    stopping: stopping.signal,
-    onComparison: reportComparison,
-    onRead: auditRevocations(log),
-  })
-  let lastLogged = ''
-  let isComparing = false
-  let latest: Round | undefined
-  let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
-
-  function reportComparison(): void {
-    if (isComparing) return
-    isComparing = true
-    lastLogged = ''
-    const text = 'revocation: access is refused until a promoted standby has been compared with Redis'
-    log.warn({ event: 'database.promoted' }, text)
-  }
-
-  function report(round: Round): void {
-    const { outcome, ...fields } = round
-    if (outcome !== 'failed') isComparing = false
-    if (outcome === 'fresh') return
-    const { level, event, text } = LOG_LINES[outcome]
-    const cause = outcome === 'failed' ? round.reason : event
-    if (cause === lastLogged) return
-    lastLogged = cause
-    log[level]({ event, ...fields }, `revocation: ${text}`)
-  }
-
-  /** A round that marked has just compared the clocks. */
-  async function purge(): Promise<void> {
-    if (latest?.outcome !== 'marked' || performance.now() < purgeAt_ms) return
-    const removed = await purgeExpiredTokens(db).catch(() => 0)
-    // A full batch means that there may be more.
-    purgeAt_ms = performance.now() + (removed < PURGE_BATCH ? purgeEvery_ms : 0)
-  }
-
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      latest = await reconciler.round()
-      report(latest)
-      await purge()
-      const pause_ms = timings.round_ms * (1 - JITTER + 2 * JITTER * Math.random())
-      await sleep(pause_ms, undefined, { signal: stopping.signal }).catch(() => {})
-    }
-  }
-
-  const running = run()
-  return {
-    /** Returns the result of the latest round; undefined before the first. */
-    latest: () => latest,
-    /** Resolves when the current round has ended, within seconds. */
-    stop(): Promise<void> {
-      stopping.abort()
-      return running
-    },
-  }
-}
-
-/**
- * Logs the clients and keys that this process had not yet seen revoked, whoever revoked them: after a restore
- * of the database, an operator can revoke them again from the log.
- */
-function auditRevocations(log: Log): (revoked: { clients: string[]; keys: string[] }) => void {
-  let logged = new Set<string>()
-  return ({ clients, keys }) => {
-    for (const clientId of clients)
-      if (!logged.has(clientId)) log.info({ event: 'client.revoked', clientId }, 'revoked')
-    for (const kid of keys) if (!logged.has(kid)) log.info({ event: 'signing_key.revoked', kid }, 'revoked')
-    logged = new Set([...clients, ...keys])
-  }
-}

@@ -18,8 +18,8 @@ export function createPasswordQueue() {
   const dummyHashes = [unusableHash()]
   const refusal = () => unavailable('Too many people are signing in. Try again in a moment.')
   // A hash takes one of libuv's four threads and 19 MiB for about 30 ms.
-  const known = createFairQueue({ atOnce: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
-  const strangers = createFairQueue({ atOnce: 2, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
+  const known = createFairQueue({ concurrency: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
+  const strangers = createFairQueue({ concurrency: 2, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
 
   /**
    * Runs `work`, which hashes one password, when its turn comes. Addresses take turns. Clients that the

@@ -1,6 +1,6 @@
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { record, wasRemoved } from '../accounts/activity.ts'
+import { recordActivity, wasRemoved } from '../accounts/activity.ts'
 import { emailAddress, PERSON_NAME_MAX_CHARACTERS, personName } from '../accounts/names.ts'
 import { newUserId } from '../accounts/new-ids.ts'
 import { addIdentity, findUserByIdentity } from '../accounts/openid-identities.ts'
@@ -143,7 +143,7 @@ async function linkMember(
   const sessionIds = await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
   for (const { vendorId } of await listMemberships(transaction, userId))
-    await record(transaction, { vendorId, by: userId }, 'person.linked', userId, { name, email })
+    await recordActivity(transaction, { vendorId, by: userId }, 'person.linked', userId, { name, email })
   const endedSessions = sessionIds.map((sessionId) => ({ userId, sessionId, why: 'account_linked' as const }))
   return { user, endedSessions }
 }
@@ -165,7 +165,7 @@ async function createMember(
   await addIdentity(transaction, { issuer, subject, userId })
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
   const detail = { name, email, role, through: 'openid' }
-  await record(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
+  await recordActivity(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
   return user
 }
 

@@ -15,7 +15,7 @@ const DEADLINE_MS = 8_000
 const ANSWER_MAX_BYTES = 256 * 1_024
 /** How long the provider's metadata is cached. */
 const METADATA_LIFETIME_MS = 600_000
-const AT_ONCE = 16
+const CONCURRENCY = 16
 /** From a fresh sign-in at the provider to the exchange of the code: a page or two. */
 const FRESH_MAX_AGE_S = 300
 const CLOCK_SKEW_MAX_S = 120
@@ -53,7 +53,7 @@ function createOpenidProvider({
   let discovering: Promise<openid.Configuration> | undefined
   const refusal = () => new SignInRefusal('unavailable', 'too_many_at_once')
   const runQueued = createFairQueue({
-    atOnce: AT_ONCE,
+    concurrency: CONCURRENCY,
     waitingMax: WAITING_MAX,
     wait_ms: DEADLINE_MS,
     refusal,

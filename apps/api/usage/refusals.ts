@@ -78,7 +78,7 @@ export async function readRefusals(
     .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
 }
 
-const DELETED_AT_ONCE = 500
+const DELETE_BATCH = 500
 
 /**
  * Deletes the requests of a company and of its clients. Refused ones are deleted in batches.
@@ -91,7 +91,7 @@ export async function deleteRequests(
   for (const kind of REFUSAL_KINDS) {
     const order = redisKeys.refusals(kind, vendorId)
     for (;;) {
-      const positions = await redis.zrange(order, '-', '+', 'BYLEX', 'LIMIT', 0, DELETED_AT_ONCE)
+      const positions = await redis.zrange(order, '-', '+', 'BYLEX', 'LIMIT', 0, DELETE_BATCH)
       if (positions.length === 0) break
       await redis.del(positions.map((text) => redisKeys.refusal(vendorId, text.slice(text.indexOf(' ') + 1))))
       await redis.zrem(order, ...positions)

@@ -13,7 +13,7 @@ import { unavailable } from '../problems/problems.ts'
 const TOTAL_TIMEOUT_MS = 5_000
 const DOCUMENT_LIMIT_BYTES = 64 * 1_024
 /** For people who create clients. A slow issuer delays only its own company. */
-const QUEUE = { atOnce: 20, atOncePerKey: 2, waitingMax: 100, wait_ms: 5_000 }
+const QUEUE = { concurrency: 20, concurrencyPerKey: 2, waitingMax: 100, wait_ms: 5_000 }
 
 export interface Internet {
   resolve: Resolve

@@ -4,7 +4,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { FetchKeys } from './fetch-keys.ts'
 import { claimDueIssuers, saveFetchResult } from './issuers.ts'
 
-const ISSUERS_AT_ONCE = 20
+const ISSUERS_PER_QUERY = 20
 
 /**
  * Fetches the keys of issuers that are due. Each is fetched by one process, for every company that trusts it.
@@ -30,7 +30,7 @@ export async function refreshIssuers({
   }
   let due: string[]
   do {
-    due = await claimDueIssuers(db, { now: new Date(clock.now()), limit: ISSUERS_AT_ONCE })
+    due = await claimDueIssuers(db, { now: new Date(clock.now()), limit: ISSUERS_PER_QUERY })
     await Promise.all(due.map(refresh))
-  } while (due.length === ISSUERS_AT_ONCE && !ending())
+  } while (due.length === ISSUERS_PER_QUERY && !ending())
 }

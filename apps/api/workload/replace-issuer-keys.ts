@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { record } from '../accounts/activity.ts'
+import { recordActivity } from '../accounts/activity.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import { pastedKeys } from '../keys/key-set.ts'
@@ -40,7 +40,13 @@ export const replaceIssuerKeysRoute = route({
       await saveIssuerKeys(transaction, { vendorId, issuer }, after)
       const keyIds = (set: typeof before) => ({ keyIds: set.keys.flatMap(({ kid }) => kid ?? []) })
       const detail = { before: keyIds(before), after: keyIds(after) }
-      await record(transaction, { vendorId, by: userId }, 'workload_issuer.keys_replaced', issuer, detail)
+      await recordActivity(
+        transaction,
+        { vendorId, by: userId },
+        'workload_issuer.keys_replaced',
+        issuer,
+        detail,
+      )
       return issuerAnswer(after, clock.now())
     }),
 })
