@@ -23,8 +23,9 @@ import type { ApiConfig } from './config.ts'
 import { createDiscovery, resourceMetadataUrl } from './discovery/routes.ts'
 import { createFoundSecretReports } from './found-secrets/reports.ts'
 import { revokeFoundClients } from './found-secrets/revoke-found-clients.ts'
-import { type AddressRule, createAddressRule } from './guarded-fetch/address-verdict.ts'
-import { createResolver, type Resolve } from './guarded-fetch/resolver.ts'
+import { createAddressRule } from './guarded-fetch/address-verdict.ts'
+import type { Internet } from './guarded-fetch/internet.ts'
+import { createResolver } from './guarded-fetch/resolver.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createFairQueue } from './http/fair-queue.ts'
@@ -56,7 +57,7 @@ import { refreshIssuers } from './workload/refresh-issuers.ts'
 
 const NAME = 'integration-api'
 const DECISIONS_POOL_SIZE = 3
-/** The stores' own time-outs end most waits sooner: a connection and a statement take 8 s at most. */
+/** One connection and one statement together give up in this time anyway. It ends requests with several. */
 const REQUEST_DEADLINE_MS = 8_000
 /** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
 const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500, wait_ms: 5_000 }
@@ -71,12 +72,7 @@ export interface ServiceOptions {
   clock: Clock
   log: Log
   /** How callbacks and issuers are reached. Default: the system's name servers and the real rules. */
-  outside?: {
-    resolve?: Resolve
-    checkAddress?: AddressRule
-    /** In PEM. */
-    certificateAuthority?: string
-  }
+  internet?: Partial<Internet>
   revocationTimings?: Timings
   metrics?: Metrics
 }
@@ -86,14 +82,14 @@ export function createService({
   config,
   clock,
   log,
-  outside = {},
+  internet = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
   metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
   const pools = createPools(config, log)
   const connections = connectRedis(config, { name: NAME, log })
   measurePools(metrics, { ...pools })
-  const services = createServices({ config, clock, log, outside, timings, metrics, pools, connections })
+  const services = createServices({ config, clock, log, internet, timings, metrics, pools, connections })
   measureRedis(metrics, connections.watches, services.revocation)
   measureIssuers(metrics, services.db, clock)
   const markRound = measureRoundAge(metrics)
@@ -113,7 +109,7 @@ export function createService({
     async start() {
       await checkDatabaseUrl(pools.decisions, 'integration_api')
       await services.usage.start()
-      // Else the first round would be reported as failed, and the first requests be counted here alone.
+      // Else the first round would be reported as failed, and the first requests counted in memory only.
       await connections.ready()
       reconciling = startReconciling({
         redis: connections.revocationRedis,
@@ -124,7 +120,7 @@ export function createService({
           if (step === 'mark') markRound()
         },
       })
-      stopJobs = startJobs(jobsOf(services, config), log)
+      stopJobs = startJobs(listJobs(services, config), log)
       await services.signingKeys.start()
     },
     drain() {
@@ -177,7 +173,7 @@ function degradedBy(reconciling: Reconciling | undefined, connections: RedisConn
 
 /** Returns a function to call each time this process has made Redis trusted. */
 function measureRoundAge({ gauge }: Metrics): () => void {
-  /** By the process's clock; until the first time, its start counts. */
+  /** By performance.now(). Begins as the start of the process. */
   let markedAt_ms = 0
   const help = 'Time since a process last made Redis trusted'
   gauge('integration_revocation_round_age_seconds', { help, over: 'min' }, (set) =>
@@ -199,14 +195,14 @@ interface Foundation extends Required<Omit<ServiceOptions, 'revocationTimings'>>
 type Services = ReturnType<typeof createServices>
 
 function createServices(foundation: Foundation) {
-  const { config, clock, log, outside, timings, metrics, pools, connections } = foundation
+  const { config, clock, log, timings, metrics, pools, connections } = foundation
   const { redis, revocationRedis, reportTick } = connections
   const { workspace: db, integrators: integratorsDb, decisions } = pools
   const { openid, API_RESOURCE: resource } = config
   const baseUrl = new URL(resource).origin
   const revocation = createRevocation({ redis: revocationRedis, db, decisions, timings, onTick: reportTick })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
-  const internet = internetOf(config, outside)
+  const internet = createInternet(config, foundation.internet)
   const fetchKeys = createFetchKeys(internet)
   return {
     db,
@@ -253,16 +249,19 @@ function createServices(foundation: Foundation) {
   }
 }
 
-/** How addresses that strangers choose are reached. */
-const internetOf = (
+const createInternet = (
   { CALLBACK_DENY_RANGES: denyRanges }: ApiConfig,
   {
     resolve = createResolver(),
     checkAddress = createAddressRule({ denyRanges }),
     certificateAuthority,
-  }: NonNullable<ServiceOptions['outside']>,
-) => ({ resolve, checkAddress, certificateAuthority })
+  }: Partial<Internet>,
+): Internet => ({ resolve, checkAddress, certificateAuthority })
 
+/**
+ * Access checks count requestsPerClient, requestsPerSession, sessionGuessesPerAddress, changesPerCompany and
+ * foundSecretsPerAddress. Handlers count the others, and sessionGuessesPerAddress for invitation tokens.
+ */
 function createLimits(config: ApiConfig, redis: Redis, metrics: Metrics) {
   const limit = rateLimits(redis, metrics)
   return {
@@ -279,6 +278,7 @@ function createLimits(config: ApiConfig, redis: Redis, metrics: Metrics) {
       ),
       strangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
     },
+    // A guard against replay, built on a rate limit: each sign-in is finished once while it may be pending.
     openidOnce: limit('openid-once', { limit: 1, window_s: PENDING_SIGN_IN_LIFETIME_S }),
     changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
     clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
@@ -328,7 +328,7 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
 /* Jobs */
 
 /** What any process does beside the requests: it removes what has expired, and fetches keys. */
-function jobsOf(services: Services, config: ApiConfig): Job[] {
+function listJobs(services: Services, config: ApiConfig): Job[] {
   const { db, clock, log, revocation, fetchKeys } = services
   const ago = (duration_ms: number) => new Date(clock.now() - duration_ms)
   const limit = PURGE_ROWS
@@ -341,7 +341,7 @@ function jobsOf(services: Services, config: ApiConfig): Job[] {
     {
       every_ms: MINUTE_MS,
       steps: {
-        'fetching keys of issuers': (ending) => refreshIssuers({ db, clock, log, fetchKeys, ending }),
+        'fetching keys of issuers': (isEnding) => refreshIssuers({ db, clock, log, fetchKeys, isEnding }),
       },
     },
     {

@@ -35,7 +35,7 @@ import { readSignInMethodsRoute } from './sign-in-openid/read-sign-in-methods.ts
 import { listIssuersRoute } from './workload/list-issuers.ts'
 import { replaceIssuerKeysRoute } from './workload/replace-issuer-keys.ts'
 
-/** Every route, in the order of the published document. Describing them needs nothing that runs. */
+/** Every route, in the order of the published document. Routes can be described without a running service. */
 export const ROUTES = [
   readDailyRoute,
   reportEventsRoute,

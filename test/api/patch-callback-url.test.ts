@@ -24,7 +24,7 @@ describe('GET, PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     asked.push(name)
     return resolution
   }
-  const api = sharedApi({ outside: { resolve }, env: { CALLBACK_DENY_RANGES: '45.0.0.0/8' } })
+  const api = sharedApi({ internet: { resolve }, env: { CALLBACK_DENY_RANGES: '45.0.0.0/8' } })
   const owner = freshOwner(api)
   beforeEach(() => {
     asked = []

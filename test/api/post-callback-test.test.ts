@@ -9,16 +9,16 @@ import { eventually } from '../support/eventually.ts'
 import { loggedEvents } from '../support/log.ts'
 import { assertProblem } from '../support/problem.ts'
 import { answering, type Receiver, startHttpsReceiver, startTlsReceiver } from '../support/receivers.ts'
-import { createResolution, OUTSIDE } from './callbacks/sending.ts'
+import { createResolution, TEST_INTERNET } from './callbacks/sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
 describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
   let resolution: Resolution
-  const outside = { ...OUTSIDE, resolve: async () => resolution }
+  const internet = { ...TEST_INTERNET, resolve: async () => resolution }
   const receivers: Receiver[] = []
   after(() => Promise.all(receivers.map((receiver) => receiver.stop())))
-  const api = sharedApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '5/60' } })
+  const api = sharedApi({ internet, env: { RATE_CALLBACK_TEST_PER_COMPANY: '5/60' } })
   const owner = freshOwner(api)
   beforeEach(() => {
     resolution = createResolution('127.0.0.1')
@@ -112,7 +112,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
 
   describe('one at a time', () => {
     it('refuses a second test during the first, at every process', async () => {
-      await using beside = await startApi({ beside: api, outside })
+      await using beside = await startApi({ beside: api, internet })
       const receiver = await saved(silent())
       const first = test()
       await eventually(() => receiver.received.includes('sentAt'))
@@ -223,7 +223,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
   })
 
   it('answers 503 to a caller that waits while the service stops, and leaves no connection', async () => {
-    const beside = await startApi({ beside: api, outside })
+    const beside = await startApi({ beside: api, internet })
     const receiver = await saved(silent())
     const waiting = test(beside).then(
       (answer) => answer.status,

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { createFetchKeys, type Internet } from '../../apps/api/workload/fetch-keys.ts'
+import type { Internet } from '../../apps/api/guarded-fetch/internet.ts'
+import { createFetchKeys } from '../../apps/api/workload/fetch-keys.ts'
 import { forEachTest } from '../support/block.ts'
 import { startTcpReceiver } from '../support/receivers.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
-import { createResolution, OUTSIDE, resolverWith, ruleWith } from './callbacks/sending.ts'
+import { createResolution, resolverWith, ruleWith, TEST_INTERNET } from './callbacks/sending.ts'
 
 const jwk = {
   ...generateKeyPairSync('rsa', { modulusLength: 2_048 }).publicKey.export({ format: 'jwk' }),
@@ -16,8 +17,8 @@ const jwk = {
 describe('the keys of a workload’s issuer', () => {
   const server = forEachTest(() => startWorkloadIssuer([jwk]))
 
-  const fetched = (outside: Partial<Internet> = {}, issuer = server.issuer) =>
-    createFetchKeys({ ...OUTSIDE, ...outside })(issuer)
+  const fetched = (internet: Partial<Internet> = {}, issuer = server.issuer) =>
+    createFetchKeys({ ...TEST_INTERNET, ...internet })(issuer)
   const answer = (listener: (request: IncomingMessage, response: ServerResponse) => void) => {
     server.published.answer = listener
   }

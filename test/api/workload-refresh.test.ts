@@ -17,7 +17,7 @@ import { ISSUER } from '../support/issuer.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { authority } from '../support/receivers.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
-import { OUTSIDE } from './callbacks/sending.ts'
+import { TEST_INTERNET } from './callbacks/sending.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -29,7 +29,7 @@ const FIRST = keyOf('first')
 const SECOND = keyOf('second')
 
 describe('an issuer of workloads that publishes its keys', () => {
-  const api = sharedApi({ outside: OUTSIDE })
+  const api = sharedApi({ internet: TEST_INTERNET })
   const owner = freshOwner(api)
   const server = forEachTest(() => startWorkloadIssuer([FIRST]))
   const logLines: string[] = []
@@ -53,8 +53,8 @@ describe('an issuer of workloads that publishes its keys', () => {
       db: api.apiDb,
       clock: api.clock,
       log: pino({}, { write: (line: string) => void logLines.push(line) }),
-      fetchKeys: createFetchKeys(OUTSIDE),
-      ending: () => false,
+      fetchKeys: createFetchKeys(TEST_INTERNET),
+      isEnding: () => false,
     })
   const fetches = () => server.requests.filter((line) => line === 'GET /keys').length
   const use = (clientId: string) =>

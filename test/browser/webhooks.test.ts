@@ -5,7 +5,7 @@ import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { builtPages } from '../../infra/local/gateway/pages.ts'
 import { buildWorkspace } from '../../infra/local/workspace-build.ts'
-import { createResolution, OUTSIDE } from '../api/callbacks/sending.ts'
+import { createResolution, TEST_INTERNET } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
@@ -28,7 +28,7 @@ describe('workspace: Integrations, Webhooks', () => {
     service = await startApi({
       // The session is a cookie of the gateway's address.
       env: { API_RESOURCE: `http://127.0.0.1:${port}` },
-      outside: { ...OUTSIDE, resolve: async () => resolution },
+      internet: { ...TEST_INTERNET, resolve: async () => resolution },
     })
     const { url } = service
     const pages = builtPages(await buildWorkspace(ROOT, () => {}))

@@ -13,7 +13,7 @@ import { decodeJwt } from 'jose'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { createFetchKeys } from '../../apps/api/workload/fetch-keys.ts'
 import { platformFile } from '../../apps/workspace/src/clients/snippets.ts'
-import { OUTSIDE } from '../api/callbacks/sending.ts'
+import { TEST_INTERNET } from '../api/callbacks/sending.ts'
 import { newKeyPair } from '../support/assertions.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
@@ -121,7 +121,7 @@ describe('documentation: a platform’s token in place of a secret', () => {
   async function workloadOf(platform: TestPlatform) {
     const keys = newKeyPair(platform.kind)
     issuer.published.keys = [{ ...keys.jwk, kid: 'k1', ...platform.key }]
-    const fetched = await createFetchKeys(OUTSIDE)(issuer.issuer)
+    const fetched = await createFetchKeys(TEST_INTERNET)(issuer.issuer)
     assert.ok(Array.isArray(fetched), String(fetched))
     const client = await auth.createClient({
       workload: { issuer: issuer.issuer, claims: platform.claims, keys: fetched },

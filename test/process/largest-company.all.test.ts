@@ -109,8 +109,8 @@ describe('the event loop, with the largest company that there can be', () => {
       'GET /healthz',
       'GET /readyz',
     ]
-    const outside = { resolve: async () => ({ addresses: ['192.0.2.1'], complete: true, failure: null }) }
-    const api = sharedApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '1000/60' } })
+    const internet = { resolve: async () => ({ addresses: ['192.0.2.1'], complete: true, failure: null }) }
+    const api = sharedApi({ internet, env: { RATE_CALLBACK_TEST_PER_COMPANY: '1000/60' } })
     let company: LargestCompany
     let owner: { userId: string; sessionToken: string; email: string }
 

@@ -54,7 +54,7 @@ export interface TestApiOptions {
   beside?: { database: TestDatabase; redis: TestRedis; clock: TestClock; issuer: TestIssuer }
   env?: Record<string, string>
   /** Stand-ins for DNS and the internet. Default: the real ones. */
-  outside?: ServiceOptions['outside']
+  internet?: ServiceOptions['internet']
   /** Default: the protocol runs five times as fast as in production. */
   revocationTimings?: Timings
 }
@@ -72,7 +72,7 @@ export const TEST_TIMINGS: Timings = {
 export async function startApi({
   beside,
   env = {},
-  outside,
+  internet,
   revocationTimings = TEST_TIMINGS,
 }: TestApiOptions = {}) {
   const database = beside?.database ?? (await createTestDatabase())
@@ -95,7 +95,7 @@ export async function startApi({
     revocationTimings,
     config: readApiConfig(environment),
     clock,
-    ...(outside && { outside }),
+    ...(internet && { internet }),
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
   await service.start()

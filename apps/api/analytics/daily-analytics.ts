@@ -5,7 +5,7 @@ import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { vendorId } from '../accounts/actor.ts'
 import { instant } from '../http/instant.ts'
-import { Json } from '../http/route.ts'
+import { SerializedJson } from '../http/route.ts'
 import { unavailable } from '../problems/problems.ts'
 import { addDays, type DateRange } from './calendar.ts'
 import type { CompanyCalendar } from './company-calendar.ts'
@@ -65,7 +65,7 @@ const MISSING = forEachMetric(() => null)
 
 /** The answer of a daily read, and its entity tag. */
 export interface DailyAnswer {
-  json: Json
+  json: SerializedJson
   tag: string
 }
 
@@ -120,7 +120,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
     const cachedAnswer = cache.get(key)
     if (cachedAnswer?.revision === revision && cachedAnswer) return cachedAnswer
     const storedDays = await readStoredDays(db, { vendorId, ...range })
-    const json = new Json(dailyAnalytics(company, range, storedDays))
+    const json = new SerializedJson(dailyAnalytics(company, range, storedDays))
     const answer = { revision: storedDays.revision, json, tag: entityTag(json.bytes) }
     remember(key, answer)
     return answer

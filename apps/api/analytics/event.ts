@@ -73,7 +73,8 @@ const occurredAt = z
   .meta({
     format: 'date-time',
     description:
-      'RFC 3339 with Z or any offset; not a leap second. At most 72 hours ago and at most 5 minutes ahead.',
+      'RFC 3339 with Z or any offset; not a leap second. ' +
+      `At most ${EVENT_AGE_MAX_MS / HOUR_MS} hours ago and at most ${EVENT_AHEAD_MAX_MS / MINUTE_MS} minutes ahead.`,
   })
 
 const whole = (min: number) =>

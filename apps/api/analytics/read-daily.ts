@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { accessToken } from '../access-tokens/access.ts'
-import { type Json, preconditionFailed, route } from '../http/route.ts'
+import { preconditionFailed, route, type SerializedJson } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { canRead } from '../people/access.ts'
 import { type InputError, Problem } from '../problems/problems.ts'
@@ -104,7 +104,7 @@ async function handle(
   },
   { findCompanyCalendar, dailyReads: { readRevision, readDaily } }: DailyNeeds,
   ctx: ApiContext,
-): Promise<Json | undefined> {
+): Promise<SerializedJson | undefined> {
   const company = await findCompanyCalendar(vendorId)
   if (!company) throw new Problem('not_found', 'This company no longer exists.')
   const range = dailyRange(query, company)

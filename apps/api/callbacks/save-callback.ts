@@ -2,9 +2,9 @@ import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { recordActivity } from '../accounts/activity.ts'
-import type { AddressReason, AddressRule } from '../guarded-fetch/address-verdict.ts'
+import type { AddressReason } from '../guarded-fetch/address-verdict.ts'
+import type { Internet } from '../guarded-fetch/internet.ts'
 import { checkName } from '../guarded-fetch/name-verdict.ts'
-import type { Resolve } from '../guarded-fetch/resolver.ts'
 import { checkPublicUrl, hostToLog, type PublicUrl } from '../guarded-fetch/url-verdict.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
@@ -26,11 +26,6 @@ const CallbackInput = z
     }),
   })
   .meta({ id: 'CallbackInput' })
-
-interface Internet {
-  resolve: Resolve
-  checkAddress: AddressRule
-}
 
 export const saveCallbackRoute = route({
   method: 'patch',

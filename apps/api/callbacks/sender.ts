@@ -1,21 +1,16 @@
 import type { Clock } from '#shared/process/clock.ts'
 import { failedLookup, findAddresses } from '../guarded-fetch/address-lookup.ts'
-import type { AddressRule } from '../guarded-fetch/address-verdict.ts'
 import { type Exchange, exchange, type PeerRefusal } from '../guarded-fetch/exchange.ts'
 import type { FetchFailure } from '../guarded-fetch/failures.ts'
-import type { Resolve } from '../guarded-fetch/resolver.ts'
+import type { Internet } from '../guarded-fetch/internet.ts'
 import { checkPublicUrl } from '../guarded-fetch/url-verdict.ts'
 import { BODY_LIMIT_BYTES, type TestResult, testResult } from './test-result.ts'
 
 /** The deadline from the DNS query to the end of the answer's body. */
 export const TOTAL_TIMEOUT_MS = 10_000
 
-export interface TestSenderDependencies {
+export interface TestSenderDependencies extends Internet {
   clock: Clock
-  resolve: Resolve
-  checkAddress: AddressRule
-  /** Certificate authorities in PEM; Node's own if undefined. */
-  certificateAuthority?: string | undefined
 }
 
 export interface TestEvent {

@@ -20,6 +20,7 @@ import {
   type ClientInput,
   findByIdempotencyKey,
   hashRequest,
+  IDEMPOTENCY_KEY_LIFETIME_HOURS,
   saveIdempotencyKey,
 } from './idempotency-keys.ts'
 import {
@@ -100,7 +101,8 @@ export const CreationHeaders = z.object({
     .optional()
     .meta({
       description:
-        'Makes it safe to repeat the request for 24 hours. A repeat returns 200 and the client that the first request created, without its secret.',
+        `Makes it safe to repeat the request for ${IDEMPOTENCY_KEY_LIFETIME_HOURS} hours. ` +
+        'A repeat returns 200 and the client that the first request created, without its secret.',
     }),
 })
 
@@ -120,7 +122,8 @@ export const createClientRoute = route({
   tag: 'Clients',
   summary: 'Create a client',
   description:
-    'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523); nor with `workload`: it sends a token of its platform. How it authenticates and when it expires never change. A company can have 100 active clients.',
+    'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523); nor with `workload`: it sends a token of its platform. How it authenticates and when it expires never change. ' +
+    `A company can have ${ACTIVE_CLIENTS_MAX} active clients.`,
   by: canManage,
   body: OAuthClientInput,
   headers: CreationHeaders,

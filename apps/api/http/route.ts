@@ -8,7 +8,7 @@ import type { ApiContext, ApiMiddleware, ServedRoute } from './state.ts'
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: string }
 
-/** Who may call a route. `Needs`: what the check takes of the running service, by name. */
+/** Who may call a route. `Needs` are the services that the check uses. */
 export interface Access<Caller extends object, Needs = unknown> {
   /** Returns the caller. @throws Problem when the caller is not allowed. */
   admit: (ctx: ApiContext, needs: Needs) => Promise<Caller>
@@ -42,14 +42,14 @@ export interface RouteDescription extends ServedRoute {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
-  /** Published in place of `body`, which may leave more checks to the handler. */
+  /** The schema to publish where `body` accepts more, because the handler checks the rest. */
   publishedBody?: z.ZodType
   answers: Record<number, Answer>
   /** Problems besides those of `by` and of the input. */
   problems?: readonly ProblemCode[]
 }
 
-/** A route as its description, which needs nothing that runs, and as what serves it. */
+/** A route: its published description, and its handler, which needs a running service. */
 export interface Route<Needs = unknown> extends RouteDescription {
   /** Returns the route's handler. */
   serve: (needs: Needs) => ApiMiddleware
@@ -70,7 +70,7 @@ type BodyOf<Answers> = {
 }[keyof Answers]
 
 /** A body in JSON, for an answer that is sent more often than it changes. */
-export class Json {
+export class SerializedJson {
   readonly bytes: Buffer
 
   constructor(value: object) {
@@ -96,8 +96,9 @@ interface Definition<
   bodyOptions?: BodyOptions
   answers: Answers & Record<number, Answer>
   /**
-   * Returns the answer's body. Its status is the first of `answers` unless the handler sets another on `ctx`.
-   * @param needs what the handler takes of the running service, by name.
+   * Returns the answer's body. Its status is the lowest of `answers`, unless the handler sets another on
+   * `ctx`.
+   * @param needs the services that the handler uses.
    */
   handle(
     request: Caller & {
@@ -108,7 +109,7 @@ interface Definition<
     },
     needs: Needs,
     ctx: ApiContext,
-  ): Promise<BodyOf<Answers> | Json>
+  ): Promise<BodyOf<Answers> | SerializedJson>
 }
 
 /**
@@ -132,6 +133,7 @@ export function route<
   const readBody = body && bodyReader(body, definition.bodyOptions)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
+  // Object.keys sorts numbers.
   const status = Number(Object.keys(answers)[0])
   const readsIfMatch = 'If-Match' in (headers?.shape ?? {})
   const serve = (needs: AccessNeeds & Needs): ApiMiddleware => {
@@ -155,7 +157,7 @@ export function route<
 }
 
 function sendAnswer(ctx: ApiContext, body: unknown): void {
-  if (body instanceof Json) {
+  if (body instanceof SerializedJson) {
     ctx.respond = false
     const fields = [...ctx.state.fields, 'Content-Type', 'application/json; charset=utf-8']
     send(ctx.res, { status: ctx.status, fields, bytes: body.bytes })

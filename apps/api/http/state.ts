@@ -8,7 +8,10 @@ import type { Problem } from '../problems/problems.ts'
 export interface ServedRoute {
   /** As Koa's router takes it, such as `/v1/vendor/:vendorId/people`. */
   path: string
-  /** `own`: it waits for more than a store, such as a receiver elsewhere, and bounds that itself. */
+  /**
+   * `own`: it waits for more than a store, such as a receiver elsewhere, and bounds that itself. It skips the
+   * caller's queue too, and takes its turn itself, if at all.
+   */
   deadline?: 'own'
 }
 

@@ -5,8 +5,8 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
 import { Problem } from '../problems/problems.ts'
-import { requireConfirmed } from '../sessions/fence.ts'
-import { findInvitation } from './invitations.ts'
+import { requireUnfencedDatabase } from '../sessions/fence.ts'
+import { findInvitation, INVITATION_LIFETIME_HOURS } from './invitations.ts'
 
 export const invitationToken = z.string('must be a string').max(100, 'must be the token of an invitation')
 
@@ -33,7 +33,7 @@ export async function requireInvitation(
   const now = new Date(clock.now())
   const invitation = TOKEN.test(token) && (await findInvitation(db, { tokenHash, now }))
   if (invitation) {
-    await requireConfirmed(db)
+    await requireUnfencedDatabase(db)
     return { ...invitation, tokenHash }
   }
   const guesses = await guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
@@ -44,4 +44,7 @@ export async function requireInvitation(
 }
 
 export const invitationNotValid = (): Problem =>
-  new Problem('invitation_not_valid', 'The link was used, withdrawn or replaced, or is older than 72 hours.')
+  new Problem(
+    'invitation_not_valid',
+    `The link was used, withdrawn or replaced, or is older than ${INVITATION_LIFETIME_HOURS} hours.`,
+  )

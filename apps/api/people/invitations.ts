@@ -2,7 +2,8 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 
 /* The table of invitations. */
 
-export const INVITATION_LIFETIME_MS = 72 * 3_600_000
+export const INVITATION_LIFETIME_HOURS = 72
+export const INVITATION_LIFETIME_MS = INVITATION_LIFETIME_HOURS * 3_600_000
 /** How long an expired invitation stays listed, so that the owner can invite again. */
 export const EXPIRED_LISTED_MS = 30 * 24 * 3_600_000
 

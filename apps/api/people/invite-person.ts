@@ -16,7 +16,13 @@ import {
 import { route } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
 import { ownerOnly } from './access.ts'
-import { INVITATION_LIFETIME_MS, type Invitation, listInvitations, replaceInvitation } from './invitations.ts'
+import {
+  INVITATION_LIFETIME_HOURS,
+  INVITATION_LIFETIME_MS,
+  type Invitation,
+  listInvitations,
+  replaceInvitation,
+} from './invitations.ts'
 import { invitationAnswer, lockMembersAsOwner, PersonAnswer } from './person.ts'
 
 const PersonInput = z
@@ -32,7 +38,8 @@ const InvitedPerson = z
     ...PersonAnswer.shape,
     invitationUrl: z.string().meta({
       description:
-        'Give it only to the invited person: anyone with the link can accept it, once, within 72 hours. ' +
+        'Give it only to the invited person: anyone with the link can accept it, once, ' +
+        `within ${INVITATION_LIFETIME_HOURS} hours. ` +
         'Returned only in this response.',
     }),
   })
@@ -53,7 +60,8 @@ export const invitePersonRoute = route({
   tag: 'People',
   summary: 'Invite a person',
   description:
-    'Owner only. The response contains a link that works once, within 72 hours. No email is sent. ' +
+    'Owner only. The response contains a link that works once, ' +
+    `within ${INVITATION_LIFETIME_HOURS} hours. No email is sent. ` +
     'Inviting the same address again replaces the link.',
   by: ownerOnly,
   body: PersonInput,

@@ -7,7 +7,7 @@ import { newSessionToken } from '../accounts/new-ids.ts'
 import type { User } from '../accounts/people.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
-import { requireConfirmed } from './fence.ts'
+import { requireUnfencedDatabase } from './fence.ts'
 import { Session, sessionAnswer } from './read-session.ts'
 import { type EndedSession, logSessionEnd, logSignIn, type SignInMethod } from './session-events.ts'
 import { deleteSession, insertSession, SESSION_LIFETIME_S } from './sessions.ts'
@@ -25,8 +25,8 @@ export const CreatedSession = z
   })
   .meta({ id: 'CreatedSession' })
 
-/** The session's user, and the sessions that ended when they were admitted. */
-export interface AdmittedUser {
+/** The session's user, and the sessions that their sign-in ended. */
+export interface AuthenticatedUser {
   user: User
   endedSessions?: EndedSession[]
 }
@@ -38,47 +38,48 @@ interface SignInProof {
   authenticatedAt?: Date
   /** The provider that the person signed in with. */
   openidIssuer?: string
-  /** The replaced session's token hash in base64url, where the request may lack its cookie. */
-  replaces?: string | undefined
+  /** Names the session to end, in base64url, where the browser may not send its cookie. */
+  replacedTokenHash?: string | undefined
 }
 
 /**
  * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The
- * session whose cookie it replaces ends: no one but a thief could still use it. `admit` runs first, in the
- * same transaction, which is rolled back if it throws.
+ * session whose cookie it replaces ends: no one but a thief could still use it. `authenticateUser` runs
+ * first, in the same transaction, which is rolled back if it throws.
  * @throws Problem unavailable while a restored database is unconfirmed.
  */
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
-  { inCookie, how, replaces, ...proof }: SignInProof,
-  admit: (transaction: Queryable) => Promise<AdmittedUser>,
+  { inCookie, how, replacedTokenHash, ...proof }: SignInProof,
+  authenticateUser: (transaction: Queryable) => Promise<AuthenticatedUser>,
 ): Promise<z.infer<typeof CreatedSession>> {
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
   const replacedToken = inCookie ? cookie.read(ctx) : undefined
   const replacedHash =
-    replacedToken === undefined ? replaces && Buffer.from(replaces, 'base64url') : hashSecret(replacedToken)
+    replacedToken === undefined
+      ? replacedTokenHash && Buffer.from(replacedTokenHash, 'base64url')
+      : hashSecret(replacedToken)
   const { clientAddress } = ctx.state.request
   const browser = inCookie ? (cookie.browser.read(ctx) ?? cookie.browser.create()) : undefined
-  // Known addresses matter only where a password is tried.
+  // Only password sign-ins track known addresses.
   const origin = how === 'openid' ? undefined : { address: addressSubject(clientAddress), browser }
-  const session = await db.transaction(async (transaction) => {
-    await requireConfirmed(transaction)
-    const { user, endedSessions = [] } = await admit(transaction)
+  const { answer, endedSessions, ...sessionIds } = await db.transaction(async (transaction) => {
+    await requireUnfencedDatabase(transaction)
+    const { user, endedSessions = [] } = await authenticateUser(transaction)
     const { userId } = user
     const replacedSession = replacedHash && (await deleteSession(transaction, replacedHash))
-    if (replacedSession) endedSessions.push({ ...replacedSession, why: 'replaced' })
+    const replacements = replacedSession ? [{ ...replacedSession, why: 'replaced' as const }] : []
     const client = { address: clientAddress, userAgent: ctx.get('User-Agent') }
     const sessionId = await insertSession(transaction, { tokenHash, userId, now, ...proof, ...client })
     if (origin) await rememberSignInAddress(transaction, { ...origin, userId, now })
     const answer = await sessionAnswer(transaction, user, SESSION_LIFETIME_S)
-    return { userId, sessionId, endedSessions, answer }
+    return { userId, sessionId, answer, endedSessions: [...endedSessions, ...replacements] }
   })
-  const { answer, endedSessions } = session
-  ctx.state.userId = session.userId
-  logSignIn(ctx, session, how)
+  ctx.state.userId = sessionIds.userId
+  logSignIn(ctx, sessionIds, how)
   for (const endedSession of endedSessions) logSessionEnd(ctx.state.log, { ...endedSession, from: ctx })
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)

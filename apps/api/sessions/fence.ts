@@ -6,7 +6,7 @@ export const databaseUnconfirmed = (): Problem =>
   new Problem('unavailable', 'The database was restored or replaced, and awaits confirmation.')
 
 /** @throws Problem unavailable while the database may have lost suspensions and new passwords. */
-export async function requireConfirmed(db: Queryable): Promise<void> {
+export async function requireUnfencedDatabase(db: Queryable): Promise<void> {
   const { rows } = await db.raw(`select ${FENCED} as fenced`)
   if (rows[0].fenced) throw databaseUnconfirmed()
 }

@@ -5,6 +5,7 @@ import { route } from '../http/route.ts'
 import { requireBuiltInAccounts } from './access.ts'
 import { beginSession, CreatedSession, cookieInput } from './begin-session.ts'
 import { passwordInput, proveAccount, type SignInNeeds, wrongCredentials } from './prove-account.ts'
+import { SESSION_LIFETIME_S } from './sessions.ts'
 
 export const SignIn = z
   .strictObject({
@@ -25,8 +26,8 @@ export const signInRoute = route({
   tag: 'Session',
   summary: 'Sign in',
   description:
-    'A session lasts 12 hours. A new password ends all sessions of its user. In a browser, the session whose ' +
-    'cookie this one replaces ends.',
+    `A session lasts ${SESSION_LIFETIME_S / 3_600} hours. A new password ends all sessions of its user. ` +
+    'In a browser, the session whose cookie this one replaces ends.',
   by: requireBuiltInAccounts,
   body: SignIn,
   answers: {

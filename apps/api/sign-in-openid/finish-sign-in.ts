@@ -88,7 +88,7 @@ async function finish(
     how: 'openid',
     authenticatedAt,
     openidIssuer: settings.issuer,
-    replaces: pending.replaces,
+    replacedTokenHash: pending.replaces,
   } as const
   const session = beginSession(ctx, needs, proof, (db) => admitPerson(db, { person, settings, now }))
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')

@@ -21,7 +21,7 @@ import {
 } from '../accounts/people.ts'
 import { changePerson } from '../people/change-person.ts'
 import { listInvitations, withdrawInvitationTo } from '../people/invitations.ts'
-import type { AdmittedUser } from '../sessions/begin-session.ts'
+import type { AuthenticatedUser } from '../sessions/begin-session.ts'
 import { resetPassword } from '../sessions/change-password.ts'
 import type { Claims } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
@@ -97,7 +97,7 @@ interface Admission {
  * After that, membership is managed here, and only the role follows the claim. Call it in a transaction.
  * @throws SignInRefusal
  */
-export async function admitPerson(transaction: Queryable, admission: Admission): Promise<AdmittedUser> {
+export async function admitPerson(transaction: Queryable, admission: Admission): Promise<AuthenticatedUser> {
   const { person, settings } = admission
   const { vendorId } = person
   if (!(await findCompany(transaction, vendorId))) throw new SignInRefusal('no_company')
@@ -120,7 +120,7 @@ const acceptsCompany = ({ companies }: OpenidSettings, vendorId: string): boolea
  * Links the company's member with this address, or creates an account. The address's account in another
  * company is left alone: it is not proved to be this person's.
  */
-async function joinCompany(transaction: Queryable, admission: Admission): Promise<AdmittedUser> {
+async function joinCompany(transaction: Queryable, admission: Admission): Promise<AuthenticatedUser> {
   const { email, vendorId } = admission.person
   if (email === undefined) throw new SignInRefusal('no_email')
   const member = await findMemberByEmail(transaction, { vendorId, email })
@@ -134,7 +134,7 @@ async function linkMember(
   transaction: Queryable,
   { person: { issuer, subject }, settings }: Admission,
   user: Member,
-): Promise<AdmittedUser> {
+): Promise<AuthenticatedUser> {
   const { userId } = user
   const isAllowed = settings.linkByEmail && user.status === 'active'
   if (!isAllowed || !(await addIdentity(transaction, { issuer, subject, userId })))

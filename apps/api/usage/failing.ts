@@ -21,7 +21,7 @@ export const ClientFailing = z
 
 export type Failing = z.infer<typeof ClientFailing>
 
-/** A token is valid for 900 s, and both clocks may be 120 s off. Later after a token, no request succeeds. */
+/** How long after a token a request can succeed: it is valid for 900 s, and two clocks are each 120 s off. */
 const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
 /**
  * Anyone who knows a client id can have a request refused in its name. This must not make a healthy client
@@ -33,7 +33,8 @@ const OVERDUE_MS = 24 * HOUR_MS
  * Returns the Active clients whose requests were all refused since their last token expired, and the Revoked
  * ones with requests refused since they were revoked. A client with a live token is never one of them: its
  * reads are not recorded. Returns undefined if Redis does not answer.
- * @param summaries of all `records`.
+ * @param records clients of the company.
+ * @param summaries the usage of each of them.
  */
 export async function readFailing(
   stores: UsageStores,
@@ -46,6 +47,7 @@ export async function readFailing(
     .map(({ clientId, createdAt, revokedAt }) => {
       if (revokedAt) return { clientId, after_ms: revokedAt.getTime(), isOverdue: false }
       const lastUsedAt_ms = summaries.get(clientId)?.lastUsedAt?.getTime()
+      // A client that was never used fails from its first millisecond on.
       const after_ms =
         lastUsedAt_ms === undefined ? createdAt.getTime() - 1 : lastUsedAt_ms + SUCCESS_POSSIBLE_MS
       return { clientId, after_ms, isOverdue: (lastUsedAt_ms ?? 0) <= now_ms - OVERDUE_MS }

@@ -9,9 +9,9 @@ const SILENT_S = 60
 const LAST_TOKEN_S = 600
 
 /**
- * Usage is complete only after the returned time, by the database's clock: before it, the database was
- * restored, or a process dropped counts or vanished. While that lasts, it is the present. Returns undefined
- * if nothing is missing.
+ * Returns the time, by the database's clock, before which uses may be missing: the database was restored, or
+ * a process dropped counts or vanished. While one of these lasts, that time is now. Returns undefined if
+ * nothing is missing.
  * @throws if Postgres does not answer.
  */
 export async function readUsesMissingBefore(db: Queryable): Promise<Date | undefined> {

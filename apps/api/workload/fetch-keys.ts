@@ -1,9 +1,8 @@
 import type { JWK } from 'jose'
 import { findAddresses } from '../guarded-fetch/address-lookup.ts'
-import type { AddressRule } from '../guarded-fetch/address-verdict.ts'
 import { exchange } from '../guarded-fetch/exchange.ts'
 import type { FetchFailure } from '../guarded-fetch/failures.ts'
-import type { Resolve } from '../guarded-fetch/resolver.ts'
+import type { Internet } from '../guarded-fetch/internet.ts'
 import { checkPublicUrl } from '../guarded-fetch/url-verdict.ts'
 import { createFairQueue } from '../http/fair-queue.ts'
 import { parseKeySet } from '../keys/key-set.ts'
@@ -14,12 +13,6 @@ const TOTAL_TIMEOUT_MS = 5_000
 const DOCUMENT_LIMIT_BYTES = 64 * 1_024
 /** For people who create clients. A slow issuer delays only its own company. */
 const QUEUE = { concurrency: 20, concurrencyPerKey: 2, waitingMax: 100, wait_ms: 5_000 }
-
-export interface Internet {
-  resolve: Resolve
-  checkAddress: AddressRule
-  certificateAuthority?: string | undefined
-}
 
 /**
  * Fetches an issuer's public keys (OpenID Connect Discovery §4, RFC 7517). If that fails, returns the reason

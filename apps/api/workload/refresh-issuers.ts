@@ -14,13 +14,13 @@ export async function refreshIssuers({
   clock,
   log,
   fetchKeys,
-  ending,
+  isEnding,
 }: {
   db: Database
   clock: Clock
   log: Log
   fetchKeys: FetchKeys
-  ending: () => boolean
+  isEnding: () => boolean
 }): Promise<void> {
   async function refresh(issuer: string): Promise<void> {
     const result = await fetchKeys(issuer)
@@ -32,5 +32,5 @@ export async function refreshIssuers({
   do {
     due = await claimDueIssuers(db, { now: new Date(clock.now()), limit: ISSUERS_PER_QUERY })
     await Promise.all(due.map(refresh))
-  } while (due.length === ISSUERS_PER_QUERY && !ending())
+  } while (due.length === ISSUERS_PER_QUERY && !isEnding())
 }

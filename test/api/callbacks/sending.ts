@@ -33,7 +33,7 @@ export function resolverWith(...answers: Resolution[]): { resolve: Resolve; name
 }
 
 /** Where every name is on loopback. */
-export const OUTSIDE = {
+export const TEST_INTERNET = {
   resolve: resolverWith(createResolution('127.0.0.1')).resolve,
   checkAddress: ruleWith('127.0.0.1'),
   certificateAuthority: authority.pem,
@@ -46,7 +46,7 @@ export interface SendingOptions {
 }
 
 export const senderFor = (options: SendingOptions = {}): TestSender =>
-  createTestSender({ clock: systemClock, ...OUTSIDE, ...options })
+  createTestSender({ clock: systemClock, ...TEST_INTERNET, ...options })
 
 /** Sends one test event to `url` and expects a result. */
 export async function sendTo(url: string, options?: SendingOptions): Promise<TestResult> {

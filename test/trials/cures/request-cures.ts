@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
 import { createFetchKeys } from '../../../apps/api/workload/fetch-keys.ts'
 import { refreshIssuers } from '../../../apps/api/workload/refresh-issuers.ts'
-import { createResolution, OUTSIDE } from '../../api/callbacks/sending.ts'
+import { createResolution, TEST_INTERNET } from '../../api/callbacks/sending.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { newKeyPair } from '../../support/assertions.ts'
 import { createTestClient } from '../../support/auth.ts'
@@ -174,20 +174,20 @@ async function issuerKeysOld({ db, use }: CureSite) {
     workload: { issuer, claims: { sub: 'a' }, keys, keysFrom: 'issuer', keysAsOf },
   })
   const { log, lines } = createTestLog()
-  const fetch = (outside: typeof OUTSIDE) =>
+  const fetch = (internet: typeof TEST_INTERNET) =>
     refreshIssuers({
       db,
       clock: systemClock,
       log,
-      fetchKeys: createFetchKeys(outside),
-      ending: () => false,
+      fetchKeys: createFetchKeys(internet),
+      isEnding: () => false,
     })
-  await fetch({ ...OUTSIDE, resolve: async () => createResolution() })
+  await fetch({ ...TEST_INTERNET, resolve: async () => createResolution() })
   return async () => {
     assert.partialDeepStrictEqual(lines, [{ event: 'workload_issuer.failed', issuer }])
     // As if the hour had passed after which it is tried again.
     await db.raw(`update workload_issuers set attempted_at = now() - interval '2 hours'`)
-    await fetch(OUTSIDE)
+    await fetch(TEST_INTERNET)
   }
 }
 
