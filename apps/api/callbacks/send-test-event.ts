@@ -5,7 +5,7 @@ import type { ApiContext } from '../http/state.ts'
 import { canManage } from '../people/access.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
 import { beginTest, endTest, findDestination } from './destinations.ts'
-import type { TestSender } from './sender.ts'
+import { type TestSender, TOTAL_TIMEOUT_MS } from './sender.ts'
 import { CallbackTest, type TestResult } from './test-result.ts'
 
 export const sendTestEventRoute = route({
@@ -18,7 +18,8 @@ export const sendTestEventRoute = route({
   summary: 'Send a test event to the saved callback',
   description:
     'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
-    'The call succeeds whatever the receiver answers, and reports it. It takes at most 10 seconds.',
+    'The call succeeds whatever the receiver answers, and reports it. ' +
+    `It takes at most ${TOTAL_TIMEOUT_MS / 1_000} seconds.`,
   by: canManage,
   answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
   problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],

@@ -3,7 +3,7 @@ import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
 import { readUsageHistory } from '../usage/read.ts'
-import type { UsageStores } from '../usage/windows.ts'
+import { ADDRESSES_SHOWN, DAYS_SHOWN, MINUTES_SHOWN, type UsageStores } from '../usage/windows.ts'
 import { clientScope, requireClient } from './client.ts'
 
 const count = z.int().min(0)
@@ -12,10 +12,14 @@ const OAuthClientUsage = z
   .object({
     hours: z
       .array(z.object({ hour: instant, tokens: count, refused: count }))
-      .meta({ description: 'Every hour of the last 14 days, oldest first; the last one is not over yet.' }),
+      .meta({
+        description: `Every hour of the last ${DAYS_SHOWN} days, oldest first; the last one is not over yet.`,
+      }),
     minutes: z
       .array(z.object({ minute: instant, tokens: count, refused: count }))
-      .meta({ description: 'Every minute of the last 60, oldest first; the last one is not over yet.' }),
+      .meta({
+        description: `Every minute of the last ${MINUTES_SHOWN}, oldest first; the last one is not over yet.`,
+      }),
     scopes: z.array(z.object({ scope: clientScope, lastUsedAt: instant.nullable() })).meta({
       description: 'Each scope of the client, with the time a token with it was last issued; null if never.',
     }),
@@ -30,7 +34,8 @@ const OAuthClientUsage = z
       )
       .meta({
         description:
-          'The 20 addresses that most recently got a token, from the last 14 days. `firstDay` (UTC): the first of 100 days on which it got one.',
+          `The ${ADDRESSES_SHOWN} addresses that most recently got a token, from the last ${DAYS_SHOWN} days. ` +
+          '`firstDay` (UTC): the first of 100 days on which it got one.',
       }),
   })
   .meta({ id: 'OAuthClientUsage' })

@@ -24,7 +24,7 @@ import {
 } from './person.ts'
 
 /** Handing a company over cannot be undone, and a stolen session must not be enough for it. */
-const SIGN_IN_MAX_AGE_MS = 15 * 60_000
+const SIGN_IN_MAX_AGE_MINUTES = 15
 
 const PersonChange = z
   .strictObject({
@@ -42,14 +42,18 @@ export const changePersonRoute = route({
   summary: 'Change the role or status of a person',
   description:
     'Owner only. Takes effect with the next request. Giving someone the role owner transfers the company to ' +
-    'them, and the current owner becomes an admin. That needs a sign-in within the last 15 minutes.',
+    'them, and the current owner becomes an admin. ' +
+    `That needs a sign-in within the last ${SIGN_IN_MAX_AGE_MINUTES} minutes.`,
   by: ownerOnly,
   body: PersonChange,
   answers: { 200: { description: 'The updated person.', schema: PersonAnswer } },
   problems: ['not_found', 'owner_required', 'recent_sign_in_required'],
   async handle({ vendorId, session, params, body }, { db, clock }: { db: Database; clock: Clock }) {
     const userId = parseUserId(params.userId)
-    if (body.role === 'owner' && clock.now() - session.authenticatedAt.getTime() > SIGN_IN_MAX_AGE_MS)
+    if (
+      body.role === 'owner' &&
+      clock.now() - session.authenticatedAt.getTime() > SIGN_IN_MAX_AGE_MINUTES * 60_000
+    )
       throw new Problem('recent_sign_in_required', 'Sign in again to hand the company over.')
     const { member } = await db.transaction(async (transaction) => {
       await lockMembersAsOwner(transaction, { vendorId, session })

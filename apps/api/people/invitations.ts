@@ -5,7 +5,8 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 export const INVITATION_LIFETIME_HOURS = 72
 export const INVITATION_LIFETIME_MS = INVITATION_LIFETIME_HOURS * 3_600_000
 /** How long an expired invitation stays listed, so that the owner can invite again. */
-export const EXPIRED_LISTED_MS = 30 * 24 * 3_600_000
+export const EXPIRED_LISTED_DAYS = 30
+export const EXPIRED_LISTED_MS = EXPIRED_LISTED_DAYS * 24 * 3_600_000
 
 export interface Invitation {
   vendorId: string

@@ -5,7 +5,7 @@ import { listMembers } from '../accounts/people.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from './access.ts'
-import { EXPIRED_LISTED_MS, listInvitations } from './invitations.ts'
+import { EXPIRED_LISTED_DAYS, EXPIRED_LISTED_MS, listInvitations } from './invitations.ts'
 import { invitationAnswer, memberAnswer, PersonAnswer } from './person.ts'
 
 const PersonPage = z.object({ people: z.array(PersonAnswer), nextCursor }).meta({ id: 'PersonPage' })
@@ -23,8 +23,8 @@ export const listPeopleRoute = route({
   tag: 'People',
   summary: 'List the people of a company',
   description:
-    'The owner, admins and members, then those invited, for 30 days after their invitation expired. Each group ' +
-    'is sorted by name.',
+    'The owner, admins and members, then those invited, ' +
+    `for ${EXPIRED_LISTED_DAYS} days after their invitation expired. Each group is sorted by name.`,
   by: canRead,
   query: PeopleQuery,
   answers: { 200: { description: 'A page of people.', schema: PersonPage } },

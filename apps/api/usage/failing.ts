@@ -21,7 +21,7 @@ export const ClientFailing = z
 
 export type Failing = z.infer<typeof ClientFailing>
 
-/** How long after a token a request can succeed: it is valid for 900 s, and two clocks are each 120 s off. */
+/** After this, no request with a token succeeds: it is valid for 900 s, and both clocks may be 120 s off. */
 const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
 /**
  * Anyone who knows a client id can have a request refused in its name. This must not make a healthy client
@@ -47,7 +47,7 @@ export async function readFailing(
     .map(({ clientId, createdAt, revokedAt }) => {
       if (revokedAt) return { clientId, after_ms: revokedAt.getTime(), isOverdue: false }
       const lastUsedAt_ms = summaries.get(clientId)?.lastUsedAt?.getTime()
-      // A client that was never used fails from its first millisecond on.
+      // If it was never used, a refusal in the millisecond of its creation counts too.
       const after_ms =
         lastUsedAt_ms === undefined ? createdAt.getTime() - 1 : lastUsedAt_ms + SUCCESS_POSSIBLE_MS
       return { clientId, after_ms, isOverdue: (lastUsedAt_ms ?? 0) <= now_ms - OVERDUE_MS }
