@@ -350,7 +350,8 @@ async function forgetInRedis(
 
 /**
  * Erases the rows that each table has of an erased company, in transactions of at most `batchRows` rows, and
- * shows each table. Returns how many rows there were. If it is interrupted, the next call does what is left.
+ * shows each table. It repeats all tables until a pass finds nothing, since a request in flight may still add
+ * rows. Returns how many rows there were. If it is interrupted, the next call does what is left.
  */
 export async function eraseCompanyRows(
   db: Database,
@@ -358,21 +359,32 @@ export async function eraseCompanyRows(
   { show, batchRows = ROWS_A_BATCH }: { show: Show; batchRows?: number },
 ): Promise<number> {
   let total = 0
-  const { rows: relations } = await db.raw('select relation from company_tables()')
-  for (const { relation } of relations) {
-    let erased = 0
-    for (let batch = batchRows; batch === batchRows; erased += batch)
-      batch = await db.transaction(async (transaction) => {
-        await transaction.raw(`set local statement_timeout = ${BATCH_MAX_MS}`)
-        const { rows } = await transaction.raw('select erase_company_rows(?, ?, ?) as erased', [
-          vendorId,
-          relation,
-          batchRows,
-        ])
-        return rows[0].erased
-      })
-    if (erased > 0) show(`${relation}: ${erased} rows`)
-    total += erased
+  for (let pass = 1; pass > 0; total += pass) {
+    pass = 0
+    const { rows } = await db.raw('select relation from company_tables()')
+    for (const { relation } of rows) {
+      const erased = await eraseTableRows(db, { vendorId, relation, batchRows })
+      if (erased > 0) show(`${relation}: ${erased} rows`)
+      pass += erased
+    }
   }
   return total
+}
+
+async function eraseTableRows(
+  db: Database,
+  { vendorId, relation, batchRows }: { vendorId: string; relation: string; batchRows: number },
+): Promise<number> {
+  let erased = 0
+  for (let batch = batchRows; batch === batchRows; erased += batch)
+    batch = await db.transaction(async (transaction) => {
+      await transaction.raw(`set local statement_timeout = ${BATCH_MAX_MS}`)
+      const { rows } = await transaction.raw('select erase_company_rows(?, ?, ?) as erased', [
+        vendorId,
+        relation,
+        batchRows,
+      ])
+      return rows[0].erased
+    })
+  return erased
 }

@@ -352,4 +352,29 @@ describe('the rows of an erased company', () => {
     for (const table of ['analytics_event_ids', 'analytics_events'])
       assert.deepEqual(await operator.db(table).distinct('vendor_id').pluck('vendor_id'), ['ven_other'])
   })
+
+  it('go although a request in flight adds one to a table that was already done', async () => {
+    await operator.db.raw(`
+      update companies set erased_at = now() where vendor_id = 'ven_acme';
+      insert into analytics_event_ids (vendor_id, event_id) values ('ven_acme', 'late');
+      create function save_late_callback() returns trigger language plpgsql as $$
+      begin
+        insert into public.callback_destinations (vendor_id, callback_url, verified, updated_at, updated_by)
+          select 'ven_acme', 'https://late.example/', false, now(), min(user_id) from public.users;
+        return null;
+      end $$;
+      create trigger late after delete on analytics_event_ids
+        for each row execute function save_late_callback()`)
+    await eraseCompanyRows(operator.database.connect('operator'), 'ven_acme', { show() {} })
+    assert.deepEqual(await operator.db('callback_destinations').where({ vendor_id: 'ven_acme' }), [])
+  })
+
+  it('go although housekeeping drops a partition of events meanwhile', async () => {
+    await operator.db.raw(`update companies set erased_at = now() where vendor_id = 'ven_acme'`)
+    const role = operator.database.connect('operator')
+    const erase = (relation: string) =>
+      role.raw('select erase_company_rows(?, ?, 1) as n', ['ven_acme', relation])
+    assert.equal((await erase('analytics_events_20200101')).rows[0].n, 0)
+    await assert.rejects(erase('users'), /users is not a table of companies/)
+  })
 })
