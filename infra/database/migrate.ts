@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -92,14 +93,24 @@ const sqlFiles = (directory: string): knex.Knex.MigrationSource<string> => ({
   getMigrationName: (name) => name,
   async getMigration(name) {
     const sql = await readFile(join(directory, name), 'utf8')
-    const up = (db: knex.Knex) =>
-      db.raw(sql).catch((error) => {
+    const digest = await digestThrough(directory, name)
+    const up = async (db: knex.Knex) => {
+      await db.raw(sql).catch((error) => {
         error.message = `${describePosition(error, name, sql)}: ${error.message}`
         throw error
       })
+      await db.raw(`comment on table knex_migrations is '${digest}'`)
+    }
     return { up, down: () => Promise.reject(new Error(`${name} cannot be undone`)) }
   },
 })
+
+/** Returns a digest of all migrations up to this one, which the database keeps with their names. */
+async function digestThrough(directory: string, last: string): Promise<string> {
+  const names = (await sqlFiles(directory).getMigrations([])).filter((name) => name <= last)
+  const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')))
+  return hash('sha256', names.map((name, i) => `${name}\n${texts[i]}`).join('\0'))
+}
 
 /** Returns the name of the file and, if Postgres says where the error is, the line. */
 const describePosition = ({ position }: { position?: string }, name: string, sql: string): string =>
@@ -129,22 +140,26 @@ async function newestMigration(directory: string): Promise<number> {
   return Math.max(...numbers.filter(Number.isInteger))
 }
 
-/** @throws OtherVersion if the database has a migration that this version does not. */
+/** @throws OtherVersion if the database has a migration that this version does not, or has in another form. */
 async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<void> {
   if (!(await db.schema.hasTable('knex_migrations'))) return
-  const { rows } = await db.raw('select name from knex_migrations where name <> all(?) order by name desc', [
-    await readdir(directory),
-  ])
-  const [unknown] = rows
-  if (unknown?.name.endsWith('.ts'))
-    throw new OtherVersion(
-      'This database was made before the first release, and cannot be upgraded: drop it and create an ' +
-        'empty one (for npm start, delete the folder .data, or what DATA_DIR names).',
-    )
-  if (unknown)
+  const { rows } = await db.raw(
+    `select name, obj_description('knex_migrations'::regclass, 'pg_class') as digest
+     from knex_migrations order by name desc`,
+  )
+  const [newest] = rows
+  if (!newest) return
+  const names = await readdir(directory)
+  const unknown = rows.find(({ name }: { name: string }) => !names.includes(name))
+  if (unknown?.name.endsWith('.sql'))
     throw new OtherVersion(
       `This database was migrated by a newer version (migration ${unknown.name}): run that version, or ` +
         'restore a backup of this one.',
+    )
+  if (unknown || newest.digest !== (await digestThrough(directory, newest.name)))
+    throw new OtherVersion(
+      'This database was made before the first release, and cannot be upgraded: drop it and create an ' +
+        'empty one (for npm start, delete the folder .data, or what DATA_DIR names).',
     )
 }
 

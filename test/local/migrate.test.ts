@@ -116,20 +116,25 @@ describe('npm run migrate', () => {
     })
   })
 
-  it('refuses a database from before the first release, and changes nothing in it', async () => {
-    const { ownerUrl } = database
-    await migrate({ ownerUrl })
-    await using db = connectedDatabase(ownerUrl)
-    await db('knex_migrations').update({ name: db.raw(`replace(name, '.sql', '.ts')`) })
-    const before = await db('knex_migrations').orderBy('id')
-    const { status, stderr } = run({ DATABASE_URL: ownerUrl })
-    assert.equal(status, 1)
-    assert.equal(
-      withoutBeats(stderr),
-      'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).\n',
-    )
-    assert.deepEqual(await db('knex_migrations').orderBy('id'), before)
-  })
+  for (const [made, change] of [
+    ['by migrations of other names', `update knex_migrations set name = replace(name, '.sql', '.ts')`],
+    ['by migrations of other contents', `comment on table knex_migrations is 'another digest'`],
+  ] as const) {
+    it(`refuses a database from before the first release, made ${made}, and changes nothing in it`, async () => {
+      const { ownerUrl } = database
+      await migrate({ ownerUrl })
+      await using db = connectedDatabase(ownerUrl)
+      await db.raw(change)
+      const before = await db('knex_migrations').orderBy('id')
+      const { status, stderr } = run({ DATABASE_URL: ownerUrl })
+      assert.equal(status, 1)
+      assert.equal(
+        withoutBeats(stderr),
+        'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).\n',
+      )
+      assert.deepEqual(await db('knex_migrations').orderBy('id'), before)
+    })
+  }
 
   it('says that the database does not answer, without its password', () => {
     const { status, stderr } = run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
