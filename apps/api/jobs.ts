@@ -32,9 +32,12 @@ function startJob(
   async function runRound(): Promise<void> {
     for (const [what, step] of Object.entries(steps)) {
       if (isEnding()) break
-      await step(isEnding).catch((error: Error) =>
-        log.warn({ event: 'housekeeping.failed', what, error: error.message }, 'housekeeping failed'),
-      )
+      try {
+        await step(isEnding)
+      } catch (error) {
+        const event = { event: 'housekeeping.failed', what, error: (error as Error).message } as const
+        log.warn(event, 'housekeeping failed')
+      }
     }
     round = undefined
   }

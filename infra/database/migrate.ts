@@ -140,7 +140,9 @@ async function newestMigration(directory: string): Promise<number> {
   return Math.max(...numbers.filter(Number.isInteger))
 }
 
-/** @throws OtherVersion if the database has a migration that this version does not, or has in another form. */
+/**
+ * @throws OtherVersion if the database has a migration that this version does not, or has in another form.
+ */
 async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<void> {
   if (!(await db.schema.hasTable('knex_migrations'))) return
   const { rows } = await db.raw(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino } from 'pino'
 import {
   deleteExpiredIdempotencyKeys,
@@ -137,6 +138,21 @@ describe('the jobs beside the requests', () => {
         },
       ],
     )
+  })
+
+  it('run again after a step that throws before it returns a promise', async () => {
+    let rounds = 0
+    const step = () => {
+      rounds += 1
+      throw new Error('not a promise')
+    }
+    const stop = startJobs([{ every_ms: EVERY_MS, steps: { step } }], log)
+    for (let round = 1; round <= 2; round += 1) {
+      mock.timers.tick(EVERY_MS)
+      await nextTurn()
+    }
+    await stop()
+    assert.equal(rounds, 2)
   })
 
   it('start no further step of a job once the process stops', async () => {

@@ -320,19 +320,36 @@ describe('POST /v1/found-secrets', () => {
     assert.match(await metrics.registry.metrics(), /secret_reports_lost_total\{reason="failed"\} 1\n/)
   })
 
-  it('answers 202 while Postgres is gone, and logs what it could not look up, but no secret', async () => {
+  it('answers 202 while Postgres is gone, and looks up what was reported once it is back', async () => {
     await using apart = await startApi()
     const company = await apart.createCompany()
     const { secret } = await apart.createClient({ vendorId: company.vendorId })
     const comeBack = await cutOffDatabase(apart.database)
     assert.equal((await send({ secrets: [secret] }, apart)).status, 202)
-    await eventually(() => loggedEvents(apart, 'secret_report.lost').length === 1)
-    assert.equal(apart.logLines.join('\n').includes(secret), false)
     await comeBack()
-    assert.equal((await send({ secrets: [secret] }, apart)).status, 202)
     await eventually(
       async () => (await apart.db('activity').where({ vendor_id: company.vendorId })).length === 1,
     )
+    assert.deepEqual(loggedEvents(apart, 'secret_report.lost'), [])
+  })
+
+  it('logs what it could not look up before it stopped, but no secret', async () => {
+    let logLines: string[]
+    const secret = newClientSecret()
+    {
+      await using apart = await startApi()
+      logLines = apart.logLines
+      await cutOffDatabase(apart.database)
+      assert.equal((await send({ secrets: [secret] }, apart)).status, 202)
+    }
+    const events = logLines.map((line) => JSON.parse(line))
+    assert.deepEqual(
+      events
+        .filter(({ event }) => event === 'secret_report.lost')
+        .map(({ level, reason, secrets }) => [level, reason, secrets]),
+      [[50, 'stopped', 1]],
+    )
+    assert.equal(logLines.join('\n').includes(secret), false)
   })
 
   it('keeps the mark once it is set', async () => {
