@@ -39,12 +39,13 @@ function startJob(
         log.warn(event, 'housekeeping failed')
       }
     }
-    round = undefined
   }
 
   // Never queued: a slow round must not delay the end of the process by every round that it missed.
   const start = () => {
-    round ??= runRound()
+    round ??= runRound().finally(() => {
+      round = undefined
+    })
   }
   if (runAtStart) start()
   const timer = setInterval(start, every_ms)

@@ -10,16 +10,12 @@ const count = z.int().min(0)
 
 const OAuthClientUsage = z
   .object({
-    hours: z
-      .array(z.object({ hour: instant, tokens: count, refused: count }))
-      .meta({
-        description: `Every hour of the last ${DAYS_SHOWN} days, oldest first; the last one is not over yet.`,
-      }),
-    minutes: z
-      .array(z.object({ minute: instant, tokens: count, refused: count }))
-      .meta({
-        description: `Every minute of the last ${MINUTES_SHOWN}, oldest first; the last one is not over yet.`,
-      }),
+    hours: z.array(z.object({ hour: instant, tokens: count, refused: count })).meta({
+      description: `Every hour of the last ${DAYS_SHOWN} days, oldest first; the last one is not over yet.`,
+    }),
+    minutes: z.array(z.object({ minute: instant, tokens: count, refused: count })).meta({
+      description: `Every minute of the last ${MINUTES_SHOWN}, oldest first; the last one is not over yet.`,
+    }),
     scopes: z.array(z.object({ scope: clientScope, lastUsedAt: instant.nullable() })).meta({
       description: 'Each scope of the client, with the time a token with it was last issued; null if never.',
     }),
