@@ -3,7 +3,7 @@ import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import type { RateLimit, RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { checkClaims, isSingleUse } from './assertion-claims.ts'
@@ -59,15 +59,18 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     setNewest(used, id, keepUntil_ms(claims), USED_MAX)
   }
 
-  /** Returns a refusal if another process has accepted it, or the rate if the company fills Redis. */
-  async function use({ claims }: Assertion, { workload, vendorId }: ClientCredentials) {
-    if (!isSingleUse(workload)) return undefined
+  /** Returns a refusal if another process has accepted it, or its company's rate if that is exceeded. */
+  async function use(
+    { claims }: Assertion,
+    { workload, vendorId }: ClientCredentials,
+  ): Promise<{ refusal?: OAuthRefusal; exceededRate?: RateLimitVerdict }> {
+    if (!isSingleUse(workload)) return {}
     const key = redisKeys.usedAssertion(assertionId(claims))
     const write = redis.set(key, '', 'PX', keepUntil_ms(claims) - clock.now(), 'NX').catch(() => 'OK')
     const [rate, stored] = await Promise.all([limit.consume(vendorId), write])
-    if (stored !== 'OK') return invalidClient('assertion_replayed')
+    if (stored !== 'OK') return { refusal: invalidClient('assertion_replayed') }
     if (!rate.allowed) await redis.set(key, '', 'PX', 1).catch(() => {})
-    return rate.allowed ? undefined : rate
+    return rate.allowed ? {} : { exceededRate: rate }
   }
   return { verify, use }
 }

@@ -20,13 +20,17 @@ const KEYS_TRIED_MAX = 3
 const NO_HASH = randomBytes(32)
 
 /**
- * Authenticates a client by its secret or an assertion, then checks expiry and revocation in the round trip
- * that counts the request. A failure always costs one read of the record, whether or not the client exists,
- * so that response time does not reveal which ids exist. `limit` counts only authenticated requests, so that
- * a stranger cannot use it up. If a date matters and this process's clock is wrong, the answer is 503.
+ * Returns a function that authenticates a client by its secret or an assertion, then checks expiry and
+ * revocation in the round trip that counts the request. If it does not refuse the client, it returns
  *
- * Returns the client's record, and the key to sign with, whose revocation was checked in the same round trip.
- * `undecided`: neither store could say whether the client or the key is revoked.
+ * - `record`: the client's record;
+ * - `signer`: the key to sign with, whose revocation was checked in the same round trip;
+ * - `rate`: the rate that the answer states, which may be exceeded;
+ * - `standing`: `live`, or `undecided` if neither store could say whether the client or the key is revoked.
+ *
+ * A failure always costs one read of the record, whether or not the client exists, so that response time does
+ * not reveal which ids exist. `limit` counts only authenticated requests, so that a stranger cannot use it up.
+ * If a date matters and this process's clock is wrong, the answer is 503.
  */
 export function createAuthenticate(parts: {
   clients: ClientRecords
@@ -75,6 +79,12 @@ export function createAuthenticate(parts: {
     return { standing: 'undecided' as const, signer }
   }
 
+  /** Counts a refusal of a client whose credentials were right. As slow as for a wrong secret. */
+  async function refuseAuthenticated(exchange: OAuthExchange, clientId: string, refusal: OAuthRefusal) {
+    await clients.read(clientId).catch(() => {})
+    return countFailure(exchange, refusal)
+  }
+
   return async (exchange: OAuthExchange, credentials: PresentedCredentials, limit: RateLimit) => {
     const { assertion } = credentials
     const active = keys.signer()
@@ -90,16 +100,11 @@ export function createAuthenticate(parts: {
     ])
     const isRevoked = record.status === 'Revoked' || typeof standing === 'object'
     const hasExpired = expiresAt !== null && expiresAt.getTime() <= clock.now()
-    const verdict =
-      (isRevoked && invalidClient('revoked_client')) ||
-      (hasExpired && invalidClient('expired_client')) ||
-      (assertion && rate.allowed && (await assertions.use(assertion, record)))
-    if (verdict instanceof OAuthRefusal) {
-      // As slow as for a wrong secret.
-      await clients.read(clientId).catch(() => {})
-      return countFailure(exchange, verdict)
-    }
-    exchange.rate = verdict || rate
+    if (isRevoked) return refuseAuthenticated(exchange, clientId, invalidClient('revoked_client'))
+    if (hasExpired) return refuseAuthenticated(exchange, clientId, invalidClient('expired_client'))
+    const use = assertion && rate.allowed ? await assertions.use(assertion, record) : {}
+    if (use.refusal) return refuseAuthenticated(exchange, clientId, use.refusal)
+    exchange.rate = use.exceededRate ?? rate
     return { record, signer, rate: exchange.rate, standing }
   }
 }

@@ -9,7 +9,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 export const CLIENT_RECORD_LIFETIME_MS = 5 * 60_000
 const CLIENT_RECORDS_MAX = 200_000
 /** A batch this small makes Postgres use the index. */
-const CLIENTS_A_QUERY = 50
+const CLIENTS_PER_QUERY = 50
 
 export type ClientRecords = ReturnType<typeof createClientRecords>
 
@@ -28,7 +28,7 @@ export function createClientRecords(parts: {
     string,
     { record: ClientCredentials; readAt_ms: number; readAtMonotonic_ms: number }
   >()
-  const query = createBatcher((ids: string[]) => readClientCredentials(db, ids), CLIENTS_A_QUERY)
+  const query = createBatcher((ids: string[]) => readClientCredentials(db, ids), CLIENTS_PER_QUERY)
 
   /** Returns the cached record if it was read from Postgres in the last five minutes. */
   function peek(clientId: string): ClientCredentials | undefined {

@@ -21,7 +21,7 @@ export interface GrantRequest {
  */
 export type GrantCheck = (request: GrantRequest) => Promise<Client | OAuthRefusal>
 
-/** Enough for the 211 distinct requests that can be granted: each subset of each set of assigned scopes. */
+/** Enough for all 3⁵ − 2⁵ = 211 that can be granted: each non-empty subset of each set of the five scopes. */
 const GRANTS_MAX = 2_000
 
 /**
@@ -32,7 +32,7 @@ export function cacheGrants(check: GrantCheck): GrantCheck {
   const grants = new Map<string, Client>()
   return async (request) => {
     const { assigned, grantType, scope, resource } = request
-    const cacheKey = JSON.stringify([normalize(assigned), grantType, normalize(scope.split(' ')), resource])
+    const cacheKey = JSON.stringify([sortScopes(assigned), grantType, sortScopes(scope.split(' ')), resource])
     const client = grants.get(cacheKey)
     if (client) return client
     const verdict = await check(request)
@@ -41,13 +41,13 @@ export function cacheGrants(check: GrantCheck): GrantCheck {
   }
 }
 
-const normalize = (names: readonly string[]): string => [...names].sort().join(' ')
+const sortScopes = (names: readonly string[]): string => [...names].sort().join(' ')
 
 /** In oidc-provider, all clients with the same scopes are one client, whose id names the scopes. */
 const CLIENT_PREFIX = 'client with '
-const toClientId = (scopes: readonly Scope[]): string => CLIENT_PREFIX + normalize(scopes)
+const toClientId = (scopes: readonly Scope[]): string => CLIENT_PREFIX + sortScopes(scopes)
 /** Returns the scopes that such an id names, separated by spaces. */
-export const parseClientId = (id: string): string => id.slice(CLIENT_PREFIX.length)
+export const scopesFromClientId = (id: string): string => id.slice(CLIENT_PREFIX.length)
 
 /** Checks each request at oidc-provider's token endpoint. */
 export function createGrantCheck(provider: Provider): GrantCheck {

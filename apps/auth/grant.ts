@@ -2,7 +2,7 @@ import Provider, { type Adapter, type Client, type Configuration, errors } from 
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { ConfigError } from '#shared/process/config.ts'
-import { cacheGrants, createGrantCheck, parseClientId } from './grant-check.ts'
+import { cacheGrants, createGrantCheck, scopesFromClientId } from './grant-check.ts'
 import type { TokenKey } from './token-key.ts'
 
 export const ACCESS_TOKEN_LIFE_S = 900
@@ -59,7 +59,7 @@ function createProvider(issuer: string, configuration: Configuration): Provider 
 
 /** Each set of scopes is a client. A check ends with an opaque token that is not stored. It signs nothing. */
 const ADAPTER: Partial<Adapter> = {
-  find: async (id) => ({ client_id: id, scope: parseClientId(id) || undefined }),
+  find: async (id) => ({ client_id: id, scope: scopesFromClientId(id) || undefined }),
   upsert: async () => {},
 }
 

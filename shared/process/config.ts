@@ -138,7 +138,7 @@ const INVALID_STORE_URL =
   'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F, @ is %40), ' +
   'and check its port'
 
-/** `600/60`: at most 600 in any window of 60 seconds. */
+/** `600/60`: at most 600 per fixed window of 60 s, so up to 1,200 within 60 s that span two windows. */
 export const rate = (fallback: string) =>
   z
     .string()

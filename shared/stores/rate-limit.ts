@@ -4,7 +4,7 @@ import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { redisKeys } from './redis-keys.ts'
 
-/** At most `limit` per `window_s` for each subject. */
+/** At most `limit` per fixed window of `window_s` for each subject. Twice as many may pass across its end. */
 export interface RateLimitPolicy {
   name: string
   limit: number
