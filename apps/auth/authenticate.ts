@@ -29,8 +29,8 @@ const NO_HASH = randomBytes(32)
  * - `standing`: `live`, or `undecided` if neither store could say whether the client or the key is revoked.
  *
  * A failure always costs one read of the record, whether or not the client exists, so that response time does
- * not reveal which ids exist. `limit` counts only authenticated requests, so that a stranger cannot use it up.
- * If a date matters and this process's clock is wrong, the answer is 503.
+ * not reveal which ids exist. `limit` counts only authenticated requests, so that a stranger cannot use it
+ * up. If a date matters and this process's clock is wrong, the answer is 503.
  */
 export function createAuthenticate(parts: {
   clients: ClientRecords

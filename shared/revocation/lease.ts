@@ -27,7 +27,7 @@ export function createLease(parts: {
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
   let connection = 0
   let isUsable = false
-  let server: string | undefined
+  let serverRunId: string | undefined
   /** As of the latest tick. */
   let marker: string | null = null
   /** Newest first. */
@@ -36,7 +36,7 @@ export function createLease(parts: {
   function forget(): void {
     connection += 1
     isUsable = false
-    server = undefined
+    serverRunId = undefined
     ticks = []
   }
 
@@ -49,8 +49,8 @@ export function createLease(parts: {
       const [runId, count, current = null] = reply as [string, number, (string | null)?]
       if (sentOn === connection) {
         // A count that went back means a flush: earlier counts say nothing about now.
-        if (runId !== server || count <= (ticks[0]?.count ?? 0)) forget()
-        server = runId
+        if (runId !== serverRunId || count <= (ticks[0]?.count ?? 0)) forget()
+        serverRunId = runId
         marker = current
         ticks = [{ count, sentAt_ms }, ...ticks.slice(0, ticksKept - 1)]
         isUsable = true
@@ -64,7 +64,7 @@ export function createLease(parts: {
 
   function isMarkerValid(marker: string | null, sentAt_ms: number): boolean {
     const [runId, count] = marker?.split(' ') ?? []
-    if (server === undefined || runId !== server) return false
+    if (serverRunId === undefined || runId !== serverRunId) return false
     const earlier = ticks.find((tick) => tick.count <= Number(count))
     return earlier !== undefined && sentAt_ms < earlier.sentAt_ms + timings.lease_ms
   }
@@ -82,7 +82,7 @@ export function createLease(parts: {
     /** False until the server is known, and after a failure until it answers. Do not wait for it then. */
     isUsable: () => isUsable,
     /** Returns the run_id of the server behind the connection, if known. */
-    server: () => server,
+    serverRunId: () => serverRunId,
     /** Whether what was read with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
     isMarkerValid,
     /** Whether Redis could answer now, by the marker of the latest tick. */

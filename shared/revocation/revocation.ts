@@ -13,7 +13,7 @@ import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 export type Revocation = ReturnType<typeof createRevocation>
 
-/** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
+/** 200 keys stay far below Lua's stack limit, and take Redis a fraction of a millisecond. */
 const SUBJECTS_PER_COMMAND = 200
 
 /** Checks and makes revocations, by the protocol in the README.md beside this file. */
@@ -21,7 +21,7 @@ export function createRevocation(parts: {
   redis: Redis
   /** The primary, for the transactions that revoke. */
   db: Database
-  /** The same, for questions; they take two connections at most. */
+  /** A pool of its own for what `ask` reads from the primary, on two connections at most; `db` if absent. */
   decisions?: Database
   timings?: Timings
   /** Milliseconds that only ever go forward. */
@@ -71,7 +71,7 @@ export function createRevocation(parts: {
     const key = entryKey(entry)
     const reply = redis.eval(REVOKE, 0, key, timings.entry_ms, redisKeys.revocationMarker)
     const [runId, marker] = (await reply.catch(() => [])) as [string?, (string | null)?]
-    const isNamed = runId !== undefined && runId === namedRunId && runId === lease.server()
+    const isNamed = runId !== undefined && runId === namedRunId && runId === lease.serverRunId()
     return isNamed && lease.isMarkerValid(marker ?? null, sentAt_ms)
   }
 
@@ -91,10 +91,10 @@ export function createRevocation(parts: {
      */
     ask,
     /**
-     * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already),
-     * then `onCommit`, and resolves with its result once no process accepts the entry: up to 3 s to commit,
-     * and 6 s more if Redis cannot vouch. Rejects, with nothing changed, if `commit` rejects or exceeds 3 s.
-     * Rejects too if the commit itself fails: only a repeat shows whether it counted.
+     * Runs `commit` in one Postgres transaction: it must revoke the entry or find it revoked. Then calls
+     * `onCommit`, and resolves with the result of `commit` once no process accepts the entry: up to 3 s to
+     * commit, and 6 s more if Redis cannot vouch. Rejects, with nothing changed, if `commit` rejects or
+     * exceeds 3 s. Rejects too if COMMIT fails: then the outcome is unknown, so retry.
      */
     async revoke<T>(entry: Entry, commit: (db: Queryable) => Promise<T>, onCommit = () => {}): Promise<T> {
       const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
@@ -130,7 +130,7 @@ async function commitWithin<T>(
   }
   const transaction = db.transaction(async (transaction) => {
     throwIfLate()
-    // One that comes too late must not keep its connection waiting for a lock.
+    // A late transaction must not keep its connection waiting for a lock.
     await transaction.raw(`select set_config('statement_timeout', ?, true)`, [String(deadline_ms)])
     const result = await act(transaction)
     throwIfLate()

@@ -11,10 +11,8 @@ import { PRODUCTION_TIMINGS } from './timings.ts'
 
 /** A verifier's clock is never further behind than this. */
 const CLOCK_MARGIN_S = 300
-/** How many run at once. Of the three connections of the API's pool for decisions, its rounds need one. */
-const STATEMENTS_MAX = 2
-const SUBJECTS_PER_STATEMENT = 500
-export const PURGE_BATCH = 1_000
+
+/* A transaction that revokes. */
 
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
 export async function insertRevokedToken(
@@ -37,11 +35,17 @@ export async function insertRevokedSigningKey(db: Queryable, kid: string): Promi
   )
 }
 
-/** Removes revocations of tokens that expired over an hour ago. Returns how many, at most PURGE_BATCH. */
-export async function purgeExpiredTokens(db: Queryable): Promise<number> {
-  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
-  return rows[0].purged
+/** Returns the run_id of the Redis server that Postgres names. */
+export async function readNamedRunId(db: Queryable): Promise<string> {
+  const { rows } = await db.raw('select run_id as "runId" from revocation_trust')
+  return rows[0].runId
 }
+
+/* `ask`: whether a subject is revoked, by Redis and by the primary. */
+
+/** How many run at once. Of the three connections of the API's pool for decisions, its rounds need one. */
+const STATEMENTS_MAX = 2
+const SUBJECTS_PER_STATEMENT = 500
 
 /** Returns the marker and which part of each subject Redis has as revoked. Rejects if Redis fails. */
 export async function readEntries(
@@ -105,6 +109,8 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
   }
 }
 
+/* The public page of revocations. */
+
 const DIGEST_BYTES = 12
 
 /** What the page of revocations says in place of an id, which it must not give away. */
@@ -142,16 +148,12 @@ export async function readPublishedRevocations(
   return rows[0]
 }
 
+/* The rounds of the resource API, which copy revocations to Redis and watch over both stores. */
+
 /** The only Redis server to be trusted, as named in Postgres; a different `since` is a new naming. */
 export interface NamedServer {
   runId: string
   since: string | null
-}
-
-/** Returns the run_id of the Redis server that Postgres names. */
-export async function readNamedRunId(db: Queryable): Promise<string> {
-  const { rows } = await db.raw('select run_id as "runId" from revocation_trust')
-  return rows[0].runId
 }
 
 /** Names another server. Returns the new naming, committed; undefined if `old` was replaced meanwhile. */
@@ -238,4 +240,14 @@ export async function readRecentRevocations(
   const [{ standby, runId, since, ...recent }] = rows
   assertPrimary({ standby })
   return { named: { runId, since }, ...recent }
+}
+
+/* The removal of what has expired. */
+
+export const PURGE_BATCH = 1_000
+
+/** Removes revocations of tokens that expired over an hour ago. Returns how many, at most PURGE_BATCH. */
+export async function purgeExpiredTokens(db: Queryable): Promise<number> {
+  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
+  return rows[0].purged
 }

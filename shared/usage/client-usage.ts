@@ -36,17 +36,17 @@ end`
  */
 const WRITE_REFUSALS = `${TRIM}
 local ofClient, ofCompany, prefix, life_ms, max = unpack(ARGV, 1, 5)
-local function keyOf(position) return prefix .. string.match(position, ' (.*)') end
+local function toKey(position) return prefix .. string.match(position, ' (.*)') end
 for i = 6, #ARGV, 2 do
-  redis.call('set', keyOf(ARGV[i]), ARGV[i + 1], 'px', life_ms)
+  redis.call('set', toKey(ARGV[i]), ARGV[i + 1], 'px', life_ms)
   redis.call('zadd', ofClient, 0, ARGV[i])
   redis.call('zadd', ofCompany, 0, ARGV[i])
 end
 trim(ofClient, max, function(position)
   redis.call('zrem', ofCompany, position)
-  redis.call('del', keyOf(position))
+  redis.call('del', toKey(position))
 end)
-trim(ofCompany, max * ${CLIENTS_PER_COMPANY}, function(position) redis.call('del', keyOf(position)) end)
+trim(ofCompany, max * ${CLIENTS_PER_COMPANY}, function(position) redis.call('del', toKey(position)) end)
 redis.call('pexpire', ofClient, life_ms)
 redis.call('pexpire', ofCompany, life_ms)`
 
@@ -115,29 +115,26 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
   }
 
   return {
-    /** Counts an issued token. @param scope as granted, separated by spaces. */
-    countToken(clientId: string, scope: string, address: string): void {
-      counts.count({ clientId, scope, address })
-    },
-    /** Records an answered request of a known client. Takes no time and cannot fail. */
+    countToken: counts.countToken,
+    /** Records an answered request of a known client. Synchronous; never throws. */
     recordRequest(request: AnsweredRequest): void {
       const { vendorId, proven, ...answer } = request
       const { clientId, requestId, route, status, address, code, reason } = answer
       const requests = clients.get(clientId) ?? { vendorId, answered: [], proven: [], unproven: [] }
       clients.set(clientId, requests)
       const at_ms = clock.now()
-      // Anyone can send the unproven, who must not push out anything else.
+      // Anyone can send unproven requests, so they must not displace proven ones.
       const entry = `${at_ms} ${requestId} ${status} ${address} ${code ?? '-'} ${route}`
       if (proven) keep('answered', requests.answered, entry)
       if (code === undefined || reason === undefined) return
-      counts.count({ clientId })
+      counts.countRefusal(clientId)
       const kind = proven ? 'proven' : 'unproven'
       keep(kind, requests[kind], [refusalPosition(at_ms, requestId), JSON.stringify({ at_ms, ...answer })])
     },
     flush,
     /** Announces this process in Postgres. @throws if it cannot be written. */
     async start(): Promise<void> {
-      await counts.start()
+      await counts.announce()
       flushing = setInterval(flush, FLUSH_EVERY_MS).unref()
     },
     async stop(): Promise<void> {

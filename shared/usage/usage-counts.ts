@@ -26,8 +26,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
   let storedAt_ms = Number.NEGATIVE_INFINITY
   let storing: Promise<void> | undefined
 
-  /** Counts a token, or a refused request. Takes no time and cannot fail. */
-  function count(use: Omit<Use, 'at_ms'>): void {
+  function enqueue(use: Omit<Use, 'at_ms'>): void {
     if (queue.length < WAITING_MAX) queue.push({ ...use, at_ms: clock.now() })
     else if (!isLossy) {
       isLossy = true
@@ -35,7 +34,14 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
     }
   }
 
-  async function record({ ends = false } = {}): Promise<void> {
+  /** Counts an issued token. Synchronous; never throws. @param scope as granted, separated by spaces. */
+  const countToken = (clientId: string, scope: string, address: string): void =>
+    enqueue({ clientId, scope, address })
+
+  /** Counts a refused request. Synchronous; never throws. */
+  const countRefusal = (clientId: string): void => enqueue({ clientId })
+
+  async function storeBatch({ ends = false } = {}): Promise<void> {
     const wasLossy = isLossy
     isLossy = false
     const values = [writer, number, JSON.stringify(batch), wasLossy, ends]
@@ -47,7 +53,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
     storedAt_ms = performance.now()
   }
 
-  async function store(): Promise<void> {
+  async function storeQueue(): Promise<void> {
     for (;;) {
       if (batch.length === 0) {
         batch = queue.splice(0, USES_PER_BATCH)
@@ -55,13 +61,16 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
       }
       const isDue = performance.now() - storedAt_ms > REPORT_EVERY_MS
       if (batch.length === 0 && !isLossy && !isDue) break
-      await record()
+      await storeBatch()
     }
   }
 
+  /** Announces this process in Postgres, by a first report. @throws if it cannot be written. */
+  const announce = (): Promise<void> => storeQueue()
+
   /** Stores what waits. Never rejects: what Postgres does not take now waits for the next time. */
   function flush(): Promise<void> {
-    storing ??= store()
+    storing ??= storeQueue()
       .catch(() => {})
       .finally(() => {
         storing = undefined
@@ -75,8 +84,8 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
     await flush()
     if (queue.length + batch.length > 0) return
     number += 1
-    await record({ ends: true }).catch(() => {})
+    await storeBatch({ ends: true }).catch(() => {})
   }
 
-  return { count, start: store, flush, stop }
+  return { countToken, countRefusal, announce, flush, stop }
 }

@@ -35,7 +35,7 @@ describe('the usage of clients', () => {
       clock: auth.clock,
       log: pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) }),
     })
-  const token = (clientId: string, address = '192.0.2.1') => ({ clientId, scope: 'analytics:read', address })
+  const token = (clientId: string, address = '192.0.2.1') => [clientId, 'analytics:read', address] as const
   const tokensOf = async ({ clientId }: Pick<TestClient, 'clientId'>): Promise<number> => {
     const { rows } = await auth.db.raw(
       'select coalesce(sum(tokens), 0)::int as tokens from client_usage_hourly where client_id = ?',
@@ -72,10 +72,10 @@ describe('the usage of clients', () => {
   it('is added up by hour', async () => {
     const usage = counter()
     const start_ms = auth.clock.now()
-    for (const _ of [1, 2, 3]) usage.count(token(client.clientId))
+    for (const _ of [1, 2, 3]) usage.countToken(...token(client.clientId))
     await usage.flush()
     auth.clock.advance(HOUR_MS)
-    usage.count(token(client.clientId))
+    usage.countToken(...token(client.clientId))
     await usage.flush()
     assert.deepEqual(await lastUseOf(client), new Date(start_ms + HOUR_MS))
     const { rows } = await auth.db.raw(
@@ -92,10 +92,10 @@ describe('the usage of clients', () => {
   it('never moves a last use back in time', async () => {
     const usage = counter()
     const late_ms = auth.clock.now()
-    usage.count(token(client.clientId))
+    usage.countToken(...token(client.clientId))
     await usage.flush()
     auth.clock.advance(-60_000)
-    usage.count(token(client.clientId))
+    usage.countToken(...token(client.clientId))
     await usage.flush()
     assert.equal((await lastUseOf(client))?.getTime(), late_ms)
     auth.clock.set(late_ms)
@@ -109,8 +109,8 @@ describe('the usage of clients', () => {
       for (const [index, usage] of processes.entries())
         for (const [n] of clients.entries()) {
           const { clientId } = clients[(n * 7 + index * 13) % clients.length] as TestClient
-          usage.count(token(clientId, `192.0.2.${n % 3}`))
-          usage.count({ clientId })
+          usage.countToken(...token(clientId, `192.0.2.${n % 3}`))
+          usage.countRefusal(clientId)
         }
       await Promise.all(processes.map((usage) => usage.flush()))
     }
@@ -133,10 +133,10 @@ describe('the usage of clients', () => {
   it('waits while Postgres is away, and is stored once it is back', async () => {
     const lines: string[] = []
     const usage = counter(lines)
-    await usage.start()
+    await usage.announce()
     proxy.cut()
     for (const _ of [1, 2, 3]) {
-      usage.count(token(client.clientId))
+      usage.countToken(...token(client.clientId))
       await usage.flush()
     }
     assert.equal(await tokensOf(client), 0)
@@ -149,10 +149,10 @@ describe('the usage of clients', () => {
 
   it('counts a batch once whose answer was lost', async () => {
     const usage = counter()
-    await usage.start()
+    await usage.announce()
     const blocked = await auth.db.transaction()
     await blocked.raw('select from usage_writers for update')
-    usage.count(token(client.clientId))
+    usage.countToken(...token(client.clientId))
     const flushed = usage.flush()
     await untilBlocked(auth.db)
     proxy.cut()
@@ -161,7 +161,7 @@ describe('the usage of clients', () => {
     // The server does what it was asked, and finds nobody to answer.
     await eventually(async () => (await tokensOf(client)) === 1)
     proxy.heal()
-    usage.count(token(client.clientId))
+    usage.countToken(...token(client.clientId))
     await usage.flush()
     assert.equal(await tokensOf(client), 2)
     assert.equal(await isMissing(), false)
@@ -170,9 +170,9 @@ describe('the usage of clients', () => {
   it('drops what is too much while Postgres is away, and notes when it last did', async () => {
     const lines: string[] = []
     const usage = counter(lines)
-    await usage.start()
+    await usage.announce()
     proxy.cut()
-    for (let n = 0; n < 100_003; n += 1) usage.count(token(client.clientId))
+    for (let n = 0; n < 100_003; n += 1) usage.countToken(...token(client.clientId))
     await usage.flush()
     assert.equal(await isMissing(), false)
     proxy.heal()
@@ -190,8 +190,8 @@ describe('the usage of clients', () => {
 
   it('leaves no trace of a process that has ended with everything stored', async () => {
     const usage = counter()
-    await usage.start()
-    usage.count(token(client.clientId))
+    await usage.announce()
+    usage.countToken(...token(client.clientId))
     await usage.stop()
     assert.equal(await tokensOf(client), 1)
     assert.deepEqual(await auth.db('usage_writers'), [])
@@ -199,8 +199,8 @@ describe('the usage of clients', () => {
 
   it('says of a process that ends without Postgres that uses may be missing', async () => {
     const usage = counter()
-    await usage.start()
-    usage.count(token(client.clientId))
+    await usage.announce()
+    usage.countToken(...token(client.clientId))
     proxy.cut()
     await usage.stop()
     assert.equal((await auth.db('usage_writers')).length, 1)
@@ -213,8 +213,8 @@ describe('the usage of clients', () => {
     const raw = (...values: Parameters<Database['raw']>) =>
       failures-- > 0 ? Promise.reject(new Error('away')) : db.raw(...values)
     const usage = counter([], { raw } as unknown as Database)
-    await usage.start()
-    for (let n = 0; n < 1_500; n += 1) usage.count(token(client.clientId))
+    await usage.announce()
+    for (let n = 0; n < 1_500; n += 1) usage.countToken(...token(client.clientId))
     failures = 2
     await usage.stop()
     assert.equal((await auth.db('usage_writers')).length, 1)

@@ -36,13 +36,13 @@ describe('for how long a process believes a marker', () => {
   const isValid = (marker: string, after_ms: number) => lease.isMarkerValid(marker, SENT_AT_MS + after_ms)
 
   it('believes a marker for lease_ms from the tick before its round, whatever Redis’ clock does', () => {
-    assert.equal(isValid(`${lease.server()} ${count}`, LEASE_MS - 1), true)
-    assert.equal(isValid(`${lease.server()} ${count}`, LEASE_MS), false)
-    assert.equal(isValid(`${lease.server()} ${count + 1}`, LEASE_MS), false)
+    assert.equal(isValid(`${lease.serverRunId()} ${count}`, LEASE_MS - 1), true)
+    assert.equal(isValid(`${lease.serverRunId()} ${count}`, LEASE_MS), false)
+    assert.equal(isValid(`${lease.serverRunId()} ${count + 1}`, LEASE_MS), false)
   })
 
   it('believes no marker whose round may precede every tick that the process sent', () => {
-    assert.equal(isValid(`${lease.server()} ${count - 1}`, 0), false)
+    assert.equal(isValid(`${lease.serverRunId()} ${count - 1}`, 0), false)
   })
 
   it('believes no marker of another server, or a missing one', () => {
@@ -57,7 +57,7 @@ describe('for how long a process believes a marker', () => {
       let ticks = 0
       const onTick = () => {
         ticks += 1
-        if (ticks === 15) resolve(ticking.isMarkerValid(`${lease.server()} ${first}`, SENT_AT_MS))
+        if (ticks === 15) resolve(ticking.isMarkerValid(`${lease.serverRunId()} ${first}`, SENT_AT_MS))
       }
       const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: LEASE_MS / 20 }
       const ticking = createLease({ redis, timings, monotonic: () => SENT_AT_MS, onTick })
@@ -82,11 +82,11 @@ describe('for how long a process believes a marker', () => {
     }
     const later = 1_000_000_000
     await reports(false)
-    await reports(true, `${lease.server()} ${later}`)
+    await reports(true, `${lease.serverRunId()} ${later}`)
     await reports(false, `${'0'.repeat(40)} ${later}`)
-    await reports(true, `${lease.server()} ${later}`)
+    await reports(true, `${lease.serverRunId()} ${later}`)
     await reports(false)
-    await reports(true, `${lease.server()} ${later}`)
+    await reports(true, `${lease.serverRunId()} ${later}`)
     ticking.suspect()
     assert.equal(ticking.isTrusted(), false)
     await eventually(ticking.isTrusted)
@@ -95,7 +95,7 @@ describe('for how long a process believes a marker', () => {
   })
 
   it('believes no marker beyond the connection on which the server was named', async () => {
-    const marker = `${lease.server()} ${count}`
+    const marker = `${lease.serverRunId()} ${count}`
     redis.disconnect()
     await eventually(() => !isValid(marker, 0))
   })
