@@ -5,11 +5,11 @@
 const FIRST_BEAT_MS = 1_000
 const BEAT_MS = 1_500
 
-/** Prints a line of progress. */
-export type Show = (line: string) => void
+/** Shows the user a line of progress. */
+export type ShowProgress = (line: string) => void
 
 /** Shows `text` again and again, with the time so far, until `work` ends. Returns the result of the work. */
-export async function heartbeat<T>(show: Show, text: () => string, work: Promise<T>): Promise<T> {
+export async function heartbeat<T>(show: ShowProgress, text: () => string, work: Promise<T>): Promise<T> {
   const began_ms = performance.now()
   const seconds = () => Math.round((performance.now() - began_ms) / 1_000)
   const beat = () => {
@@ -25,7 +25,7 @@ export async function heartbeat<T>(show: Show, text: () => string, work: Promise
 }
 
 /** Shows `text` at once, and again as a heartbeat. */
-export function announce<T>(show: Show, text: string, work: Promise<T>): Promise<T> {
+export function announce<T>(show: ShowProgress, text: string, work: Promise<T>): Promise<T> {
   show(text)
   return heartbeat(show, () => text, work)
 }
@@ -37,7 +37,7 @@ interface Output {
 }
 
 export const linesTo =
-  (stream: Output): Show =>
+  (stream: Output): ShowProgress =>
   (line) =>
     void stream.write(`${line}\n`)
 

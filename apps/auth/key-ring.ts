@@ -40,6 +40,7 @@ export type KeyRing = ReturnType<typeof createKeyRing>
 const NEVER_MS = Number.NEGATIVE_INFINITY
 const EMPTY: Snapshot = { stored: [], byKid: new Map(), unreadable: new Set(), readAt_ms: NEVER_MS }
 
+/** Returns a key ring without keys, which reads nothing yet. Never throws. */
 export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Log } & Partial<typeof TIMES>) {
   const { db, log, clock, poll_ms, pollUnable_ms, fresh_ms, rereadWait_ms } = { ...TIMES, ...parts }
   let snapshot = EMPTY

@@ -39,9 +39,10 @@ export async function nameCompanies(db: Queryable, accounts: readonly User[]): P
   return lists.map((list) => list.map(({ vendorId }) => vendorId).join(', ') || 'no company').join('; ')
 }
 
+/** Returns what commands print of an account, and never its password hash. */
 export const userData = ({ userId, email, name }: User): User => ({ userId, email, name })
 
-/** Records the act in the activity of each of the user's companies, or without a company if there is none. */
+/** Records the act for each of the user's companies, or without a company if there is none. */
 export async function recordForCompanies(
   transaction: Queryable,
   { user, action, by }: { user: User; action: ActivityAction; by: OperatorActor },

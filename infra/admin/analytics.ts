@@ -43,7 +43,7 @@ export const ANALYTICS: CommandGroup = {
   commands: [
     {
       name: 'import',
-      doing: null,
+      progress: null,
       description: 'Import the events of a file, whatever their age',
       example: 'analytics import history.ndjson --company ven_acme',
       args: ['file'],

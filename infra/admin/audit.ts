@@ -23,7 +23,7 @@ export const AUDIT: CommandGroup = {
   commands: [
     {
       name: 'export',
-      doing: null,
+      progress: null,
       description: 'Print the log as NDJSON, oldest entry first',
       example: 'audit export --since 2026-01-31T09:00:00Z > log.ndjson',
       options: [
@@ -48,7 +48,7 @@ export const AUDIT: CommandGroup = {
       description:
         'Compare the log with the lines `activity` that were shipped elsewhere, and name the entries that ' +
         'the database lacks, has changed, or has in addition. Exits with code 1 if there are any.',
-      doing: 'Comparing',
+      progress: 'Comparing',
       example: 'audit compare activity.ndjson',
       args: ['file'],
       run: (context, { file }: { file: string }) => compare(context.db, fileAt(context, file)),

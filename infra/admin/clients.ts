@@ -42,7 +42,7 @@ export const CLIENTS: CommandGroup = {
       description:
         'Revoke a client permanently. Once the command returns, every process rejects the client and its ' +
         'tokens. This takes up to six seconds if Redis is not available or not trusted.',
-      doing: 'Revoking the client at every process',
+      progress: 'Revoking the client at every process',
       example: 'client revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
       args: ['vendor_id', 'client_id'],
       async effect({ db }, { vendorId, clientId }: { vendorId: string; clientId: string }) {

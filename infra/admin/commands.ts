@@ -43,8 +43,8 @@ export interface LocalCommand extends CommandRow {
 
 /** A command that runs with the stores open. */
 export interface OperatorCommand extends CommandRow {
-  /** Shown repeatedly while it takes long. Default: `Working`. Null if the command says what it does. */
-  doing?: string | null
+  /** Shown repeatedly while it takes long. Default: `Working`. Null if `run` shows its own progress. */
+  progress?: string | null
   /** A sentence about what Ctrl-C leaves while it runs. */
   ifInterrupted?: string
   /**

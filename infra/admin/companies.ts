@@ -19,7 +19,7 @@ import { addPerson } from '../../apps/api/people/invite-person.ts'
 import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts'
 import { sqlState, UNIQUE_VIOLATION } from '../../apps/api/stores/postgres-errors.ts'
 import { deleteRequests } from '../../apps/api/usage/refusals.ts'
-import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
+import { announce, heartbeat, linesTo, type ShowProgress } from '../progress.ts'
 import { type CommandGroup, formatTable, type OperatorContext, required } from './commands.ts'
 import {
   ACCOUNT_OPTIONS,
@@ -32,13 +32,13 @@ import {
 import { OperatorError } from './operator.ts'
 import { activitySteps, eraseAccount, eraseFromActivity } from './persons.ts'
 
-/** Longer than a request that the API has begun can still write. */
+/** A request that the API has begun may still write for a while, but for less than this. */
 const IN_FLIGHT_MS = 15_000
 /**
  * Rows of a table that one transaction erases. A partition of events has no index on vendor_id, so each batch
  * may read the whole partition.
  */
-const ROWS_A_BATCH = 100_000
+const ROWS_PER_BATCH = 100_000
 const BATCH_MAX_MS = 10 * 60_000
 /** A busy Postgres may take longer than a revocation may. To repeat one is safe. */
 const REVOCATION_TRIES = 5
@@ -99,15 +99,15 @@ export const COMPANIES: CommandGroup = {
     // The runbook's page on privacy says what stays.
     {
       name: 'erase',
-      doing: null,
+      progress: null,
       description:
         'Erase a company with all its data, permanently. Its clients are revoked first. Repeat it if it ' +
         'was interrupted.',
       example: 'company erase ven_acme',
       args: ['vendor_id'],
       ifInterrupted:
-        'What was revoked or erased stays so. Until it said that no one is a member any more, everyone ' +
-        'still is. Run the command again to finish.',
+        'What was revoked or erased stays so. Everyone is still a member, unless "No one is a member any ' +
+        'more." was shown. Run the command again to finish.',
       async effect({ db }, { vendorId }: { vendorId: string }) {
         const { name, people, clients } = await summarize(db, vendorId)
         const losses = `${people} people lose access, and ${clients} Active clients are revoked.`
@@ -163,6 +163,7 @@ export async function createCompany(
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
 }
 
+/** @throws OperatorError if there is no such company; an erased one is none. */
 export async function requireCompany(db: Queryable, vendorId: string): Promise<CompanyRecord> {
   const company = await findCompany(db, vendorId)
   if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
@@ -185,7 +186,7 @@ function parseCurrency(currency: string): string {
   return code
 }
 
-/** Finds an erased company too. @throws OperatorError if there never was such a company. */
+/** Summarizes a company, even an erased one. @throws OperatorError if there never was such a company. */
 async function summarize(
   db: Queryable,
   vendorId: string,
@@ -214,8 +215,11 @@ async function eraseCompany(
   // Fails without Redis, before anything has changed.
   const revocation = context.revocation()
   const people = await readPeople(db, vendorId)
-  const searching = findElsewhere(db, vendorId, people)
-  const elsewhere = await heartbeat(show, () => 'Looking for its people in other companies', searching)
+  const elsewhere = await heartbeat(
+    show,
+    () => 'Looking for its people in other companies',
+    findElsewhere(db, vendorId, people),
+  )
   const erasePeople = (queryable: Queryable, userIds: string[]) =>
     erasePeopleWithoutCompany(queryable, userIds, (transaction, userId) =>
       elsewhere.has(userId)
@@ -233,8 +237,8 @@ async function eraseCompany(
   await revokeClients(revocation, { vendorId, clientIds: clients.active, by, show })
   show(`${clients.active.length} clients were Active, and are revoked everywhere.`)
   await announce(show, `Waiting ${IN_FLIGHT_MS / 1_000} s for requests under way`, sleep(IN_FLIGHT_MS))
-  const forgetting = forgetInRedis(context, { vendorId, clientIds: clients.all })
-  await heartbeat(show, () => 'Erasing requests in Redis', forgetting).catch((error: Error) =>
+  const requestErasure = forgetInRedis(context, { vendorId, clientIds: clients.all })
+  await heartbeat(show, () => 'Erasing requests in Redis', requestErasure).catch((error: Error) =>
     show(`Requests stay in Redis until they expire, within 14 days: ${error.message}`),
   )
   const formerMembers = await heartbeat(show, () => 'Erasing people', erasePeople(db, people))
@@ -252,7 +256,12 @@ async function eraseCompany(
  */
 async function revokeClients(
   revocation: Revocation,
-  { vendorId, clientIds, by, show }: { vendorId: string; clientIds: string[]; by: OperatorActor; show: Show },
+  {
+    vendorId,
+    clientIds,
+    by,
+    show,
+  }: { vendorId: string; clientIds: string[]; by: OperatorActor; show: ShowProgress },
 ): Promise<void> {
   let revoked = 0
   async function revoke(clientId: string, onCommit: () => void): Promise<void> {
@@ -267,9 +276,9 @@ async function revokeClients(
     const revocations: Promise<void>[] = []
     for (const clientId of clientIds) {
       const { promise: committed, resolve: onCommit } = Promise.withResolvers<void>()
-      const revoking = revoke(clientId, onCommit)
-      revocations.push(revoking)
-      await Promise.race([committed, revoking])
+      const task = revoke(clientId, onCommit)
+      revocations.push(task)
+      await Promise.race([committed, task])
     }
     await Promise.all(revocations)
   }
@@ -356,7 +365,7 @@ async function forgetInRedis(
 export async function eraseCompanyRows(
   db: Database,
   vendorId: string,
-  { show, batchRows = ROWS_A_BATCH }: { show: Show; batchRows?: number },
+  { show, batchRows = ROWS_PER_BATCH }: { show: ShowProgress; batchRows?: number },
 ): Promise<number> {
   let total = 0
   for (let pass = 1; pass > 0; total += pass) {

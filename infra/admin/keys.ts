@@ -81,7 +81,7 @@ export const KEYS: CommandGroup = {
       description:
         'Revoke a stolen key permanently. Once the command returns, every process rejects tokens signed ' +
         'with it. If it was the active key, the standby key takes over.',
-      doing: 'Revoking the key at every process',
+      progress: 'Revoking the key at every process',
       example: 'key revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
       args: ['key_id'],
       async effect({ db }, { keyId }: { keyId: string }) {

@@ -30,7 +30,7 @@ export const ACCOUNT_OPTIONS = [
 
 export type AccountChoice = { existingAccount?: true; newAccount?: true }
 
-/** Returns the person to add. The password is asked for only if a new account is created. */
+/** Returns the person to add. Its password is asked for only if a new account is created. */
 export function parseNewPerson(
   context: OperatorContext,
   { email, name, existingAccount, newAccount }: AccountChoice & { email: string; name?: string | undefined },
@@ -53,7 +53,11 @@ export interface NewPerson {
   account: 'existing' | 'new' | undefined
 }
 
-/** Finds the account or prepares a new one, which `store` inserts. Prompts for the password last. */
+/**
+ * Finds the account or prepares a new one, which `store` inserts. Prompts for the password last.
+ * @throws OperatorError if the address or name is invalid, or if which account to use is not clear. So does
+ * `store`, if the account was changed meanwhile.
+ */
 export async function preparePerson(
   db: Queryable,
   { email: address, name, password, account }: NewPerson,

@@ -112,6 +112,7 @@ async function localStack(dataDir: string): Promise<RunningStack> {
 /** What an operator's command works with. */
 export type OperatorAccess = ReturnType<typeof openOperatorAccess>
 
+/** Opens a pool to Postgres, which connects when first used. Does not connect to Redis until asked. */
 export function openOperatorAccess(
   { databaseUrl, redisUrl, usageRedisUrl, keyEncryptionKey }: OperatorStores,
   {

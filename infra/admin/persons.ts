@@ -7,7 +7,7 @@ import type { CommandGroup } from './commands.ts'
 import { OperatorError } from './operator.ts'
 
 /** Entries of the activity that one statement looks at. */
-const ENTRIES_A_STEP = 5_000
+const ENTRIES_PER_STEP = 5_000
 
 const WHO = `
 It takes an address, which may have several accounts, <vendor_id>:<address> for that company alone, or a user
@@ -22,7 +22,7 @@ export const PERSONS: CommandGroup = {
     {
       name: 'export',
       description: 'Print everything that is stored about a person, as JSON',
-      doing: 'Searching the activity',
+      progress: 'Searching the activity',
       example: 'person export kim@acme.example',
       args: ['address'],
       explanation: WHO,
@@ -39,7 +39,7 @@ export const PERSONS: CommandGroup = {
       description:
         'Erase what is stored about a person, permanently. All access ends at once. An owner must hand ' +
         'over first.',
-      doing: 'Going through the activity',
+      progress: 'Going through the activity',
       example: 'person erase kim@acme.example',
       args: ['address'],
       explanation: WHO,
@@ -172,7 +172,7 @@ export async function* activitySteps(db: Queryable): AsyncGenerator<[after: numb
     const { rows } = await db.raw(
       'select max(entry_id) as last from (select entry_id from activity where entry_id > ? order by 1 ' +
         'limit ?) step',
-      [after, ENTRIES_A_STEP],
+      [after, ENTRIES_PER_STEP],
     )
     const { last } = rows[0]
     if (last === null) return
@@ -292,7 +292,7 @@ export async function eraseAccount(
 export async function eraseFromActivity(db: Queryable): Promise<number> {
   let total = 0
   for (let after = 0; ; ) {
-    const step = [after, ENTRIES_A_STEP]
+    const step = [after, ENTRIES_PER_STEP]
     const { rows } = await db.raw('select last_entry as last, erased from erase_from_activity(?, ?)', step)
     total += rows[0].erased
     if (rows[0].last === null) return total

@@ -92,10 +92,10 @@ async function runWithStores(
   const activityLog = createTrail({ auditFile: stores.auditFile, stderr: environment.stderr })
   const operator = openOperatorAccess(stores, { name: as, activityLog })
   const context = { ...environment, ...operator }
-  const { doing = 'Working' } = command
+  const { progress = 'Working' } = command
   const show = linesTo(environment.stderr)
   const withProgress = <T>(work: Promise<T>): Promise<T> =>
-    doing === null ? work : heartbeat(show, () => doing, work)
+    progress === null ? work : heartbeat(show, () => progress, work)
   try {
     const state = heartbeat(show, () => 'Waiting for the database', readDatabaseState(operator.db))
     if ((await state).schema === 'newer')

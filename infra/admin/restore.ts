@@ -21,7 +21,7 @@ import {
   readPlaces,
   scanEntries,
 } from '../../apps/api/revocation/restore-check.ts'
-import { announce, heartbeat, linesTo, type Show } from '../progress.ts'
+import { announce, heartbeat, linesTo, type ShowProgress } from '../progress.ts'
 import {
   type CommandGroup,
   formatTable,
@@ -52,7 +52,7 @@ export const RESTORE: CommandGroup = {
   commands: [
     {
       name: 'fence',
-      doing: null,
+      progress: null,
       description: 'Block all access, and restore the revocations that Redis still knows',
       example: 'restore fence --since 2026-01-31T09:00:00Z',
       options: [
@@ -78,7 +78,7 @@ export const RESTORE: CommandGroup = {
     },
     {
       name: 'confirm',
-      doing: null,
+      progress: null,
       description:
         'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or ' +
         'after moving the database with a dump.',
@@ -173,7 +173,7 @@ Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 async function raiseFenceEverywhere(
   db: Database,
-  { since, by, show }: { since: Date; by: OperatorActor; show: Show },
+  { since, by, show }: { since: Date; by: OperatorActor; show: ShowProgress },
 ): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
@@ -183,7 +183,7 @@ async function raiseFenceEverywhere(
 }
 
 /** Resolves once no process trusts anything that Redis vouched for before the fence. */
-async function waitUntilFenced(db: Database, show: Show): Promise<void> {
+async function waitUntilFenced(db: Database, show: ShowProgress): Promise<void> {
   const fence = await readFence(db)
   const { settle_ms } = PRODUCTION_TIMINGS
   const wait_ms = Math.min(settle_ms, settle_ms - (fence?.age_ms ?? settle_ms))
@@ -306,7 +306,7 @@ async function confirm(context: OperatorContext): Promise<Outcome> {
  */
 async function confirmDatabase(
   db: Database,
-  { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: OperatorActor; show: Show },
+  { lastSeen, by, show }: { lastSeen: LastSeen | undefined; by: OperatorActor; show: ShowProgress },
 ): Promise<Block | undefined> {
   const fence = await readFence(db)
   const { place, confirmedPlace } = await readPlaces(db)

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Show } from '../progress.ts'
+import type { ShowProgress } from '../progress.ts'
 import { firstExecutable, onPath } from './child.ts'
 import { errorCode, StartError } from './start-error.ts'
 
@@ -43,7 +43,7 @@ export interface Executable {
  */
 export async function debianProgram(
   program: DebianProgram,
-  show: Show = () => {},
+  show: ShowProgress = () => {},
   room_bytes = ROOM_BYTES,
 ): Promise<Executable> {
   const installed = await onPath(...program.names)

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { ConfigError } from '#shared/process/config.ts'
-import { heartbeat, type Show } from '../progress.ts'
+import { heartbeat, type ShowProgress } from '../progress.ts'
 import { card } from './card.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { EXIT_CONFIG } from './service.ts'
@@ -17,7 +17,7 @@ const SIGNALS_PER_STOP = ['start', 'dev'].includes(process.env.npm_lifecycle_eve
 const EXIT_USAGE = 64
 const EXIT_FORCED = 130
 
-const show: Show = (line) => {
+const show: ShowProgress = (line) => {
   process.stdout.write(`${process.uptime().toFixed(1).padStart(6)} s  ${line}\n`)
 }
 const printError = (text: string): void => {

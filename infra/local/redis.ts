@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { within } from '#shared/process/within.ts'
 import { REDIS_USER_RULES } from '../database/redis-users.ts'
-import type { Show } from '../progress.ts'
+import type { ShowProgress } from '../progress.ts'
 import { type Child, chownToNobody, lastLines, startStore } from './child.ts'
 import { type DebianProgram, debianProgram, type Executable } from './debian-program.ts'
 import { StartError } from './start-error.ts'
@@ -129,7 +129,7 @@ let executable: Promise<Executable> | undefined
  * Finds a Redis server to run, once per process.
  * @throws StartError that says what to do if there is none.
  */
-export function redisServer(show?: Show): Promise<Executable> {
+export function redisServer(show?: ShowProgress): Promise<Executable> {
   executable ??= debianProgram(REDIS, show)
   return executable
 }

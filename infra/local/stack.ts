@@ -4,7 +4,7 @@ import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createTrail } from '../admin/trail.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
-import { heartbeat, type Show } from '../progress.ts'
+import { heartbeat, type ShowProgress } from '../progress.ts'
 import { RUNNING_FILE, type RunningStack } from '../running-stack.ts'
 import { AUDIT_FILE, type DataDir, writePrivateFile } from './data-dir.ts'
 import { type DemoClient, ensureDemoClient } from './demo-client.ts'
@@ -35,7 +35,7 @@ export interface LocalStackOptions {
   /** Restart a service when its code changes, and serve the screens from their sources. */
   watch?: boolean
   /** Receives a progress line for each step. */
-  show: Show
+  show: ShowProgress
   /** Receives the services' output. */
   output: NodeJS.WritableStream
   /** Stops the start at the next step. */
@@ -168,9 +168,9 @@ async function register<T extends Stoppable>(lifecycle: Lifecycle, starting: Pro
   return part
 }
 
-/** All results, or the first failure once none of them is still running. Says what still is. */
+/** All results, or the first failure once none of them is still running. Shows what is still pending. */
 async function waitForAll<T extends Record<string, unknown>>(
-  show: Show,
+  show: ShowProgress,
   work: { [Name in keyof T]: Promise<T[Name]> },
 ): Promise<T> {
   const pending = new Set(Object.keys(work))
@@ -182,7 +182,7 @@ async function waitForAll<T extends Record<string, unknown>>(
 
 async function migrateTo(
   { ownerUrl }: Store,
-  { secrets, show }: { secrets: LocalSecrets; show: Show },
+  { secrets, show }: { secrets: LocalSecrets; show: ShowProgress },
 ): Promise<void> {
   // A real installation, where demo users would be strangers with access.
   if (await asOwner(ownerUrl, holdsOnlyOthers))

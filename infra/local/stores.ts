@@ -3,7 +3,7 @@ import pg from 'pg'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { errorMessage } from '../database/error-messages.ts'
-import type { Show } from '../progress.ts'
+import type { ShowProgress } from '../progress.ts'
 import type { DataDir } from './data-dir.ts'
 import { onFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
@@ -37,7 +37,7 @@ export interface PostgresStore extends Store {
 export interface StoreOptions {
   dataDir: DataDir
   secrets: LocalSecrets
-  show: Show
+  show: ShowProgress
 }
 
 /**

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import type { Show } from '../progress.ts'
+import type { ShowProgress } from '../progress.ts'
 import { errorCode, StartError } from './start-error.ts'
 
 const run = promisify(execFile)
@@ -16,7 +16,7 @@ const NOT_SOURCES = new Set(['dist', 'node_modules'])
  * its sources, which is created complete and never written again, so that concurrent starts do not disturb
  * each other. Returns the folder with the files.
  */
-export async function buildWorkspace(root: string, show: Show): Promise<string> {
+export async function buildWorkspace(root: string, show: ShowProgress): Promise<string> {
   const source = join(root, 'apps/workspace')
   const builds = join(root, 'node_modules/.cache/workspace')
   const built = join(builds, await fingerprint(root, source))

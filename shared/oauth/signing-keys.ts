@@ -111,6 +111,7 @@ export async function ensureSigningKeys(
   })
 }
 
+/** Has transactions that change signing keys wait for each other. Rejects if Postgres fails. */
 export async function lockSigningKeys(transaction: Queryable): Promise<void> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`)
 }

@@ -8,7 +8,7 @@ import { assertStored, createEvents, createSender, type Sender } from '../suppor
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
-const EVENTS_A_MINUTE = 1_500
+const EVENTS_PER_MINUTE = 1_500
 /** What the bodies of all calls may take at once; two calls of a company are taken at a time. */
 const ROOM_MIB = 32
 /** Many times what a call takes that need not wait. */
@@ -17,7 +17,7 @@ const ANSWERED_MS = 500
 const FILLED_MS = 2_000
 
 describe('the limit of events at POST /v1/analytics/{vendor_id}/events', () => {
-  const api = sharedApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
+  const api = sharedApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_PER_MINUTE}/60` } })
   const { click } = createEvents(api)
   const company = forEachTest(() => createSender(api))
 

@@ -9,7 +9,7 @@ const ACTIVE = 100
 const REVOKED = 1_000
 const REFUSALS_EACH = 200
 const UNPROVEN_EACH = 50
-const CLIENTS_A_FLUSH = 20
+const CLIENTS_PER_FLUSH = 20
 const HOURS_OF_USAGE = 14 * 24
 const ADDRESSES = 20
 const ENTRIES = 100_000
@@ -141,7 +141,7 @@ async function addRefusals(
       requestId = crypto.randomUUID()
       usage.recordRequest({ ...refused, ...details, clientId, requestId, proven: n >= UNPROVEN_EACH })
     }
-    if (index % CLIENTS_A_FLUSH === CLIENTS_A_FLUSH - 1) await usage.flush()
+    if (index % CLIENTS_PER_FLUSH === CLIENTS_PER_FLUSH - 1) await usage.flush()
   }
   await usage.flush()
   return requestId

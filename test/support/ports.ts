@@ -4,7 +4,7 @@ import { listen } from '#shared/process/http-server.ts'
 
 /** Below the ports that the local stack chooses for its stores, and those of outgoing connections. */
 const FIRST_PORT = 12_000
-const PORTS_A_BLOCK = 100
+const PORTS_PER_BLOCK = 100
 const BLOCKS = 80
 
 let block: Promise<number> | undefined
@@ -18,7 +18,7 @@ export async function freePort(): Promise<number> {
   block ??= claimBlock()
   const first = await block
   for (;;) {
-    const port = first + 1 + (handedOut++ % (PORTS_A_BLOCK - 1))
+    const port = first + 1 + (handedOut++ % (PORTS_PER_BLOCK - 1))
     const server = await listening(port)
     if (!server) continue
     await new Promise((resolve) => server.close(resolve))
@@ -35,7 +35,7 @@ export async function stackPorts() {
 
 async function claimBlock(): Promise<number> {
   for (;;) {
-    const first = FIRST_PORT + PORTS_A_BLOCK * randomInt(BLOCKS)
+    const first = FIRST_PORT + PORTS_PER_BLOCK * randomInt(BLOCKS)
     const holder = await listening(first)
     holder?.unref()
     if (holder) return first

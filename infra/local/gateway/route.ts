@@ -7,7 +7,10 @@ interface GatewayRoute {
   to: ServiceName
 }
 
-/** The first match wins, and all else goes to the workspace. A test holds the proxies' files to it. */
+/**
+ * The first match wins, and all else goes to the workspace. A test checks that the proxies' configuration
+ * files have the same routes.
+ */
 export const GATEWAY_ROUTES: readonly GatewayRoute[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },

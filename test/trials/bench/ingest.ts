@@ -10,7 +10,7 @@ import type { Bench } from './row.ts'
 import type { BenchServers } from './world.ts'
 
 const BATCH_EVENTS = 1_000
-const BATCHES_A_ROUND = 100
+const BATCHES_PER_ROUND = 100
 /** How long Node takes to compile what it runs. */
 const WARM_UP_ROUNDS = 4
 const CONNECTIONS = 4
@@ -33,8 +33,8 @@ export async function ingest(bench: Bench) {
   const url = `${bench.api.url}/v1/analytics/${vendorId}/events`
   let sent = 0
   async function round(turn: number): Promise<Sample[]> {
-    const batches = Array.from({ length: BATCHES_A_ROUND }, randomBatch)
-    sent += BATCHES_A_ROUND * BATCH_EVENTS
+    const batches = Array.from({ length: BATCHES_PER_ROUND }, randomBatch)
+    sent += BATCHES_PER_ROUND * BATCH_EVENTS
     const headers = {
       Authorization: `Bearer ${await obtainToken(bench.auth, client)}`,
       'Content-Type': 'application/json',

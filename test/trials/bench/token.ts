@@ -11,10 +11,10 @@ import { type HttpRequest, send } from './wrk.ts'
 const CLIENTS = 10_000
 const MET_CLIENTS = 50
 /** Enough for each round, those included that are repeated. */
-const UNMET_CLIENTS_A_ROUND = 20_000
+const UNMET_CLIENTS_PER_ROUND = 20_000
 const KEY_CLIENTS = 50
 /** Each is used once: enough for each round, those included that are repeated. */
-const ASSERTIONS_A_ROUND = 12_000
+const ASSERTIONS_PER_ROUND = 12_000
 const ASSERTION_LIFE_S = 3_600
 const INTROSPECTED_TOKENS = 1_000
 
@@ -33,7 +33,7 @@ export async function tokenBesideFloor(bench: Bench) {
 /** When a process meets a client, it reads the record from Postgres and oidc-provider checks it. */
 export async function unmetClients(bench: Bench) {
   const { db, auth: server } = bench
-  const strangers = (await addClients(db, UNMET_CLIENTS_A_ROUND * bench.rounds)).map(tokenRequest)
+  const strangers = (await addClients(db, UNMET_CLIENTS_PER_ROUND * bench.rounds)).map(tokenRequest)
   const warmUp = (await addClients(db, MET_CLIENTS)).map(tokenRequest)
   await analyze(db)
   const [unmet, met] = await measureInterleaved(bench, [
@@ -78,7 +78,7 @@ export async function assertions(bench: Bench) {
     [known.vendorId, JSON.stringify(jwk), await calculateJwkThumbprint(jwk), clientIds],
   )
   const exp = Math.floor(Date.now() / 1_000) + ASSERTION_LIFE_S
-  const requests = Array.from({ length: ASSERTIONS_A_ROUND * bench.rounds }, (_, i) => {
+  const requests = Array.from({ length: ASSERTIONS_PER_ROUND * bench.rounds }, (_, i) => {
     const id = clientIds[i % KEY_CLIENTS]
     const claims = { iss: id, sub: id, aud: issuer, exp, jti: randomUUID() }
     const signed = `${base64url({ alg: 'ES256' })}.${base64url(claims)}`

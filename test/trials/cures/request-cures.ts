@@ -24,7 +24,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const AT_ONCE = 40
 const GUESS_EVERY_MS = 300
 const ASK_EVERY_MS = 100
-const EVENTS_A_CALL = 1_000
+const EVENTS_PER_CALL = 1_000
 const REPORT_EVERY_MS = 500
 /** A process is stopped for this long, then runs for this long, as if something else used half of its CPU. */
 const BUSY_MS = 400
@@ -87,7 +87,7 @@ async function diskFull(site: CureSite) {
   const [api] = site.api as [Instance]
   const ballast = join(site.disk, 'ballast')
   const bearer = await site.tokenOf(site.regular)
-  const report = async () => (await site.report(0, site.regular, bearer, EVENTS_A_CALL)).status
+  const report = async () => (await site.report(0, site.regular, bearer, EVENTS_PER_CALL)).status
   await writeFile(ballast, Buffer.alloc(64 * 1_024 ** 2)).catch(({ code }) => assert.equal(code, 'ENOSPC'))
   await eventually(async () => (await report()) === 503)
   const end = site.repeat(REPORT_EVERY_MS, report)

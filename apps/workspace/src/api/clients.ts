@@ -13,8 +13,8 @@ import type {
   WorkloadIssuer,
   WorkloadIssuerKeys,
 } from './contract.ts'
-import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
-import { asMe } from './session.ts'
+import { companyPath, invalidate, queryClient, usePages, useRead } from './query.ts'
+import { authenticatedRequest } from './session.ts'
 
 /** The largest page of the API. A company may have fewer Active clients than that. */
 const PAGE = '200'
@@ -98,9 +98,12 @@ export const useIssuers = () =>
 
 /** Replaces keys that were pasted. */
 export async function replaceIssuerKeys(vendorId: string, body: WorkloadIssuerKeys): Promise<void> {
-  await asMe<WorkloadIssuer>(companyPath(vendorId, ['workload-issuers']), { method: 'PUT', body })
-  void reread(vendorId, 'activity')
-  await reread(vendorId, 'workload-issuers')
+  await authenticatedRequest<WorkloadIssuer>(companyPath(vendorId, ['workload-issuers']), {
+    method: 'PUT',
+    body,
+  })
+  void invalidate(vendorId, 'activity')
+  await invalidate(vendorId, 'workload-issuers')
 }
 
 /** What was seen of a client and its replacement. */
@@ -118,7 +121,7 @@ export async function sendNewClient(
   idempotencyKey: string,
 ): Promise<CreatedClient> {
   const headers = { 'Idempotency-Key': idempotencyKey }
-  const creation = await asMe<CreatedClient>(companyPath(vendorId, [CLIENTS]), {
+  const creation = await authenticatedRequest<CreatedClient>(companyPath(vendorId, [CLIENTS]), {
     method: 'POST',
     body,
     headers,
@@ -131,13 +134,18 @@ export async function sendNewClient(
 export const sendClientName = async (vendorId: string, clientId: string, name: string): Promise<void> =>
   clientChanged(
     vendorId,
-    await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId]), { method: 'PATCH', body: { name } }),
+    await authenticatedRequest<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId]), {
+      method: 'PATCH',
+      body: { name },
+    }),
   )
 
 export const sendRevocation = async (vendorId: string, clientId: string): Promise<void> =>
   clientChanged(
     vendorId,
-    await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId, 'revoke']), { method: 'POST' }),
+    await authenticatedRequest<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId, 'revoke']), {
+      method: 'POST',
+    }),
   )
 
 const isList = ({ queryKey }: { queryKey: readonly unknown[] }) =>
@@ -164,5 +172,5 @@ export function clientChanged(vendorId: string, client: OAuthClient & { clientSe
   // What was seen before the change must not be shown after it.
   void queryClient.resetQueries({ queryKey: [vendorId, CLIENTS, client.clientId, 'rotation'] })
   void queryClient.invalidateQueries({ queryKey: [vendorId, CLIENTS], predicate: isList })
-  void reread(vendorId, 'activity')
+  void invalidate(vendorId, 'activity')
 }

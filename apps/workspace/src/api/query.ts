@@ -7,7 +7,7 @@ import {
 } from '@tanstack/react-query'
 import { useCompany } from './company.ts'
 import { ApiProblem } from './request.ts'
-import { asMe, subscribe } from './session.ts'
+import { authenticatedRequest, subscribe } from './session.ts'
 
 const RETRIES = 2
 
@@ -64,7 +64,7 @@ export function useRead<T>(path: readonly string[], options: ReadOptions<T> = {}
   return useQuery<T, Error, T, unknown[]>({
     queryKey: [vendorId, ...path, search],
     queryFn: async ({ signal }) => {
-      const answer = await asMe<T>(companyPath(vendorId, path, search), { signal })
+      const answer = await authenticatedRequest<T>(companyPath(vendorId, path, search), { signal })
       onRead?.(answer)
       return answer
     },
@@ -88,7 +88,7 @@ export function usePages<T extends { nextCursor: string | null }>(
   return useInfiniteQuery<T, Error, InfiniteData<T, string>, unknown[], string>({
     queryKey: [vendorId, ...path, search],
     queryFn: ({ pageParam, signal }) =>
-      asMe<T>(companyPath(vendorId, path, { ...search, cursor: pageParam }), { signal }),
+      authenticatedRequest<T>(companyPath(vendorId, path, { ...search, cursor: pageParam }), { signal }),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
     ...(keepsPrevious && { placeholderData: keepPreviousData }),
@@ -97,6 +97,6 @@ export function usePages<T extends { nextCursor: string | null }>(
   })
 }
 
-/** Reads it again where it is shown. Resolves when that is done. */
-export const reread = (vendorId: string, ...path: string[]): Promise<void> =>
+/** Has what is cached under the path read again, where it is shown. Resolves when that is done. */
+export const invalidate = (vendorId: string, ...path: string[]): Promise<void> =>
   queryClient.invalidateQueries({ queryKey: [vendorId, ...path] })

@@ -10,8 +10,8 @@ import type {
   SessionPage,
   TestSendResult,
 } from './contract.ts'
-import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
-import { asMe } from './session.ts'
+import { companyPath, invalidate, queryClient, usePages, useRead } from './query.ts'
+import { authenticatedRequest } from './session.ts'
 
 /* Everything that the screens read and write but clients and the session itself. */
 
@@ -40,7 +40,9 @@ export async function readAllActivity(vendorId: string, filter: ActivityQuery): 
   const entries: ActivityEntry[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const search = { ...filter, limit: '200', cursor }
-    const page: ActivityPage = await asMe<ActivityPage>(companyPath(vendorId, ['activity'], search))
+    const page: ActivityPage = await authenticatedRequest<ActivityPage>(
+      companyPath(vendorId, ['activity'], search),
+    )
     entries.push(...page.entries)
     cursor = page.nextCursor
   }
@@ -62,18 +64,21 @@ export const useDestination = () => useRead<CallbackDestination>(['callback-url'
 /** @throws ApiProblem 422, whose sentence says which rule the URL breaks. */
 export async function sendCallbackUrl(vendorId: string, callbackUrl: string): Promise<CallbackDestination> {
   const body = { callbackUrl }
-  const destination = await asMe<CallbackDestination>(companyPath(vendorId, ['callback-url']), {
-    method: 'PATCH',
-    body,
-  })
+  const destination = await authenticatedRequest<CallbackDestination>(
+    companyPath(vendorId, ['callback-url']),
+    {
+      method: 'PATCH',
+      body,
+    },
+  )
   queryClient.setQueryData([vendorId, 'callback-url', undefined], destination)
-  void reread(vendorId, 'activity')
+  void invalidate(vendorId, 'activity')
   return destination
 }
 
 /** Sends the test event to the saved destination, not to a URL that is typed but not saved. */
 export const sendTestEvent = (vendorId: string): Promise<TestSendResult> =>
-  asMe<TestSendResult>(companyPath(vendorId, ['callback-test']), { method: 'POST' })
+  authenticatedRequest<TestSendResult>(companyPath(vendorId, ['callback-test']), { method: 'POST' })
 
 /**
  * Returns the owner, admins, members, then invited people, each by name. The list is never stale: someone
@@ -111,9 +116,9 @@ async function changePeople<T>(
   method: 'POST' | 'PATCH' | 'DELETE',
   body?: object,
 ): Promise<T> {
-  const answer = await asMe<T>(companyPath(vendorId, ['people', ...path]), { method, body })
-  void reread(vendorId, 'activity')
-  await reread(vendorId, 'people')
+  const answer = await authenticatedRequest<T>(companyPath(vendorId, ['people', ...path]), { method, body })
+  void invalidate(vendorId, 'activity')
+  await invalidate(vendorId, 'people')
   return answer
 }
 
@@ -122,9 +127,12 @@ export const useSessions = () =>
   useInfiniteQuery({
     queryKey: ['sessions'],
     queryFn: ({ pageParam, signal }) =>
-      asMe<SessionPage>(`/v1/sessions${pageParam && `?${new URLSearchParams({ cursor: pageParam })}`}`, {
-        signal,
-      }),
+      authenticatedRequest<SessionPage>(
+        `/v1/sessions${pageParam && `?${new URLSearchParams({ cursor: pageParam })}`}`,
+        {
+          signal,
+        },
+      ),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
     staleTime: 0,
@@ -132,7 +140,7 @@ export const useSessions = () =>
 
 /** Ends one session of this person. @throws ApiProblem `not_found` when it has ended already, or NoAnswer. */
 export const endSession = (sessionId: string): Promise<void> =>
-  asMe<void>(`/v1/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' })
+  authenticatedRequest<void>(`/v1/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' })
 
 /**
  * Finds the company that has the refused request.
@@ -145,7 +153,7 @@ export function useRefusalCompany(
   const queries = useQueries({
     queries: vendorIds.map((vendorId) => ({
       queryKey: [vendorId, 'refusals', requestId, undefined],
-      queryFn: () => asMe<object>(companyPath(vendorId, ['refusals', requestId ?? ''])),
+      queryFn: () => authenticatedRequest<object>(companyPath(vendorId, ['refusals', requestId ?? ''])),
       enabled: requestId !== undefined,
     })),
   })

@@ -92,7 +92,7 @@ export const acceptInvitation = (accepted: {
 
 /** Ends this person's other sessions. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
 export const sendPasswordChange = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
-  asMe<void>('/v1/session/password', { method: 'PUT', body: change })
+  authenticatedRequest<void>('/v1/session/password', { method: 'PUT', body: change })
 
 /** The answer to signing out clears the cookie, so it must not come after a new one. */
 export const signedOut = async (): Promise<void> => signingOut
@@ -173,7 +173,7 @@ export async function checkSession(): Promise<void> {
 }
 
 /** A request by the signed-in person. A 401 ends the session, and a 403 reloads the roles. */
-export async function asMe<T>(path: string, options: ApiRequest = {}): Promise<T> {
+export async function authenticatedRequest<T>(path: string, options: ApiRequest = {}): Promise<T> {
   const startTurn = turn
   try {
     return await request<T>(path, options)

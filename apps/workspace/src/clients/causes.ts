@@ -1,4 +1,4 @@
-/** Those whose words would not explain them. */
+/** Causes whose code is not a clear label. */
 const CAUSES = new Map([
   ['no_secret', 'no credentials'],
   ['failures_of_address', 'too many failures'],
