@@ -125,7 +125,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
     return new TokenRefused('invalid_token', `${description}.`, { headers: challenge(error), reason, client })
   }
 
-  function tokenOf(bearer: Bearer): string {
+  function requireToken(bearer: Bearer): string {
     switch (bearer.kind) {
       case 'token':
         return bearer.token
@@ -152,7 +152,7 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
       return token
     },
     async verify(bearer) {
-      const result = await verifyToken(tokenOf(bearer))
+      const result = await verifyToken(requireToken(bearer))
       if (result.verdict === 'refused') throw invalid(result.reason, result.client)
       if (result.verdict === 'undecided')
         throw unavailable("We cannot fetch this token's signing key right now.")

@@ -91,7 +91,7 @@ export function createRevocationFeed(options: {
       signal: stopping.signal,
     })
     const receivedAt_ms = monotonic()
-    const age_ms = ageOf(headers) * 1_000
+    const age_ms = parseAge(headers) * 1_000
     const content = await readPage(text, copy, { issuer, keys, clock })
     const late_ms = sentAt_ms - madeAt_ms(content.iat, receivedAt_ms)
     const page = { ...content, completeUntil_ms: sentAt_ms - Math.max(age_ms, late_ms) }
@@ -149,7 +149,7 @@ function createArrivals(): (iat_s: number, receivedAt_ms: number) => number {
 }
 
 /** @throws Error for an Age (RFC 9111 §5.1) that is no number: such a page may be of any age. */
-function ageOf(headers: { get(name: string): string | null }): number {
+function parseAge(headers: { get(name: string): string | null }): number {
   const age = headers.get('age') ?? '0'
   if (!/^\d{1,9}$/.test(age)) throw new Error('has an Age that is not a number')
   return Number(age)
@@ -193,14 +193,18 @@ async function readPage(
   const { iat = Number.NaN } = payload
   if (!(Math.abs(iat - clock.now() / 1_000) <= CLOCK_SKEW_S))
     throw new Error(`was made more than ${CLOCK_SKEW_S} s from this clock`)
-  const revoked = { client: setOf(payload.clients), key: setOf(payload.keys), token: setOf(payload.tokens) }
+  const revoked = {
+    client: parseDigests(payload.clients),
+    key: parseDigests(payload.keys),
+    token: parseDigests(payload.tokens),
+  }
   if (revoked.key.has(digest(kid)) || copy?.revoked.key.has(digest(kid)))
     throw new Error('is signed with a revoked key')
   return { revoked, iat }
 }
 
 /** @throws Error unless it is a list of digests: a page that cannot be read must not seem empty. */
-function setOf(list: unknown): ReadonlySet<string> {
+function parseDigests(list: unknown): ReadonlySet<string> {
   const isDigest = (item: unknown) => typeof item === 'string' && item.length === DIGEST_CHARACTERS
   if (!Array.isArray(list) || !list.every(isDigest)) throw new Error('lacks a list of digests')
   return new Set(list)

@@ -84,7 +84,7 @@ export function createTokenVerification(parts: {
       })
       return verifyClaims(payload, key, Math.floor(clock.now() / 1_000))
     } catch (error) {
-      return refused(reasonOf(error), clientOf(error))
+      return refused(classifyError(error), readClient(error))
     }
   }
 }
@@ -124,14 +124,14 @@ const isId = (claim: unknown): claim is string =>
   typeof claim === 'string' && claim !== '' && claim.length <= CLAIM_LIMIT_CHARACTERS
 
 /** jose checks claims only if the signature is right. */
-function clientOf(error: unknown): TokenClient | undefined {
+function readClient(error: unknown): TokenClient | undefined {
   if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed))
     return undefined
   const { client_id: clientId, vendor_id: vendorId } = error.payload
   return isId(clientId) && isId(vendorId) ? { clientId, vendorId } : undefined
 }
 
-function reasonOf(error: unknown): RefusalReason {
+function classifyError(error: unknown): RefusalReason {
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature'
   if (error instanceof errors.JWTExpired) return 'expired'
   if (error instanceof errors.JWTClaimValidationFailed) {

@@ -39,7 +39,7 @@ export function createContextReader(trustedProxies: BlockList, log: Log) {
     const requestId = usableId(trusted ? headers['x-request-id'] : undefined) ?? randomUUID()
     const callerRequestId = usableId(headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
     const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
-    const traceId = trusted ? traceIdOf(headers.traceparent) : undefined
+    const traceId = trusted ? parseTraceId(headers.traceparent) : undefined
     return { requestId, callerRequestId, clientAddress, traceId }
   }
 }
@@ -48,7 +48,7 @@ export function createContextReader(trustedProxies: BlockList, log: Log) {
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
 
-const traceIdOf = (header: string | string[] | undefined): string | undefined =>
+const parseTraceId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' ? TRACEPARENT.exec(header)?.[1] : undefined
 
 /** The nearest address, from the right, that no trusted proxy holds. */

@@ -166,7 +166,7 @@ function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
     source: <bdi className="wrap">{textIn(detail, 'source')}</bdi>,
     file: <bdi className="wrap">{textIn(detail, 'file')}</bdi>,
   }
-  return sentenceOf(entry)
+  return describeEntry(entry)
     .split(/\{(\w+)\}/)
     .map((text, index) => (index % 2 === 0 ? text : <Fragment key={text}>{parts[text]}</Fragment>))
 }
@@ -192,7 +192,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 /** The sentence of an entry, with the names of its parts in braces. It never has text that a person wrote. */
-function sentenceOf({ action, subject, detail }: ActivityEntry): string {
+function describeEntry({ action, subject, detail }: ActivityEntry): string {
   const { before, after, through } = detail
   const byProvider = through === 'openid'
   if (action === 'person.joined')

@@ -111,12 +111,12 @@ function Coverage({ daily, before }: DailyProps) {
   const provisional = daily.days.filter(({ status }) => status === 'provisional').length
   return (
     <p className="small -mb-3 text-ink-2">
-      <span className="strong">{rangeText(daily.range)}</span>: {reportedOf(daily)}
+      <span className="strong">{rangeText(daily.range)}</span>: {formatReported(daily)}
       {provisional > 0 && `, ${provisional} of them provisional`}.
       {before && (
         <>
           {' '}
-          Compared with {rangeText(before.range)}: {reportedOf(before)}.
+          Compared with {rangeText(before.range)}: {formatReported(before)}.
           {daily.range.to === isoDate(new Date()) && ' Today is not over, so it counts only so far.'}
         </>
       )}
@@ -129,7 +129,7 @@ const rangeText = ({ from, to }: DailyAnalytics['range']): string =>
     ? dateLong(from)
     : `${dateShort(from)} ${from.slice(0, 4)} to ${dateShort(to)} ${to.slice(0, 4)}`
 
-const reportedOf = ({ days }: DailyAnalytics): string =>
+const formatReported = ({ days }: DailyAnalytics): string =>
   `${reportedDays(days)} of ${days.length === 1 ? '1 day' : `${days.length} days`} reported`
 
 const TOTALS = 'grid grid-cols-6 border-y border-line-strong max-[1180px]:grid-cols-3 max-phone:grid-cols-2'

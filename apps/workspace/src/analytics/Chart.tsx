@@ -83,7 +83,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
       aria-hidden="true"
     >
       {figures.length > 0 &&
-        linesOf(most).map((value) => (
+        chooseGridLines(most).map((value) => (
           <p
             key={value}
             className="absolute inset-x-0 border-b border-line"
@@ -120,7 +120,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
           aria-hidden="true"
         >
           <path
-            d={lineOf(
+            d={drawLine(
               before.days.map((day) => day[metric]),
               most,
             )}
@@ -132,14 +132,14 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
 }
 
 /** Round figures up to the highest, at most six of them. */
-function linesOf(most: number): number[] {
+function chooseGridLines(most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(most / 5))
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => most / size <= 6) ?? most
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, line) => line * step)
 }
 
 /** Through the middle of each day, with a gap where nothing is known. */
-const lineOf = (values: readonly (number | null)[], most: number): string =>
+const drawLine = (values: readonly (number | null)[], most: number): string =>
   values
     .map(
       (value, day) =>

@@ -72,7 +72,7 @@ export function useClient(clientId: string | null, refresh_ms = 10_000) {
   return useRead<OAuthClient>([CLIENTS, clientId ?? ''], {
     enabled: clientId !== null,
     placeholder: () =>
-      listsOf(vendorId)
+      findLists(vendorId)
         .flatMap(([, list]) => clientsIn(list))
         .find((client) => client.clientId === clientId),
     onRead: (client) => showInLists(vendorId, client),
@@ -151,12 +151,12 @@ export const sendRevocation = async (vendorId: string, clientId: string): Promis
 const isList = ({ queryKey }: { queryKey: readonly unknown[] }) =>
   queryKey[1] === CLIENTS && queryKey.length === 3
 
-const listsOf = (vendorId: string) =>
+const findLists = (vendorId: string) =>
   queryClient.getQueriesData<InfiniteData<ClientPage>>({ queryKey: [vendorId, CLIENTS], predicate: isList })
 
 /** Keeps the lists from contradicting what another screen has just learned about a client. */
 function showInLists(vendorId: string, client: OAuthClient): void {
-  for (const [key, list] of listsOf(vendorId)) {
+  for (const [key, list] of findLists(vendorId)) {
     const pages = list?.pages.map((page) => ({
       ...page,
       clients: page.clients.map((item) => (item.clientId === client.clientId ? client : item)),

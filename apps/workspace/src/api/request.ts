@@ -87,7 +87,7 @@ export async function request<T>(
       redirect: 'error',
       referrerPolicy: 'no-referrer',
     })
-    json = await jsonOf(response)
+    json = await parseJson(response)
   } catch (error) {
     if (signal?.aborted) throw error
     throw new NoAnswer(error)
@@ -96,7 +96,7 @@ export async function request<T>(
   return json as T
 }
 
-async function jsonOf(response: Response): Promise<unknown> {
+async function parseJson(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined
   const text = await response.text()
   try {

@@ -32,8 +32,8 @@ export function HourChart({ hours, most, label }: HourChartProps) {
         role="img"
         aria-label={label}
       >
-        <path className="usage-tokens fill-bar" d={barsOf(tokens, most)} />
-        <path className="usage-refused fill-bad" d={barsOf(refusals, most, tokens)} />
+        <path className="usage-tokens fill-bar" d={drawBars(tokens, most)} />
+        <path className="usage-refused fill-bad" d={drawBars(refusals, most, tokens)} />
       </svg>
       <figcaption className={LEGEND}>
         <span>{first && <Time at={first.hour} format={day} />}</span>
@@ -58,7 +58,7 @@ export function Sparkline({ counts }: { counts: readonly number[] }) {
       aria-hidden="true"
     >
       <title>{`Tokens a day for ${counts.length} days, at most ${most.toLocaleString('en')}`}</title>
-      <path className="fill-bar" d={barsOf(counts, most)} />
+      <path className="fill-bar" d={drawBars(counts, most)} />
     </svg>
   )
 }
@@ -74,17 +74,17 @@ const LOWEST = 8
  * @param most the highest count, or the highest sum of two that stand on each other
  * @param below the counts whose bars these stand on
  */
-const barsOf = (counts: readonly number[], most: number, below: readonly number[] = []): string =>
+const drawBars = (counts: readonly number[], most: number, below: readonly number[] = []): string =>
   counts
     .map((count, index) => ({
       index,
-      height: heightOf(count, most),
-      foot: BARS_HEIGHT - heightOf(below[index] ?? 0, most),
+      height: scaleHeight(count, most),
+      foot: BARS_HEIGHT - scaleHeight(below[index] ?? 0, most),
     }))
     .filter(({ height }) => height > 0)
     .map(({ index, height, foot }) => `M${index},${foot.toFixed(1)}h0.8v${-height.toFixed(1)}h-0.8z`)
     .join('')
 
 // The room above the highest sum is for a second bar that is drawn higher than its count.
-const heightOf = (count: number, most: number): number =>
+const scaleHeight = (count: number, most: number): number =>
   count > 0 ? Math.max(LOWEST, (count / most) * (BARS_HEIGHT - LOWEST)) : 0

@@ -111,14 +111,14 @@ function Rotation({ old, onCreate }: RotationProps) {
 /** The rotations before and after this one. */
 function Chain({ old, replacement }: { old: OAuthClient; replacement: OAuthClient }) {
   const { to } = useCompany()
-  const rotationOf = (clientId: string, text: string) => (
+  const linkRotation = (clientId: string, text: string) => (
     <Link href={`${to(SCREENS.clients)}/${clientId}/rotate`}>{text}</Link>
   )
   if (old.replaces === null && replacement.replacedBy === null) return null
   return (
     <p className="flex flex-wrap gap-x-5 [&_a]:touch">
-      {old.replaces && rotationOf(old.replaces, 'The rotation before')}
-      {replacement.replacedBy && rotationOf(replacement.clientId, 'The rotation after')}
+      {old.replaces && linkRotation(old.replaces, 'The rotation before')}
+      {replacement.replacedBy && linkRotation(replacement.clientId, 'The rotation after')}
     </p>
   )
 }

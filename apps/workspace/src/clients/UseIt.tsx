@@ -18,7 +18,7 @@ export interface UseItProps {
 export function UseIt({ client, title = 'Use it' }: UseItProps) {
   const { vendorId } = useCompany()
   const { clientId, scopes, workload } = client
-  const credential = workload ? { workload } : placeholderOf(client)
+  const credential = workload ? { workload } : choosePlaceholder(client)
   return (
     <section className="section" aria-labelledby="use-title">
       <h2 id="use-title">{title}</h2>
@@ -34,7 +34,7 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
   )
 }
 
-const placeholderOf = ({ clientId, keyThumbprint }: UseItProps['client']): ClientAccess['credential'] =>
+const choosePlaceholder = ({ clientId, keyThumbprint }: UseItProps['client']): ClientAccess['credential'] =>
   keyThumbprint === null ? { secret: SECRET_PLACEHOLDER } : { keyFile: `${clientId}.pem`, algorithm: 'ES256' }
 
 const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (

@@ -26,7 +26,7 @@ export function compareToken(
   const { exp, iat } = payload
   const lives = Number(exp) - Number(iat) <= LIFETIME_MAX_S && Number(exp) * 1_000 > now.getTime()
   return expected.map(([name, text]) => {
-    const actual = textOf(payload[name])
+    const actual = formatClaim(payload[name])
     const isInList = name === 'aud' && actual === JSON.stringify([audience])
     const matches = name === 'exp' ? lives : payload[name] === text || isInList
     return { name, expected: text, actual, matches }
@@ -42,5 +42,5 @@ export function decodePayload(token: string): Record<string, unknown> | undefine
   }
 }
 
-const textOf = (value: unknown): string | undefined =>
+const formatClaim = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : JSON.stringify(value)

@@ -135,12 +135,12 @@ function useRequest(): (input: Input) => Promise<CreationRequest> {
   const last = useRef<{ input: string; request: CreationRequest }>(undefined)
   return async (input) => {
     const text = JSON.stringify({ ...input, replaces: input.replaces?.clientId })
-    if (last.current?.input !== text) last.current = { input: text, request: await requestOf(input) }
+    if (last.current?.input !== text) last.current = { input: text, request: await buildRequest(input) }
     return last.current.request
   }
 }
 
-async function requestOf(input: Input): Promise<CreationRequest> {
+async function buildRequest(input: Input): Promise<CreationRequest> {
   const { name, scopes, auth, expiry, replaces } = input
   const idempotencyKey = crypto.randomUUID()
   const at = expiresAt(expiry, new Date())

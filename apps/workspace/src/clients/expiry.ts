@@ -35,8 +35,8 @@ export const firstDay = (now: Date): string => daysLater(isoDate(now), 1)
 /** When a client created now expires (RFC 3339), undefined if never. A date lasts until its end. */
 export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undefined {
   if (lifetime === 'never') return undefined
-  const at_ms = lifetime === 'date' ? endOf(date).getTime() : now.getTime() + lifetime * DAY_MS
+  const at_ms = lifetime === 'date' ? toLastSecond(date).getTime() : now.getTime() + lifetime * DAY_MS
   return new Date(at_ms).toISOString()
 }
 
-const endOf = (date: string): Date => new Date(midnight(daysLater(date, 1)).getTime() - 1_000)
+const toLastSecond = (date: string): Date => new Date(midnight(daysLater(date, 1)).getTime() - 1_000)

@@ -100,8 +100,8 @@ export function missingField({ platform, claims }: WorkloadDraft): string | unde
 
 /** Recognizes the platform of a client, which is not stored, by its issuer or how its subject begins. */
 export function detectPlatform({ issuer, claims: { sub = '' } }: ClientWorkload): PlatformId {
-  const isOf = ({ issuer: platformIssuer, fields: [first] }: Platform) =>
+  const matches = ({ issuer: platformIssuer, fields: [first] }: Platform) =>
     platformIssuer === issuer || (first?.prefix !== undefined && sub.startsWith(first.prefix))
   const ids = Object.keys(PLATFORMS) as PlatformId[]
-  return ids.find((id) => isOf(PLATFORMS[id])) ?? 'other'
+  return ids.find((id) => matches(PLATFORMS[id])) ?? 'other'
 }

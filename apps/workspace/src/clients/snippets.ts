@@ -93,7 +93,7 @@ ASSERTION=$(cat platform-token.jwt)`,
 }
 
 /** What proves the client's identity in a token request: the commands before it, and its fields. */
-function proofOf({ credential, ...access }: ClientAccess): { commands: string; fields: string } {
+function writeProof({ credential, ...access }: ClientAccess): { commands: string; fields: string } {
   if ('secret' in credential) return { commands: '', fields: `-d client_secret=${credential.secret}` }
   const fields = (assertion: string) =>
     `-d client_assertion_type=${ASSERTION_TYPE} \\\n  -d client_assertion=${assertion}`
@@ -108,12 +108,12 @@ const curlToken = (access: ClientAccess): string =>
   `curl -sS ${tokenUrl(access)} \\
   -d grant_type=client_credentials \\
   -d client_id=${access.clientId} \\
-  ${proofOf(access).fields} \\
+  ${writeProof(access).fields} \\
   -d 'scope=${access.scopes.join(' ')}'`
 
 /** Works as pasted, all of it at once: the token goes into the next commands, and is not shown. */
 export const curl = (access: ClientAccess): string =>
-  proofOf(access).commands +
+  writeProof(access).commands +
   `# Get a token, valid for 15 minutes
 ${calls(access, {
   shared: `TOKEN=$(${curlToken(access)} |

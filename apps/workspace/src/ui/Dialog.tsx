@@ -29,7 +29,7 @@ export interface ModalProps {
  */
 export function Modal({ onClose, described = false, restoresFocus, className, children }: ModalProps) {
   const content = useRef<HTMLDivElement>(null)
-  const [opener] = useState(openerOf)
+  const [opener] = useState(findOpener)
   const [gutter] = useState(() => window.innerWidth - document.documentElement.getBoundingClientRect().width)
   return (
     <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
@@ -126,7 +126,7 @@ const openers = new WeakMap<Element, Element>()
  * Returns the element to focus when a dialog that opens now closes. A menu item is gone by then, so it is the
  * menu's button. For a dialog that follows another, it is what opened the first.
  */
-function openerOf(): Element | null {
+function findOpener(): Element | null {
   const focused = document.activeElement
   const menu = focused?.closest('[role="menu"]')
   if (menu) return document.getElementById(menu.getAttribute('aria-labelledby') ?? '')

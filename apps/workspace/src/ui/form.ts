@@ -33,11 +33,11 @@ export function useForm<Name extends string>(options: FormOptions<Name>) {
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
     const form = event.currentTarget
-    const values = valuesOf(form) as Values<Name>
+    const values = readValues(form) as Values<Name>
     const mistakes = check(values)
     setErrors(mistakes)
     const first = Object.keys(mistakes).find((name) => mistakes[name as Name])
-    if (first !== undefined) return inputOf(form, first)?.focus()
+    if (first !== undefined) return findInput(form, first)?.focus()
     let invalidField: string | undefined
     const success = await submission.run(async () => {
       try {
@@ -51,8 +51,8 @@ export function useForm<Name extends string>(options: FormOptions<Name>) {
     })
     const field = invalidField ?? again
     if (success || field === undefined) return
-    inputOf(form, field)?.focus()
-    inputOf(form, field)?.select()
+    findInput(form, field)?.focus()
+    findInput(form, field)?.select()
   }
 
   /** What is being changed is not called wrong any more. */
@@ -78,7 +78,7 @@ function fieldErrors<Name extends string>(
   return Object.fromEntries(messages)
 }
 
-function valuesOf(form: HTMLFormElement): Record<string, string> {
+function readValues(form: HTMLFormElement): Record<string, string> {
   const fields = [...new FormData(form)].map(([name, value]) => [name, String(value)] as const)
   return Object.fromEntries(
     fields.map(([name, text]) => [name, /password$/i.test(name) ? text : text.trim()]),
@@ -86,7 +86,7 @@ function valuesOf(form: HTMLFormElement): Record<string, string> {
 }
 
 /** Returns the input of this name, or the first of several. */
-function inputOf(form: HTMLFormElement, name: string): HTMLInputElement | HTMLTextAreaElement | undefined {
+function findInput(form: HTMLFormElement, name: string): HTMLInputElement | HTMLTextAreaElement | undefined {
   const element = form.elements.namedItem(name)
   const input = element instanceof RadioNodeList ? element[0] : element
   return input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement ? input : undefined

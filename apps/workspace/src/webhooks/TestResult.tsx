@@ -91,14 +91,14 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
         <Fact name={sent ? 'Sent' : 'Tried'}>
           <Ago at={result.sentAt} />
         </Fact>
-        <Fact name="Delivered">{deliveryOf(result, sent)}</Fact>
+        <Fact name="Delivered">{describeDelivery(result, sent)}</Fact>
         <Fact name="Receiver">
           {result.receiver ? <code>{result.receiver.address}</code> : 'No connection made'}
         </Fact>
         <Fact name="Certificate">
           <Certificate expiresAt={result.receiver?.certificateExpiresAt ?? null} />
         </Fact>
-        <Fact name="Timing">{timingOf(result)}</Fact>
+        <Fact name="Timing">{describeTiming(result)}</Fact>
       </dl>
       <h3>Log</h3>
       <Code what="receiver log" text={result.log.join('\n') || 'Nothing was logged.'} />
@@ -106,7 +106,7 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
   )
 }
 
-function deliveryOf({ delivered, status }: TestSendResult, sent: boolean): string {
+function describeDelivery({ delivered, status }: TestSendResult, sent: boolean): string {
   if (delivered) return `Yes: the receiver answered with status ${status}`
   return sent ? 'Not confirmed: no valid answer came' : 'No: nothing was sent'
 }
@@ -136,7 +136,7 @@ const PHASES = [
 ] as const
 
 /** Where the time of a test went. */
-function timingOf({ timings, durationMs }: TestSendResult): string {
+function describeTiming({ timings, durationMs }: TestSendResult): string {
   const phases = PHASES.map(([phase, title]) => `${title} ${milliseconds(timings[phase])}`)
   return `${phases.join(', ')}. Altogether ${milliseconds(durationMs)}.`
 }

@@ -51,7 +51,7 @@ export interface TestVerdict {
   sent: boolean
 }
 
-const verbOf = (status: number): string =>
+const chooseVerb = (status: number): string =>
   status < 400 ? 'redirects' : status < 500 ? 'rejected the event' : 'failed'
 
 /** The event follows the TLS handshake, so without that nothing was sent. */
@@ -60,7 +60,7 @@ export function testVerdict({ outcome, status, timings }: TestSendResult): TestV
   if (outcome === 'success')
     return { tone: 'good', sent, title: `Delivered: your receiver answered ${status}` }
   if (outcome === 'receiver_failure')
-    return { tone: 'bad', sent, title: `Your receiver ${verbOf(status ?? 0)} (${status})` }
+    return { tone: 'bad', sent, title: `Your receiver ${chooseVerb(status ?? 0)} (${status})` }
   if (sent) return { tone: 'warn', sent, title: 'No answer: the event may not have arrived' }
   const secure = timings.connectMs === null ? '' : 'secure '
   return { tone: 'warn', sent, title: `Not sent: no ${secure}connection to your receiver` }
