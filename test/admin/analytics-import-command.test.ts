@@ -19,7 +19,7 @@ describe('admin analytics import', () => {
   const folder = sharedFolder()
 
   let files = 0
-  async function fileOf(content: string): Promise<string> {
+  async function writeEvents(content: string): Promise<string> {
     const file = join(folder, `events-${++files}.ndjson`)
     await writeFile(file, content)
     return file
@@ -28,7 +28,7 @@ describe('admin analytics import', () => {
     operator.admin(['analytics', 'import', file, '--company', 'ven_acme', ...args])
 
   it('says in words what it did', async () => {
-    const { code, stdout, stderr } = await importing(await fileOf(click('a') + click('a')))
+    const { code, stdout, stderr } = await importing(await writeEvents(click('a') + click('a')))
     assert.equal(stdout, '2 lines: 1 stored, 1 already known, 0 refused.\n')
     const { event, action, vendorId } = JSON.parse(stderr)
     assert.deepEqual([event, action, vendorId], ['activity', 'analytics.imported', 'ven_acme'])
@@ -36,12 +36,12 @@ describe('admin analytics import', () => {
   })
 
   it('reports as JSON', async () => {
-    const { json } = await succeeded(importing(await fileOf(click('n1', '2020-01-02')), '--json'))
+    const { json } = await succeeded(importing(await writeEvents(click('n1', '2020-01-02')), '--json'))
     assert.deepEqual(json, { lines: 1, accepted: 1, duplicates: 0, refused: 0 })
   })
 
   it('finds a file from the folder that npm was called in', async () => {
-    const file = await fileOf(click('cwd'))
+    const file = await writeEvents(click('cwd'))
     const { stdout } = await runAdmin(['analytics', 'import', basename(file), '--company', 'ven_acme'], {
       env: { ...operator.env, INIT_CWD: folder },
     })
@@ -49,7 +49,9 @@ describe('admin analytics import', () => {
   })
 
   it('names refused lines on standard error, and exits with 3', async () => {
-    const { code, stdout, stderr } = await importing(await fileOf(`${click('b1')}\n${click('b2', 'never')}`))
+    const { code, stdout, stderr } = await importing(
+      await writeEvents(`${click('b1')}\n${click('b2', 'never')}`),
+    )
     assert.equal(stdout, '2 lines: 1 stored, 0 already known, 1 refused.\n')
     assert.match(stderr, /^line 3: occurredAt must be a time from 1970 on/)
     assert.equal(code, 3)
@@ -63,7 +65,7 @@ describe('admin analytics import', () => {
       [join(folder, 'loop'), 'ven_acme', /^The file .*loop cannot be read: ELOOP\.\n$/],
       [join(folder, 'pipe'), 'ven_acme', /^.*pipe is not a file\.\n$/],
       [folder, 'ven_acme', /^.* is not a file\.\n$/],
-      [await fileOf(''), 'ven_nobody', /^There is no company ven_nobody\.\n$/],
+      [await writeEvents(''), 'ven_nobody', /^There is no company ven_nobody\.\n$/],
     ] as const) {
       const { code, stderr, stdout } = await operator.admin([
         'analytics',
@@ -80,7 +82,7 @@ describe('admin analytics import', () => {
 
   it('asks for the company', async () => {
     await refused(
-      operator.admin(['analytics', 'import', await fileOf('')]),
+      operator.admin(['analytics', 'import', await writeEvents('')]),
       /^error: required option '--company <vendor_id>' not specified/,
       64,
     )
@@ -94,7 +96,7 @@ describe('admin analytics import', () => {
 
   it('says how far it is, and at a signal what is stored, which another run does not store again', async () => {
     const lines = Array.from({ length: 12_000 }, (_, n) => click(`i${n}`, '2019-01-01'))
-    const file = await fileOf(lines.join(''))
+    const file = await writeEvents(lines.join(''))
     // The second batch waits for this, as for another import of the same event.
     const other = await operator.db.transaction()
     await using _ = afterwards(() => other.rollback())
@@ -125,14 +127,14 @@ describe('admin analytics import', () => {
       operator.db.raw('alter table analytics_event_ids drop constraint full_disk'),
     )
     await refused(
-      importing(await fileOf(click('full'))),
+      importing(await writeEvents(click('full'))),
       /^(\{.*\}\n)?The import stopped: new row for relation "analytics_event_ids\w*" violates check constraint "full_disk"\. What was stored is kept; run it again to store the rest\.\n$/,
     )
   })
 
   it('leaves whole pieces when it is killed, and stores the rest when run again', async () => {
     const lines = Array.from({ length: 20_000 }, (_, n) => click(`s${n}`, `2021-01-${10 + (n % 20)}`))
-    const file = await fileOf(lines.join(''))
+    const file = await writeEvents(lines.join(''))
     const child = spawn(
       process.execPath,
       ['infra/admin/main.ts', 'analytics', 'import', file, '--company', 'ven_acme'],

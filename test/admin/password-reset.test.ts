@@ -28,10 +28,10 @@ describe('admin password reset', () => {
   })
 
   it('keeps the salt, which the accounts of one address share', async () => {
-    const saltOf = (hash: string) => hash.split('$')[4]
+    const readSalt = (hash: string) => hash.split('$')[4]
     const before = await stored()
     await operator.admin(['password', 'reset', 'owner@acme.example'], NEW)
-    assert.equal(saltOf(await stored()), saltOf(before))
+    assert.equal(readSalt(await stored()), readSalt(before))
     assert.notEqual(await stored(), before)
   })
 

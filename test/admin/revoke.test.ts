@@ -21,7 +21,7 @@ describe('admin revoke', () => {
       assert.equal(response.status, access_token === undefined ? 503 : 200)
       return access_token
     })
-  const statusOf = async (token: string) => {
+  const requestStatus = async (token: string) => {
     const headers = { Authorization: `Bearer ${token}` }
     return (await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, { headers })).status
   }
@@ -29,15 +29,15 @@ describe('admin revoke', () => {
   describe('keys', () => {
     it('ends when no token of the key is accepted, and another key signs from then on', async () => {
       const stolen = await token()
-      assert.equal(await statusOf(stolen), 200)
+      assert.equal(await requestStatus(stolen), 200)
       const kid = decodeProtectedHeader(stolen).kid as string
       const { stdout } = await succeeded(admin('keys', 'revoke', kid, '--yes'))
       assert.equal(stdout, `${kid} is revoked everywhere.\n`)
-      assert.equal(await statusOf(stolen), 401)
+      assert.equal(await requestStatus(stolen), 401)
       const fresh = await token()
       assert.notEqual(decodeProtectedHeader(fresh).kid, kid)
       // The resource API looks for an unknown key at most once per ten seconds.
-      await eventually(async () => (await statusOf(fresh)) === 200, { every_ms: 200 })
+      await eventually(async () => (await requestStatus(fresh)) === 200, { every_ms: 200 })
       const { json } = await admin('keys', 'list', '--json')
       assert.equal(json.find((key: { kid: string }) => key.kid === kid).state, 'revoked')
     })
@@ -67,14 +67,14 @@ describe('admin revoke', () => {
 
     it('ends when neither the client nor its tokens are accepted any more', async () => {
       const tokens = [await token(), await token()]
-      for (const each of tokens) assert.equal(await statusOf(each), 200)
+      for (const each of tokens) assert.equal(await requestStatus(each), 200)
 
       const { stdout } = await succeeded(
         admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes'),
       )
       assert.match(stdout, /^cli_\w+ \(Demo client of the local stack\) is revoked everywhere\.\n$/)
 
-      for (const each of tokens) assert.equal(await statusOf(each), 401)
+      for (const each of tokens) assert.equal(await requestStatus(each), 401)
       assert.equal((await requestToken()).status, 401)
     })
 

@@ -63,7 +63,7 @@ describe('the trail of an operator', () => {
     const result = await operator.admin(args, input)
     return { ...result, added: (await acts()).slice(before) }
   }
-  const linesOf = (text: string) =>
+  const parseLines = (text: string) =>
     text
       .split('\n')
       .filter((line) => line.startsWith('{'))
@@ -109,10 +109,10 @@ describe('the trail of an operator', () => {
       const { stderr, added } = await succeeded(having(args(), input))
       assert.deepEqual(added, expected())
       assert.deepEqual(
-        linesOf(stderr).map(({ action, vendorId = null, subject }) => ({ action, vendorId, subject })),
+        parseLines(stderr).map(({ action, vendorId = null, subject }) => ({ action, vendorId, subject })),
         added.map(({ action, vendorId, subject }) => ({ action, vendorId, subject })),
       )
-      for (const { level, service, event, operator: by, osUser, time } of linesOf(stderr)) {
+      for (const { level, service, event, operator: by, osUser, time } of parseLines(stderr)) {
         assert.deepEqual([level, service, event, by, osUser], [30, 'admin', 'activity', ME, ME])
         assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000)
       }
@@ -144,7 +144,7 @@ describe('the trail of an operator', () => {
       set.added.map(({ operator: by }) => by),
       ['Ada Admin'],
     )
-    const [line] = linesOf(set.stderr)
+    const [line] = parseLines(set.stderr)
     assert.deepEqual([line.operator, line.osUser], ['Ada Admin', ME])
   })
 
@@ -176,7 +176,7 @@ describe('the trail of an operator', () => {
       ['restore', 'status'],
     ]) {
       const { stderr, added } = await having(args, NEW_PASSWORD)
-      assert.deepEqual([linesOf(stderr), added], [[], []], args.join(' '))
+      assert.deepEqual([parseLines(stderr), added], [[], []], args.join(' '))
     }
   })
 
@@ -215,7 +215,7 @@ describe('the trail of an operator', () => {
           ),
           /no_room/,
         )
-        assert.deepEqual(linesOf(stderr), [])
+        assert.deepEqual(parseLines(stderr), [])
         assert.deepEqual(await snapshot(), before)
       })
   })
@@ -247,7 +247,7 @@ describe('the trail of an operator', () => {
     assert.equal((await stat(file)).mode & 0o777, 0o600)
     const text = await readFile(file, 'utf8')
     assert.deepEqual(
-      linesOf(text).map(({ event, action, vendorId }) => [event, action, vendorId]),
+      parseLines(text).map(({ event, action, vendorId }) => [event, action, vendorId]),
       [
         ['activity', 'person.password_reset', 'ven_acme'],
         ['activity', 'person.password_reset', 'ven_globex'],

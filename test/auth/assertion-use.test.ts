@@ -143,7 +143,7 @@ describe('the work of judging an assertion', () => {
     Object.assign(crypto.subtle, { verify })
   })
 
-  async function workOf(as: KeyClient, alg: 'ES256' | 'RS256', keys = newKeyPair(), typ = 'JWT') {
+  async function countWork(as: KeyClient, alg: 'ES256' | 'RS256', keys = newKeyPair(), typ = 'JWT') {
     const header = { alg, typ }
     const assertion = await signJwt(goodClaims(as, auth.clock.now()), keys.privateKey, header)
     Object.assign(work, { reads: 0, verifications: 0 })
@@ -156,12 +156,12 @@ describe('the work of judging an assertion', () => {
     const rsa = newKeyPair('RSA')
     const unknown = () => ({ ...client, clientId: newClientId() })
     for (const met of [false, true]) {
-      assert.deepEqual(await workOf(client, 'ES256'), ONCE, `another key, ${met}`)
-      assert.deepEqual(await workOf(client, 'RS256', rsa), ONCE, `another algorithm, ${met}`)
-      assert.deepEqual(await workOf(client, 'RS256', rsa, 'at+jwt'), ONCE, `another type, ${met}`)
-      assert.deepEqual(await workOf(keyless, 'ES256'), ONCE, `a client with a secret, ${met}`)
-      assert.deepEqual(await workOf(unknown(), 'ES256'), ONCE, `unknown, ${met}`)
-      assert.deepEqual(await workOf(unknown(), 'RS256', rsa), ONCE, `unknown, another algorithm, ${met}`)
+      assert.deepEqual(await countWork(client, 'ES256'), ONCE, `another key, ${met}`)
+      assert.deepEqual(await countWork(client, 'RS256', rsa), ONCE, `another algorithm, ${met}`)
+      assert.deepEqual(await countWork(client, 'RS256', rsa, 'at+jwt'), ONCE, `another type, ${met}`)
+      assert.deepEqual(await countWork(keyless, 'ES256'), ONCE, `a client with a secret, ${met}`)
+      assert.deepEqual(await countWork(unknown(), 'ES256'), ONCE, `unknown, ${met}`)
+      assert.deepEqual(await countWork(unknown(), 'RS256', rsa), ONCE, `unknown, another algorithm, ${met}`)
       await send(auth, await signAssertion(client, auth.clock.now()))
       await auth.token(keyless)
     }

@@ -211,39 +211,39 @@ describe('libraries that verify access tokens', () => {
     for (const each of expressServers) each.close().closeAllConnections()
   })
 
-  const tokenOf = async (from: TestAuth): Promise<string> => (await from.token(client)).json.access_token
-  const kidOf = (token: string) => decodeProtectedHeader(token).kid as string
+  const requestToken = async (from: TestAuth): Promise<string> => (await from.token(client)).json.access_token
+  const readKid = (token: string) => decodeProtectedHeader(token).kid as string
   const verifiersAt = ({ url }: TestAuth) =>
     Object.entries(VERIFIERS).map(([name, create]) => ({ name, verify: create(`${url}/v1/oauth/jwks`) }))
   const verifiedByAll = (verifiers: ReturnType<typeof verifiersAt>, token: string) =>
     Promise.all(
       verifiers.map(({ name, verify }) =>
-        assert.doesNotReject(verify(token), `${name} refuses a token of ${kidOf(token)}`),
+        assert.doesNotReject(verify(token), `${name} refuses a token of ${readKid(token)}`),
       ),
     )
 
   it('verifies every token across a rotation and the revocation of the signing key', async () => {
     const { db, clock, encryptionKey } = server
     const known = verifiersAt(server)
-    const first = await tokenOf(server)
+    const first = await requestToken(server)
     await verifiedByAll(known, first)
 
     await db.raw("update signing_keys set created_at = created_at - interval '11 minutes'")
     await rotateSigningKey(db, { clock, encryptionKey: [encryptionKey], alg: 'ES256', by: testOperator() })
     clock.advance(1_000)
     const rotated = await startAuth({ beside: server })
-    const second = await tokenOf(rotated)
-    assert.notEqual(kidOf(second), kidOf(first))
+    const second = await requestToken(rotated)
+    assert.notEqual(readKid(second), readKid(first))
     // They still have the keys of before: the one that signs now was on standby then.
     await verifiedByAll(known, second)
     await verifiedByAll(known, first)
 
     const later = verifiersAt(rotated)
     await verifiedByAll(later, first)
-    await db.transaction((transaction) => markSigningKeyRevoked(transaction, kidOf(second), clock.now()))
+    await db.transaction((transaction) => markSigningKeyRevoked(transaction, readKid(second), clock.now()))
     const afterwards = await startAuth({ beside: server })
-    const third = await tokenOf(afterwards)
-    assert.notEqual(kidOf(third), kidOf(second))
+    const third = await requestToken(afterwards)
+    assert.notEqual(readKid(third), readKid(second))
     await verifiedByAll(later, third)
 
     for (const { name, verify } of verifiersAt(afterwards)) {

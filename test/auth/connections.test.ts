@@ -38,18 +38,18 @@ describe('connections of the authorization server', () => {
     const elsewhere = 'https://issuer.acme-platform.com/keys'
     for (const [name, platform] of Object.entries(TEST_PLATFORMS)) {
       const workload = await createWorkload(auth, platform)
-      const tokenOf = (claims: object, header: object, keys = workload.keys) =>
+      const signToken = (claims: object, header: object, keys = workload.keys) =>
         platformToken({ ...workload, keys }, Date.now(), { ...claims }, { ...header })
       const rogue = newKeyPair(platform.kind)
       const hostile = await Promise.all([
-        tokenOf({}, { kid: 'next' }),
-        tokenOf({}, { kid: 'next', jku: elsewhere, x5u: elsewhere, jwk: rogue.jwk }, rogue),
-        tokenOf({ iss: 'https://issuer.acme-platform.com' }, {}),
-        tokenOf({ jwks_uri: elsewhere, aud: elsewhere }, {}),
+        signToken({}, { kid: 'next' }),
+        signToken({}, { kid: 'next', jku: elsewhere, x5u: elsewhere, jwk: rogue.jwk }, rogue),
+        signToken({ iss: 'https://issuer.acme-platform.com' }, {}),
+        signToken({ jwks_uri: elsewhere, aud: elsewhere }, {}),
       ])
       for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         const send = (token: string) => post(path, { ...workloadFields(workload, token), token: 'x' })
-        assert.equal(await send(await tokenOf({}, {})), 200, `${name} at ${path}`)
+        assert.equal(await send(await signToken({}, {})), 200, `${name} at ${path}`)
         for (const token of hostile) assert.equal(await send(token), 401, `${name} at ${path}`)
       }
     }

@@ -13,30 +13,30 @@ type Form = Record<string, string>
 type Sent = { query?: string; body?: string; headers?: Record<string, string> }
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
-const formOf = (form: Form, changes: Record<string, string | undefined> = {}) =>
+const changeForm = (form: Form, changes: Record<string, string | undefined> = {}) =>
   Object.entries({ ...form, ...changes })
     .filter((field): field is [string, string] => field[1] !== undefined)
     .map((field) => new URLSearchParams([field]))
     .join('&')
 /** The form without its credentials. */
-const bare = (form: Form, client_id?: string) => formOf(form, { client_id, client_secret: undefined })
+const bare = (form: Form, client_id?: string) => changeForm(form, { client_id, client_secret: undefined })
 const by = (authorization: string) => ({ authorization })
-const basicOf = ({ client_id = '', client_secret = '' }: Form) => by(basic(client_id, client_secret))
-const padded = (form: Form, bytes: number) => `${formOf(form)}&pad=`.padEnd(bytes, 'x')
+const withBasic = ({ client_id = '', client_secret = '' }: Form) => by(basic(client_id, client_secret))
+const padded = (form: Form, bytes: number) => `${changeForm(form)}&pad=`.padEnd(bytes, 'x')
 
 const ACCEPTED: Record<string, (form: Form) => Sent> = {
   'each field once': () => ({}),
   'unknown fields, also twice': (form) => ({
-    body: `${formOf(form)}&foo=1&foo=2&expires_in=99999&__proto__=x`,
+    body: `${changeForm(form)}&foo=1&foo=2&expires_in=99999&__proto__=x`,
   }),
   'a charset parameter and any case of the media type': () => ({
     headers: { 'content-type': 'Application/X-WWW-Form-URLencoded; charset=UTF-8' },
   }),
   'a query that holds no field of the request': () => ({ query: '?utm_source=x' }),
-  'HTTP Basic, without client_id in the body': (form) => ({ body: bare(form), headers: basicOf(form) }),
+  'HTTP Basic, without client_id in the body': (form) => ({ body: bare(form), headers: withBasic(form) }),
   'HTTP Basic with the same client_id in the body, and an empty client_secret': (form) => ({
-    body: formOf(form, { client_secret: '' }),
-    headers: basicOf(form),
+    body: changeForm(form, { client_secret: '' }),
+    headers: withBasic(form),
   }),
   'HTTP Basic whose parts are form-encoded (RFC 6749 §2.3.1)': (form) => ({
     body: bare(form),
@@ -66,12 +66,14 @@ const REFUSED: Record<string, (form: Form) => Sent> = {
       () => ({ body }),
     ]),
   ),
-  'Basic and client_secret at once': (form) => ({ headers: basicOf(form) }),
-  'wrong Basic and client_secret at once': (form) => ({ headers: basicOf({ ...form, client_secret: 'x' }) }),
+  'Basic and client_secret at once': (form) => ({ headers: withBasic(form) }),
+  'wrong Basic and client_secret at once': (form) => ({
+    headers: withBasic({ ...form, client_secret: 'x' }),
+  }),
   'another scheme and client_secret at once': () => ({ headers: by('Bearer abc') }),
   'another client_id in the body than in Basic': (form) => ({
     body: bare(form, newClientId()),
-    headers: basicOf(form),
+    headers: withBasic(form),
   }),
   ...Object.fromEntries(
     ['Basic', 'Basic ', 'Basic !!!', `Basic ${btoa('nocolon')}`, `Basic ${btoa('%:x')}`, 'Basic a b'].map(
@@ -83,7 +85,7 @@ const REFUSED: Record<string, (form: Form) => Sent> = {
   ),
   'Basic with an empty client id': (form) => ({
     body: bare(form),
-    headers: basicOf({ ...form, client_id: '' }),
+    headers: withBasic({ ...form, client_id: '' }),
   }),
   'a body of more than 8 KiB': (form) => ({ body: padded(form, 8_193) }),
   'a body of half a mebibyte, whose sender can read the answer': (form) => ({
@@ -102,7 +104,7 @@ for (const [path, names] of Object.entries(FIELDS))
       else if (path === '/v1/oauth/revoke') form = { token: 'x', client_id, client_secret }
       else form = { token: 'x', ...(await auth.createService()) }
     })
-    const send = ({ query = '', body = formOf(form), headers = {} }: Sent) =>
+    const send = ({ query = '', body = changeForm(form), headers = {} }: Sent) =>
       auth.post(path + query, body, headers)
     async function refuses(sent: Sent): Promise<void> {
       const { status, json, text, headers } = await send(sent)
@@ -123,17 +125,17 @@ for (const [path, names] of Object.entries(FIELDS))
 
     for (const name of names) {
       it(`refuses ${name} sent twice, also with the same value`, () =>
-        refuses({ body: `${formOf(form)}&${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
+        refuses({ body: `${changeForm(form)}&${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
       it(`refuses ${name} sent twice, once empty, once under an encoded name`, () =>
-        refuses({ body: `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=&${formOf(form)}` }))
+        refuses({ body: `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=&${changeForm(form)}` }))
       it(`refuses ${name} in the query`, () =>
         refuses({ query: `?${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
     }
 
     const [required = ''] = names
     it(`refuses a request without ${required}`, () =>
-      refuses({ body: formOf(form, { [required]: undefined }) }))
-    it(`refuses an empty ${required}`, () => refuses({ body: formOf(form, { [required]: '' }) }))
+      refuses({ body: changeForm(form, { [required]: undefined }) }))
+    it(`refuses an empty ${required}`, () => refuses({ body: changeForm(form, { [required]: '' }) }))
 
     it('refuses a body of more than 8 KiB and unknown length', async () => {
       const body = new Blob([padded(form, 8_193)]).stream()

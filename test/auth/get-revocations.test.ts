@@ -59,9 +59,9 @@ describe(`GET ${PATH}`, () => {
     now_ms += PAGE_LIFE_MS
     return read()
   }
-  const tagOf = ({ headers }: HttpAnswer): string | undefined => headers.ETag
+  const readTag = ({ headers }: HttpAnswer): string | undefined => headers.ETag
 
-  function claimsOf({ status, body }: HttpAnswer): Page {
+  function readClaims({ status, body }: HttpAnswer): Page {
     assert.equal(status, 200, body.toString())
     return decodeJwt<Page>(body.toString())
   }
@@ -98,7 +98,7 @@ describe(`GET ${PATH}`, () => {
     auth.clock.advance(30_000)
     await transaction.rollback()
     const answer = await page.finally(() => auth.clock.advance(-30_000))
-    assert.equal(claimsOf(answer).iat, Math.floor(asked_ms / 1_000))
+    assert.equal(readClaims(answer).iat, Math.floor(asked_ms / 1_000))
   })
 
   it('lists what is revoked in sorted order, as digests that give no id away', async () => {
@@ -107,7 +107,7 @@ describe(`GET ${PATH}`, () => {
     const jtis = ['one', 'two', 'with "quotes" \\ and é']
     for (const jti of jtis) await revokeToken(jti, auth.clock.now() + 900_000)
     const answer = await fresh()
-    const page = claimsOf(answer)
+    const page = readClaims(answer)
     assert.deepEqual(page.clients, clients.map(({ clientId }) => digest(clientId)).sort())
     assert.deepEqual(page.tokens, jtis.map(digest).sort())
     assert.deepEqual(page.keys, [])
@@ -122,7 +122,7 @@ describe(`GET ${PATH}`, () => {
     await insertRevokedSigningKey(auth.db, kid)
     await auth.db.raw(`update revoked_signing_keys set revoked_at = '2020-01-01'`)
     const answer = await fresh()
-    assert.deepEqual(claimsOf(answer).keys, [digest(kid)])
+    assert.deepEqual(readClaims(answer).keys, [digest(kid)])
     const successor = decodeProtectedHeader(answer.body.toString()).kid as string
     assert.notEqual(successor, kid)
     const set = await keys.jwks()
@@ -142,7 +142,7 @@ describe(`GET ${PATH}`, () => {
       ])
     await revokeToken('over', at_ms - 310_000)
     await revokeToken('over by some clocks', at_ms - 290_000)
-    const { clients, tokens } = claimsOf(await fresh())
+    const { clients, tokens } = readClaims(await fresh())
     assert.ok(clients.includes(digest(recent.clientId)) && !clients.includes(digest(old.clientId)))
     assert.ok(tokens.includes(digest('over by some clocks')) && !tokens.includes(digest('over')))
   })
@@ -150,12 +150,12 @@ describe(`GET ${PATH}`, () => {
   it('lists a token that has expired only by the clock of Postgres, which is hours ahead', async () => {
     auth.clock.advance(-2 * HOUR_MS)
     await revokeToken('expired only there', auth.clock.now() + 900_000)
-    const { tokens } = claimsOf(await fresh().finally(() => auth.clock.advance(2 * HOUR_MS)))
+    const { tokens } = readClaims(await fresh().finally(() => auth.clock.advance(2 * HOUR_MS)))
     assert.ok(tokens.includes(digest('expired only there')))
   })
 
   it('is answered with 304 to its own tag', async () => {
-    const tag = tagOf(await fresh()) ?? ''
+    const tag = readTag(await fresh()) ?? ''
     assert.equal((await read({ 'if-none-match': tag })).status, 304)
     assert.equal((await read({ 'if-match': '"another"' })).status, 412)
   })
@@ -184,12 +184,12 @@ describe(`GET ${PATH}`, () => {
   it('is made once a second at most, however many ask', async () => {
     const ask = () => Promise.all(Array.from({ length: 100 }, () => read()))
     now_ms += PAGE_LIFE_MS
-    const first = new Set((await ask()).map(tagOf))
+    const first = new Set((await ask()).map(readTag))
     assert.equal(first.size, 1)
     now_ms += PAGE_LIFE_MS - 1
-    assert.deepEqual(new Set((await ask()).map(tagOf)), first)
+    assert.deepEqual(new Set((await ask()).map(readTag)), first)
     now_ms += 1
-    const second = new Set((await ask()).map(tagOf))
+    const second = new Set((await ask()).map(readTag))
     assert.equal(second.size, 1)
     assert.notDeepEqual(second, first)
   })
@@ -205,7 +205,7 @@ describe(`GET ${PATH}`, () => {
     await auth.db.raw('select pg_sleep(0.1)')
     assert.equal(await running(), 1)
     await transaction.rollback()
-    const [first, ...others] = (await Promise.all([slow, ...late])).map(tagOf)
+    const [first, ...others] = (await Promise.all([slow, ...late])).map(readTag)
     assert.equal(new Set(others).size, 1)
     assert.ok(first && others[0] && first !== others[0])
   })
@@ -227,7 +227,7 @@ describe(`GET ${PATH}`, () => {
       issuer: ISSUER,
       monotonic: () => now_ms,
     })
-    const tags = await Promise.all(Array.from({ length: 20 }, async () => tagOf(await read({}, slow))))
+    const tags = await Promise.all(Array.from({ length: 20 }, async () => readTag(await read({}, slow))))
     assert.equal(statements, 1)
     assert.equal(new Set(tags).size, 1)
     await read({}, slow)

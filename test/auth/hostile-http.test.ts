@@ -27,7 +27,7 @@ describe('hostile HTTP', () => {
       socket.on('close', () => resolve(received()))
       socket.setTimeout(18_000, () => reject(new Error('the server kept the connection')))
     })
-  const statusOf = (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1])
+  const parseStatus = (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1])
   const bodyOf = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4)
   const post = (...headers: string[]) =>
     `${['POST /v1/oauth/token HTTP/1.1', 'host: x', FORM, ...headers].join('\r\n')}\r\n\r\n`
@@ -48,7 +48,7 @@ describe('hostile HTTP', () => {
   for (const [name, bytes] of Object.entries(unreadable)) {
     it(`answers ${name} with 400 or closes`, async () => {
       const text = await exchange(bytes)
-      if (text !== '') assert.equal(statusOf(text), 400, text)
+      if (text !== '') assert.equal(parseStatus(text), 400, text)
       assert.ok(!/\bat .*\.(ts|js):\d/.test(text), 'a stack trace')
     })
   }
@@ -61,7 +61,7 @@ describe('hostile HTTP', () => {
 
   it('refuses headers over 8 KiB with 431', async () => {
     const text = await exchange(post(`x-pad: ${'x'.repeat(9_000)}`, 'content-length: 0'))
-    assert.equal(statusOf(text), 431)
+    assert.equal(parseStatus(text), 431)
   })
 
   it('refuses a repeated Authorization header', async () => {
@@ -72,13 +72,13 @@ describe('hostile HTTP', () => {
     const text = await exchange(
       post(right, wrong, 'connection: close', `content-length: ${body.length}`) + body,
     )
-    assert.equal(statusOf(text), 400)
+    assert.equal(parseStatus(text), 400)
     assert.equal(JSON.parse(bodyOf(text)).error, 'invalid_request')
   })
 
   it('answers a body of a gigabyte at once and closes', async () => {
     const text = await exchange(post('content-length: 1000000000'))
-    assert.equal(statusOf(text), 400)
+    assert.equal(parseStatus(text), 400)
     assert.equal(JSON.parse(bodyOf(text)).error, 'invalid_request')
   })
 
@@ -93,7 +93,7 @@ describe('hostile HTTP', () => {
       }, 5) as NodeJS.Timeout
     })
     clearInterval(timer)
-    assert.equal(statusOf(text), 400)
+    assert.equal(parseStatus(text), 400)
     assert.ok(sent < 200, `${sent} chunks were taken`)
   })
 
@@ -103,7 +103,7 @@ describe('hostile HTTP', () => {
       timer = setInterval(() => write('x: y\r\n'), 500) as NodeJS.Timeout
     })
     clearInterval(timer)
-    assert.equal(statusOf(text), 408)
+    assert.equal(parseStatus(text), 408)
   })
 
   it('cuts off a body that trickles', async () => {
@@ -112,7 +112,7 @@ describe('hostile HTTP', () => {
       timer = setInterval(() => write('x'), 500) as NodeJS.Timeout
     })
     clearInterval(timer)
-    assert.ok(text === '' || statusOf(text) === 408, text)
+    assert.ok(text === '' || parseStatus(text) === 408, text)
   })
 
   it('survives senders that go away in the middle', async () => {

@@ -27,7 +27,8 @@ describe(`POST ${PATH}`, () => {
   const service = forBlock(() => auth.createService())
   const client = forBlock(() => auth.createClient({ scopes: ['boost:read', 'boost:write'] }))
 
-  const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token
+  const requestToken = async (owner: TestClient): Promise<string> =>
+    (await auth.token(owner)).json.access_token
   const ask = (token: string, as = service) => auth.introspect(as, token)
 
   function assertInactive(response: AuthResponse): void {
@@ -37,7 +38,7 @@ describe(`POST ${PATH}`, () => {
   }
 
   it('answers for a live token with its claims', async () => {
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     const response = await ask(token)
     assert.equal(response.status, 200, response.text)
     const { iss, aud, sub, client_id, vendor_id, scope, iat, exp, jti, ...others } = decodeJwt(token)
@@ -54,26 +55,26 @@ describe(`POST ${PATH}`, () => {
     const header = { authorization: basic(service.client_id, service.client_secret) }
     const response = await auth.post(
       PATH,
-      { token: await tokenOf(client), token_type_hint: 'refresh_token' },
+      { token: await requestToken(client), token_type_hint: 'refresh_token' },
       header,
     )
     assert.equal(response.json.active, true)
   })
 
   it('answers inactive from the reply of a revocation on: of the token, and of its client', async () => {
-    const [ended, kept] = [await tokenOf(client), await tokenOf(client)]
+    const [ended, kept] = [await requestToken(client), await requestToken(client)]
     assert.equal((await auth.revokeToken(client, ended)).status, 200)
     assertInactive(await ask(ended))
     assert.equal((await ask(kept)).json.active, true)
     const other = await auth.createClient()
-    const theirs = await tokenOf(other)
+    const theirs = await requestToken(other)
     await auth.revoke(other)
     assertInactive(await ask(theirs))
   })
 
   it('answers inactive for a token whose key is revoked', async () => {
     await using beside = await startAuth({ beside: auth })
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     const { kid = '' } = decodeProtectedHeader(token)
     await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('key', kid), '1'))
     assertInactive(await beside.introspect(service, token))
@@ -81,7 +82,7 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('answers inactive for a token from the second on in which it expires', async () => {
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     const left_ms = (decodeJwt(token).exp as number) * 1_000 - auth.clock.now()
     auth.clock.advance(left_ms - 1)
     await using _ = afterwards(() => auth.clock.advance(-left_ms))
@@ -91,7 +92,7 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('answers inactive for what this server has not issued as an access token', async () => {
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     const [header = '', payload = '', signature = ''] = token.split('.')
     const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
     const { kid } = decodeProtectedHeader(token)
@@ -113,7 +114,7 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('answers inactive at once for a token whose key is unknown, without a look at the table', async () => {
-    const { kid: _, ...header } = decodeProtectedHeader(await tokenOf(client))
+    const { kid: _, ...header } = decodeProtectedHeader(await requestToken(client))
     const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
     const inTheWay = await auth.db.transaction()
     await inTheWay.raw('lock table signing_keys in access exclusive mode')
@@ -126,14 +127,14 @@ describe(`POST ${PATH}`, () => {
 
   it('answers a service from its revocation on', async () => {
     const revoked = await auth.createService()
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     assert.equal((await ask(token, revoked)).json.active, true)
     await revokeService(auth.db, { serviceId: revoked.client_id, by: testOperator() })
     assert.equal((await ask(token, revoked)).status, 401)
   })
 
   it('is closed to clients of companies, as their endpoints are to services', async () => {
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     const { clientId: client_id } = client
     for (const response of [
       await auth.post(PATH, { ...tokenFields(client), token }),
@@ -146,7 +147,7 @@ describe(`POST ${PATH}`, () => {
   })
 
   it('logs a refused service by its id, and never a secret or a token', async () => {
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     auth.logLines.length = 0
     await ask(token)
     await auth.introspect(service, token, { client_secret: `${service.client_secret}x` })

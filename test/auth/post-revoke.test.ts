@@ -20,7 +20,8 @@ describe('POST /v1/oauth/revoke', () => {
     await untilRedisIsTrusted(elsewhere)
   })
 
-  const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token
+  const requestToken = async (owner: TestClient): Promise<string> =>
+    (await auth.token(owner)).json.access_token
   const revoke = (owner: TestClient, token: string, more: Record<string, string> = {}, at = auth) =>
     at.post(PATH, { client_id: owner.clientId, client_secret: owner.clientSecret, token, ...more })
   const standing = (token: string) => {
@@ -37,7 +38,7 @@ describe('POST /v1/oauth/revoke', () => {
   }
 
   it('ends a live token of the client, at every process, before it answers', async () => {
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     assert.equal(await standing(token), 'live')
     assertDone(await revoke(client, token))
     assert.deepEqual(await standing(token), { revoked: 'token' })
@@ -50,14 +51,14 @@ describe('POST /v1/oauth/revoke', () => {
 
   it('ends a token that had expired by any clock', async () => {
     auth.clock.advance(-3_600_000)
-    const token = await tokenOf(client).finally(() => auth.clock.advance(3_600_000))
+    const token = await requestToken(client).finally(() => auth.clock.advance(3_600_000))
     assertDone(await revoke(client, token))
     assert.deepEqual(await standing(token), { revoked: 'token' })
   })
 
   for (const minutes of [-20, 120]) {
     it(`ends a token when its clock is ${minutes} minutes off: whether it expired is not looked at`, async () => {
-      const token = await tokenOf(client)
+      const token = await requestToken(client)
       auth.clock.advance(minutes * 60_000)
       try {
         assertDone(await revoke(client, token))
@@ -69,14 +70,14 @@ describe('POST /v1/oauth/revoke', () => {
   }
 
   it('leaves other tokens of the client alone', async () => {
-    const [kept, ended] = [await tokenOf(client), await tokenOf(client)]
+    const [kept, ended] = [await requestToken(client), await requestToken(client)]
     assertDone(await revoke(client, ended))
     assert.equal(await standing(kept), 'live')
   })
 
   it('answers 503 to a token of a key that only other processes can open, as introspection does', async () => {
     const kid = 'of-others'
-    const [header = '', ...rest] = (await tokenOf(client)).split('.')
+    const [header = '', ...rest] = (await requestToken(client)).split('.')
     const named = { ...JSON.parse(Buffer.from(header, 'base64url').toString()), kid }
     const token = [Buffer.from(JSON.stringify(named)).toString('base64url'), ...rest].join('.')
     assertDone(await revoke(client, token))
@@ -93,14 +94,14 @@ describe('POST /v1/oauth/revoke', () => {
   })
 
   it('answers a repeated revocation alike', async () => {
-    const token = await tokenOf(client)
+    const token = await requestToken(client)
     assertDone(await revoke(client, token))
     assertDone(await revoke(client, token))
   })
 
   for (const hint of ['refresh_token', '']) {
     it(`ignores token_type_hint ${JSON.stringify(hint)}`, async () => {
-      const token = await tokenOf(client)
+      const token = await requestToken(client)
       assertDone(await revoke(client, token, { token_type_hint: hint }))
       assert.deepEqual(await standing(token), { revoked: 'token' })
     })
@@ -112,7 +113,8 @@ describe('POST /v1/oauth/revoke', () => {
     const tokens: Record<string, () => string | Promise<string>> = {
       'no token at all': () => 'nonsense',
       'a client secret': () => client.clientSecret,
-      'a token with another signature': async () => (await tokenOf(client)).replace(/[^.]*$/, 'A'.repeat(86)),
+      'a token with another signature': async () =>
+        (await requestToken(client)).replace(/[^.]*$/, 'A'.repeat(86)),
     }
     for (const [name, make] of Object.entries(tokens)) {
       it(name, async () => {
@@ -124,7 +126,7 @@ describe('POST /v1/oauth/revoke', () => {
     }
 
     it('answers 200 to another client’s token, which stays alive', async () => {
-      const token = await tokenOf(other)
+      const token = await requestToken(other)
       assertDone(await revoke(client, token))
       assert.equal(await standing(token), 'live')
     })

@@ -98,21 +98,21 @@ describe('processes of the authorization server', () => {
     })
 
     it('neither publish nor sign with a key once its revocation is answered, and continue with one and the same', async () => {
-      const jwksOf = async ({ port }: Running) =>
+      const fetchJwks = async ({ port }: Running) =>
         (await fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`)).json()
-      const [{ kid: old }] = (await jwksOf(pair[0] as Running)).keys
+      const [{ kid: old }] = (await fetchJwks(pair[0] as Running)).keys
       await revocation.revoke({ kind: 'key', id: old }, (transaction) =>
         markSigningKeyRevoked(transaction, old, Date.now()),
       )
       // Nothing is signed yet: a verifier must learn of the key by the key set, from an idle process too.
       for (const child of pair) {
-        const kids = (await jwksOf(child)).keys.map(({ kid }: { kid: string }) => kid)
+        const kids = (await fetchJwks(child)).keys.map(({ kid }: { kid: string }) => kid)
         assert.ok(kids.length > 0 && !kids.includes(old))
       }
       const kids = new Set<string | undefined>()
       for (const child of pair) {
         const { access_token } = await (await tokenFrom(child, client)).json()
-        const jwks = await jwksOf(child)
+        const jwks = await fetchJwks(child)
         const { protectedHeader } = await jwtVerify(access_token, createLocalJWKSet(jwks))
         kids.add(protectedHeader.kid)
         assert.ok(!jwks.keys.some(({ kid }: { kid: string }) => kid === old))
@@ -171,7 +171,7 @@ describe('processes of the authorization server', () => {
       await Promise.all(Array.from({ length: 10 }, () => eventually(issued)))
       assert.equal(child.lines.filter(({ msg }) => msg === 'listening').length, 1)
 
-      process.kill(await workerOf(child.process.pid as number), 'SIGKILL')
+      process.kill(await findWorker(child.process.pid as number), 'SIGKILL')
       await child.logged('a process ended and is replaced')
       await eventually(() => ready() === 3)
       assert.equal((await tokenFrom(child, client)).status, 200)
@@ -229,7 +229,7 @@ describe('processes of the authorization server', () => {
 })
 
 /** The process id of one child of a process. */
-async function workerOf(parent: number): Promise<number> {
+async function findWorker(parent: number): Promise<number> {
   const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8')
   return Number(children.split(' ')[0])
 }

@@ -33,7 +33,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const HELD = 4_711
 const APPLICATION = 'a key ring'
 
-const kidOf = ({ json }: AuthResponse): string => decodeProtectedHeader(json.access_token).kid as string
+const readKid = ({ json }: AuthResponse): string => decodeProtectedHeader(json.access_token).kid as string
 
 describe('signing keys', () => {
   const beside: TestAuth[] = []
@@ -146,7 +146,7 @@ describe('signing keys', () => {
       const server = await another()
       const response = await server.token(client)
       await assertVerifies(response, server)
-      assert.equal(kidOf(response), next, `after ${after_ms} ms`)
+      assert.equal(readKid(response), next, `after ${after_ms} ms`)
       assert.deepEqual(await published(server), publishes, `after ${after_ms} ms`)
     }
   })
@@ -278,18 +278,18 @@ describe('signing keys', () => {
       await using server = await startAuth({ trusted: true })
       const owner = await server.createClient()
       const [old, next] = (await published(server)) as [string, string]
-      assert.equal(kidOf(await server.token(owner)), old)
+      assert.equal(readKid(await server.token(owner)), old)
       const redis = await server.redis.connect('admin')
       await using _ = afterwards(await cutOffDatabase(server.database))
       await redis.set(redisKeys.revoked('key', old), '1')
       const response = await server.token(owner)
       assert.equal(response.status, 200, response.text)
-      assert.equal(kidOf(response), next)
+      assert.equal(readKid(response), next)
     })
 
     it('waits for a new key when active and standby key are revoked', async () => {
       const [active, next] = (await published()) as [string, string]
-      assert.equal(kidOf(await auth.token(client)), active)
+      assert.equal(readKid(await auth.token(client)), active)
       await revoke(next)
       await revoke(active)
       const inTheWay = await auth.db.transaction()
@@ -299,7 +299,7 @@ describe('signing keys', () => {
       await inTheWay.rollback()
       const response = await answering
       assert.equal(response.status, 200, response.text)
-      assert.ok(![active, next].includes(kidOf(response)))
+      assert.ok(![active, next].includes(readKid(response)))
     })
 
     it('revokes a token of a new key that another process made and this one has not read yet', async () => {
@@ -339,7 +339,7 @@ describe('signing keys', () => {
       end = () => clearInterval(polling)
       return keys
     }
-    const kidsOf = async (keys: KeyRing): Promise<string[]> =>
+    const listKids = async (keys: KeyRing): Promise<string[]> =>
       JSON.parse((await keys.jwks()) as string).keys.map(({ kid }: { kid: string }) => kid)
 
     /** Holds each read of the table after it has begun, until the returned function is called. */
@@ -367,11 +367,11 @@ describe('signing keys', () => {
       auth.clock.advance(STANDBY_MIN_MS)
       await rotateSigningKey(auth.db, options())
       await eventually(() => keys.signer()?.kid === next)
-      assert.ok((await kidsOf(keys)).includes(old))
+      assert.ok((await listKids(keys)).includes(old))
       assert.equal(typeof keys.find(old), 'object')
       await using _ = afterwards(await cutOffDatabase(auth.database))
       auth.clock.advance(KEEP_RETIRED_MS)
-      await eventually(async () => !(await kidsOf(keys)).includes(old))
+      await eventually(async () => !(await listKids(keys)).includes(old))
       assert.equal(keys.find(old), undefined, 'its private half is still there')
     })
 
@@ -393,7 +393,7 @@ describe('signing keys', () => {
 
     it('calls no key unknown between a withdrawal and the next read', async () => {
       const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20 })
-      const [revoked = '', next = ''] = await kidsOf(keys)
+      const [revoked = '', next = ''] = await listKids(keys)
       const release = await holdReads()
       await keys.withdraw(revoked)
       assert.equal(keys.find('other'), 'unreadable')
@@ -404,12 +404,12 @@ describe('signing keys', () => {
 
     it('reads the table again after a withdrawal, even if a read from before the revocation is under way', async () => {
       const keys = await start({ poll_ms: 20, pollUnable_ms: 20, rereadWait_ms: MINUTE_MS })
-      const [revoked = '', next] = await kidsOf(keys)
+      const [revoked = '', next] = await listKids(keys)
       const release = await holdReads()
       await eventually(readIsHeld)
       await markSigningKeyRevoked(auth.db, revoked, auth.clock.now())
       assert.equal((await keys.withdraw(revoked))?.kid, next)
-      const published = kidsOf(keys)
+      const published = listKids(keys)
       await release()
       const [signer, standby, ...others] = await published
       assert.deepEqual([signer, others], [next, []])
@@ -419,7 +419,7 @@ describe('signing keys', () => {
     it('does not publish a withdrawn key again when a read from before the revocation ends', async () => {
       // Its own first poll would be the read that is held, and this one would come after the revocation.
       const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: HOUR_MS, rereadWait_ms: 0 })
-      const [revoked = '', next] = await kidsOf(keys)
+      const [revoked = '', next] = await listKids(keys)
       const release = await holdReads()
       const seen: unknown[] = []
       const reading = keys.start().then(() => seen.push(keys.signer()?.kid))
@@ -429,16 +429,16 @@ describe('signing keys', () => {
       await release()
       await reading
       assert.deepEqual(seen, [next])
-      assert.ok(!(await kidsOf(keys)).includes(revoked))
+      assert.ok(!(await listKids(keys)).includes(revoked))
     })
 
     it('answers the key set without the withdrawn key when the table cannot be read in time', async () => {
       const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20, rereadWait_ms: 20 })
-      const [revoked = '', next] = await kidsOf(keys)
+      const [revoked = '', next] = await listKids(keys)
       const release = await holdReads()
       await keys.withdraw(revoked)
       await eventually(readIsHeld)
-      assert.deepEqual(await kidsOf(keys), [next])
+      assert.deepEqual(await listKids(keys), [next])
       assert.ok(await readIsHeld(), 'not only after the read has failed')
       await release()
     })

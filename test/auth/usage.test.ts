@@ -36,14 +36,14 @@ describe('the usage of clients', () => {
       log: pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) }),
     })
   const token = (clientId: string, address = '192.0.2.1') => [clientId, 'analytics:read', address] as const
-  const tokensOf = async ({ clientId }: Pick<TestClient, 'clientId'>): Promise<number> => {
+  const countTokens = async ({ clientId }: Pick<TestClient, 'clientId'>): Promise<number> => {
     const { rows } = await auth.db.raw(
       'select coalesce(sum(tokens), 0)::int as tokens from client_usage_hourly where client_id = ?',
       [clientId],
     )
     return rows[0].tokens
   }
-  const lastUseOf = async ({ clientId }: TestClient): Promise<Date | undefined> =>
+  const readLastUse = async ({ clientId }: TestClient): Promise<Date | undefined> =>
     (await auth.db('client_usage').where({ client_id: clientId }).first())?.last_used_at
   const isMissing = async () => (await readUsesMissingBefore(auth.db)) !== undefined
 
@@ -52,7 +52,7 @@ describe('the usage of clients', () => {
     await auth.token(client)
     await auth.token(client, { scope: 'refused' })
     const answered_ms = performance.now()
-    await eventually(async () => (await tokensOf(client)) === 2)
+    await eventually(async () => (await countTokens(client)) === 2)
     // An idle machine takes at most two.
     assert.ok(performance.now() - answered_ms < 5_000, `${performance.now() - answered_ms} ms`)
     const stored = async (table: string, column: string) => {
@@ -77,7 +77,7 @@ describe('the usage of clients', () => {
     auth.clock.advance(HOUR_MS)
     usage.countToken(...token(client.clientId))
     await usage.flush()
-    assert.deepEqual(await lastUseOf(client), new Date(start_ms + HOUR_MS))
+    assert.deepEqual(await readLastUse(client), new Date(start_ms + HOUR_MS))
     const { rows } = await auth.db.raw(
       'select hour, tokens::int from client_usage_hourly where client_id = ? order by hour',
       [client.clientId],
@@ -97,7 +97,7 @@ describe('the usage of clients', () => {
     auth.clock.advance(-60_000)
     usage.countToken(...token(client.clientId))
     await usage.flush()
-    assert.equal((await lastUseOf(client))?.getTime(), late_ms)
+    assert.equal((await readLastUse(client))?.getTime(), late_ms)
     auth.clock.set(late_ms)
   })
 
@@ -116,9 +116,9 @@ describe('the usage of clients', () => {
     }
     await eventually(async () => {
       await Promise.all(processes.map((usage) => usage.flush()))
-      return (await tokensOf(clients[0] as TestClient)) >= 40
+      return (await countTokens(clients[0] as TestClient)) >= 40
     })
-    assert.deepEqual(new Set(await Promise.all(clients.map(tokensOf))), new Set([40]))
+    assert.deepEqual(new Set(await Promise.all(clients.map(countTokens))), new Set([40]))
   })
 
   it('loses nothing while Redis takes no more', async () => {
@@ -126,8 +126,8 @@ describe('the usage of clients', () => {
     await admin.config('SET', 'maxmemory', '1')
     await using _ = afterwards(() => admin.config('SET', 'maxmemory', '0'))
     assert.equal((await auth.token(client)).status, 200)
-    await eventually(async () => (await tokensOf(client)) === 1)
-    assert.deepEqual(await lastUseOf(client), new Date(auth.clock.now()))
+    await eventually(async () => (await countTokens(client)) === 1)
+    assert.deepEqual(await readLastUse(client), new Date(auth.clock.now()))
   })
 
   it('waits while Postgres is away, and is stored once it is back', async () => {
@@ -139,10 +139,10 @@ describe('the usage of clients', () => {
       usage.countToken(...token(client.clientId))
       await usage.flush()
     }
-    assert.equal(await tokensOf(client), 0)
+    assert.equal(await countTokens(client), 0)
     proxy.heal()
     await usage.flush()
-    assert.equal(await tokensOf(client), 3)
+    assert.equal(await countTokens(client), 3)
     assert.equal(await isMissing(), false)
     assert.deepEqual(lines, [])
   })
@@ -159,11 +159,11 @@ describe('the usage of clients', () => {
     await flushed
     await blocked.commit()
     // The server does what it was asked, and finds nobody to answer.
-    await eventually(async () => (await tokensOf(client)) === 1)
+    await eventually(async () => (await countTokens(client)) === 1)
     proxy.heal()
     usage.countToken(...token(client.clientId))
     await usage.flush()
-    assert.equal(await tokensOf(client), 2)
+    assert.equal(await countTokens(client), 2)
     assert.equal(await isMissing(), false)
   })
 
@@ -178,7 +178,7 @@ describe('the usage of clients', () => {
     proxy.heal()
     const { rows } = await auth.db.raw('select clock_timestamp() as now')
     await usage.flush()
-    assert.equal(await tokensOf(client), 100_000)
+    assert.equal(await countTokens(client), 100_000)
     assert.ok(((await readUsesMissingBefore(auth.db)) ?? 0) >= rows[0].now)
     assert.deepEqual(
       lines.map((line) => JSON.parse(line).event),
@@ -193,7 +193,7 @@ describe('the usage of clients', () => {
     await usage.announce()
     usage.countToken(...token(client.clientId))
     await usage.stop()
-    assert.equal(await tokensOf(client), 1)
+    assert.equal(await countTokens(client), 1)
     assert.deepEqual(await auth.db('usage_writers'), [])
   })
 

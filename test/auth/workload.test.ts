@@ -31,7 +31,7 @@ describe('a workload at POST /v1/oauth/token', () => {
     token: string,
     fields: Record<string, string | undefined> = {},
   ) => auth.post('/v1/oauth/token', { ...workloadFields(workload, token), ...fields })
-  const tokenOf = (workload: TestWorkload, claims = {}, header = {}) =>
+  const signToken = (workload: TestWorkload, claims = {}, header = {}) =>
     platformToken(workload, auth.clock.now(), claims, header)
   const replaceKeys = (
     { platform, client: { vendorId } }: TestWorkload,
@@ -52,13 +52,13 @@ describe('a workload at POST /v1/oauth/token', () => {
       const stranger = forBlock(() => createWorkload(auth, platform))
 
       it('gets a token for a platform’s token, as it is', async () => {
-        const answer = await send(workload, await tokenOf(workload))
+        const answer = await send(workload, await signToken(workload))
         assert.equal(answer.status, 200, answer.text)
         assert.equal(answer.json.token_type, 'Bearer')
       })
 
       it(`${platform.once ? 'uses a platform’s token once' : 'uses a platform’s token until it expires'}`, async () => {
-        const token = await tokenOf(workload)
+        const token = await signToken(workload)
         const answers = [await send(workload, token), await send(workload, token)]
         assert.deepEqual(
           answers.map(({ status }) => status),
@@ -69,14 +69,14 @@ describe('a workload at POST /v1/oauth/token', () => {
 
       it('gets a token for a platform’s token with the type of a JWT-SVID', async () => {
         const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-spiffe'
-        const answer = await send(workload, await tokenOf(workload), { client_assertion_type: type })
+        const answer = await send(workload, await signToken(workload), { client_assertion_type: type })
         assert.equal(answer.status, 200, answer.text)
       })
 
       it('revokes a token of its own', async () => {
-        const { json } = await send(workload, await tokenOf(workload))
+        const { json } = await send(workload, await signToken(workload))
         const answer = await auth.post('/v1/oauth/revoke', {
-          ...workloadFields(workload, await tokenOf(workload)),
+          ...workloadFields(workload, await signToken(workload)),
           token: json.access_token,
         })
         assert.deepEqual([answer.status, answer.text], [200, ''])
@@ -130,11 +130,11 @@ describe('a workload at POST /v1/oauth/token', () => {
       }
       for (const [what, claims] of Object.entries(CLAIMS))
         it(`is refused with ${what}`, async () => {
-          assertRefused(await send(workload, await tokenOf(workload, claims(now_s()))))
+          assertRefused(await send(workload, await signToken(workload, claims(now_s()))))
         })
       if (/[a-z]/i.test(value))
         it('is refused with the value in other case', async () => {
-          assertRefused(await send(workload, await tokenOf(workload, { [claim]: value.toUpperCase() })))
+          assertRefused(await send(workload, await signToken(workload, { [claim]: value.toUpperCase() })))
         })
       if (platform.once)
         for (const [what, jti] of Object.entries({
@@ -144,7 +144,7 @@ describe('a workload at POST /v1/oauth/token', () => {
           'an id that is a number': 7,
         }))
           it(`is refused with ${what}`, async () => {
-            assertRefused(await send(workload, await tokenOf(workload, { jti })))
+            assertRefused(await send(workload, await signToken(workload, { jti })))
           })
 
       const HEADERS: Record<string, Record<string, unknown>> = {
@@ -155,7 +155,7 @@ describe('a workload at POST /v1/oauth/token', () => {
       }
       for (const [what, header] of Object.entries(HEADERS))
         it(`is refused with ${what}`, async () => {
-          assertRefused(await send(workload, await tokenOf(workload, {}, header)))
+          assertRefused(await send(workload, await signToken(workload, {}, header)))
         })
 
       const byRogue = async (header: Record<string, unknown> = {}, claims = {}) =>
@@ -165,13 +165,13 @@ describe('a workload at POST /v1/oauth/token', () => {
         'a key of its own in the header': () => byRogue({ jwk: rogue.jwk }),
         'a key set of its own in the header': () => byRogue({ jku: 'https://evil.example/keys' }),
         'a certificate of its own in the header': () => byRogue({ x5u: 'https://evil.example/cert' }),
-        'a token of another company’s workload': () => tokenOf(stranger),
+        'a token of another company’s workload': () => signToken(stranger),
         'a token without a signature': async () =>
-          `${(await tokenOf(workload)).split('.').slice(0, 2).join('.')}.`,
+          `${(await signToken(workload)).split('.').slice(0, 2).join('.')}.`,
         'alg none': async () =>
-          `${encode({ alg: 'none', kid: 'k1' })}.${(await tokenOf(workload)).split('.')[1]}.`,
+          `${encode({ alg: 'none', kid: 'k1' })}.${(await signToken(workload)).split('.')[1]}.`,
         'alg HS256 with the public key': async () => {
-          const signed = `${encode({ alg: 'HS256', kid: 'k1' })}.${(await tokenOf(workload)).split('.')[1]}`
+          const signed = `${encode({ alg: 'HS256', kid: 'k1' })}.${(await signToken(workload)).split('.')[1]}`
           const key = workload.keys.publicKey.export({ type: 'spki', format: 'pem' })
           return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`
         },
@@ -184,18 +184,18 @@ describe('a workload at POST /v1/oauth/token', () => {
           })
         },
         'claims changed after signing': async () => {
-          const [header, , signature] = (await tokenOf(workload, { [claim]: 'x' })).split('.')
+          const [header, , signature] = (await signToken(workload, { [claim]: 'x' })).split('.')
           return `${header}.${encode({ iss: platform.issuer, ...platform.token(now_s()) })}.${signature}`
         },
         'a crit that no one knows': async () => {
-          const [, payload, signature] = (await tokenOf(workload)).split('.')
+          const [, payload, signature] = (await signToken(workload)).split('.')
           return `${encode({ alg: platform.alg, kid: 'k1', crit: ['x'], x: 1 })}.${payload}.${signature}`
         },
         'claims that are a list': async () => {
-          const [header, , signature] = (await tokenOf(workload)).split('.')
+          const [header, , signature] = (await signToken(workload)).split('.')
           return `${header}.${encode('[]')}.${signature}`
         },
-        'four parts': async () => `${await tokenOf(workload)}.x`,
+        'four parts': async () => `${await signToken(workload)}.x`,
         'no JWT': () => 'x',
       }
       for (const [what, forge] of Object.entries(FORGED))
@@ -205,12 +205,12 @@ describe('a workload at POST /v1/oauth/token', () => {
         const keyed = newKeyPair('P-256')
         const others = [await auth.createClient(), await auth.createClient({ publicKey: keyed.jwk })]
         for (const { clientId } of others)
-          assertRefused(await send(workload, await tokenOf(workload), { client_id: clientId }))
+          assertRefused(await send(workload, await signToken(workload), { client_id: clientId }))
         assertRefused(
-          await send(workload, await tokenOf(workload), { client_id: 'cli_4f1D2c3B5a69q78796a5w4' }),
+          await send(workload, await signToken(workload), { client_id: 'cli_4f1D2c3B5a69q78796a5w4' }),
         )
-        assertRefused(await send(workload, await tokenOf(workload), { client_id: undefined }))
-        assertRefused(await send(workload, await tokenOf(workload), { client_assertion_type: 'urn:x' }))
+        assertRefused(await send(workload, await signToken(workload), { client_id: undefined }))
+        assertRefused(await send(workload, await signToken(workload), { client_assertion_type: 'urn:x' }))
         const { clientId } = workload.client
         assertRefused(await auth.token({ ...workload.client, clientSecret: 'x' }))
         const own = { iss: clientId, sub: clientId, aud: ISSUER, jti: randomUUID(), exp: now_s() + 60 }
@@ -226,12 +226,12 @@ describe('a workload at POST /v1/oauth/token', () => {
   it('is another client in another company with the same issuer, each with its own keys', async () => {
     const platform = TEST_PLATFORMS.Kubernetes as (typeof TEST_PLATFORMS)[string]
     const [mine, theirs] = [await createWorkload(auth, platform), await createWorkload(auth, platform)]
-    assert.equal((await send(mine, await tokenOf(mine))).status, 200)
-    assertRefused(await send(theirs, await tokenOf(mine)))
-    assertRefused(await send(mine, await tokenOf(theirs)))
+    assert.equal((await send(mine, await signToken(mine))).status, 200)
+    assertRefused(await send(theirs, await signToken(mine)))
+    assertRefused(await send(mine, await signToken(theirs)))
     const beside = { ...platform, issuer: 'https://cluster-2.example' }
     const { keys } = await createWorkload(auth, beside, { vendorId: mine.client.vendorId })
-    assertRefused(await send(mine, await tokenOf({ ...mine, keys })))
+    assertRefused(await send(mine, await signToken({ ...mine, keys })))
   })
 
   it('uses a token once over two processes', async () => {
@@ -240,7 +240,7 @@ describe('a workload at POST /v1/oauth/token', () => {
       auth,
       TEST_PLATFORMS['GitHub Actions'] as (typeof TEST_PLATFORMS)[string],
     )
-    const token = await tokenOf(workload)
+    const token = await signToken(workload)
     const fields = workloadFields(workload, token)
     const answers = await Promise.all([auth, beside].map((one) => one.post('/v1/oauth/token', fields)))
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401])
@@ -252,45 +252,45 @@ describe('a workload at POST /v1/oauth/token', () => {
     const next = newKeyPair('RSA')
     const nextJwk = { ...next.jwk, kid: 'k2' }
     beforeEach(async () => {
-      assert.equal((await send(workload, await tokenOf(workload))).status, 200)
+      assert.equal((await send(workload, await signToken(workload))).status, 200)
     })
-    const tokenOfNext = () => tokenOf({ ...workload, keys: next }, {}, { kid: 'k2' })
+    const signNextToken = () => signToken({ ...workload, keys: next }, {}, { kid: 'k2' })
 
     it('gets a token with a key that was published after its record was read', async () => {
-      assertRefused(await send(workload, await tokenOfNext()))
+      assertRefused(await send(workload, await signNextToken()))
       auth.clock.advance(1)
       await replaceKeys(workload, [workload.jwk, next.jwk])
-      assertRefused(await send(workload, await tokenOfNext()))
+      assertRefused(await send(workload, await signNextToken()))
       auth.clock.advance(1)
       await replaceKeys(workload, [workload.jwk, nextJwk])
-      assert.equal((await send(workload, await tokenOfNext())).status, 200)
-      assert.equal((await send(workload, await tokenOf(workload))).status, 200)
+      assert.equal((await send(workload, await signNextToken())).status, 200)
+      assert.equal((await send(workload, await signToken(workload))).status, 200)
     })
 
     it('is refused with a key that was withdrawn, five minutes later at most', async () => {
       auth.clock.advance(1)
       await replaceKeys(workload, [nextJwk])
       auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
-      assertRefused(await send(workload, await tokenOf(workload)))
+      assertRefused(await send(workload, await signToken(workload)))
     })
 
     it('is refused with a withdrawn key as soon as a token of the next one had the record read', async () => {
       auth.clock.advance(1)
       await replaceKeys(workload, [nextJwk])
-      assert.equal((await send(workload, await tokenOfNext())).status, 200)
-      assertRefused(await send(workload, await tokenOf(workload)))
+      assert.equal((await send(workload, await signNextToken())).status, 200)
+      assertRefused(await send(workload, await signToken(workload)))
     })
 
     it('is refused once its keys are 24 hours old, unless a person pasted them', async () => {
       auth.clock.advance(24 * HOUR_MS)
-      assert.equal((await send(workload, await tokenOf(workload))).status, 200)
+      assert.equal((await send(workload, await signToken(workload))).status, 200)
       auth.clock.advance(1_000)
-      assertRefused(await send(workload, await tokenOf(workload)))
+      assertRefused(await send(workload, await signToken(workload)))
       await replaceKeys(workload, [workload.jwk], 'pasted')
       auth.clock.advance(25 * HOUR_MS)
-      assert.equal((await send(workload, await tokenOf(workload))).status, 200)
+      assert.equal((await send(workload, await signToken(workload))).status, 200)
       await replaceKeys(workload, [workload.jwk])
-      assert.equal((await send(workload, await tokenOf(workload))).status, 200)
+      assert.equal((await send(workload, await signToken(workload))).status, 200)
     })
   })
 })

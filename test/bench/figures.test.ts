@@ -26,13 +26,13 @@ describe('the figures of the bench', () => {
     goal: { least },
   })
   const on = (cpu: string, ...findings: Finding[]) => ({ cpu, rows: [{ findings }] })
-  const cellsOf = (line: string) => line.split('|').map((cell) => cell.trim())
+  const splitCells = (line: string) => line.split('|').map((cell) => cell.trim())
 
   it('prints a table of figures that names missed goals', () => {
     const lines = findingsTable([on('one', finding('ours', 0.325, 0.33), finding('met', 0.5, 0.4))]).split(
       '\n',
     )
-    assert.deepEqual(lines.filter((_, i) => i !== 1).map(cellsOf), [
+    assert.deepEqual(lines.filter((_, i) => i !== 1).map(splitCells), [
       ['', 'what', 'beside', 'one', 'goal', ''],
       ['', 'ours', 'floor', '**0.33** (0.30–0.35)', '≥ 0.33', ''],
       ['', 'met', 'floor', '0.50 (0.47–0.53)', '≥ 0.4', ''],
@@ -45,7 +45,7 @@ describe('the figures of the bench', () => {
       on('new', finding('both', 0.9, 0.75)),
       on('old', finding('both', 0.7, 0.1), finding('gone', 0.3, 0.1)),
     ]).split('\n')
-    assert.deepEqual(lines.map(cellsOf), [
+    assert.deepEqual(lines.map(splitCells), [
       ['', 'both', 'floor', '0.90 (0.88–0.93)', '**0.70** (0.67–0.72)', '≥ 0.75', ''],
       ['', 'gone', 'floor', '', '0.30 (0.27–0.33)', '≥ 0.1', ''],
     ])
@@ -65,13 +65,13 @@ describe('the options of the bench', () => {
 })
 
 describe('the rounds of the bench', () => {
-  const roundsOf = (...busy: number[]) => {
+  const buildRounds = (...busy: number[]) => {
     const left = busy.values()
     return async (attempt: number) => ({ others: left.next().value ?? 1, samples: attempt })
   }
 
   it('repeats rounds when others kept the core busy', async () => {
-    const { rounds, business } = await quietRounds(2, roundsOf(0.01, 0.06, 0.03))
+    const { rounds, business } = await quietRounds(2, buildRounds(0.01, 0.06, 0.03))
     assert.deepEqual(
       rounds.map(({ samples }) => samples),
       [1, 3],
@@ -80,7 +80,7 @@ describe('the rounds of the bench', () => {
   })
 
   it('keeps the quietest of three times as many rounds where the machine is never quiet', async () => {
-    const { rounds, business } = await quietRounds(2, roundsOf(0.9, 0.2, 0.8, 0.04, 0.7, 0.6, 0.01))
+    const { rounds, business } = await quietRounds(2, buildRounds(0.9, 0.2, 0.8, 0.04, 0.7, 0.6, 0.01))
     assert.deepEqual(
       rounds.map(({ others }) => others),
       [0.2, 0.04],

@@ -29,7 +29,7 @@ const DAY_MS = 86_400_000
 
 const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const publicPem = own.publicKey.export({ type: 'spki', format: 'pem' }).toString()
-const thumbprintOf = (key: KeyObject) =>
+const computeThumbprint = (key: KeyObject) =>
   calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }) as JWK)
 
 describe('workspace: clients that have a key, or expire', () => {
@@ -65,7 +65,7 @@ describe('workspace: clients that have a key, or expire', () => {
       .waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), pem)
     const client = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
-    assert.equal(client.keyThumbprint, await thumbprintOf(createPrivateKey(pem)))
+    assert.equal(client.keyThumbprint, await computeThumbprint(createPrivateKey(pem)))
     await dialog.getByText(client.keyThumbprint, { exact: true }).waitFor()
     assert.equal((await page.content()).includes('PRIVATE KEY'), false)
 
@@ -93,7 +93,7 @@ describe('workspace: clients that have a key, or expire', () => {
       storage,
       cached,
     ]
-    for (const form of formsOf(pem)) assert.equal(JSON.stringify(left).includes(form), false, form)
+    for (const form of encodeForms(pem)) assert.equal(JSON.stringify(left).includes(form), false, form)
   })
 
   it('offers the private key when only the second try to create its client was answered', async () => {
@@ -120,7 +120,7 @@ describe('workspace: clients that have a key, or expire', () => {
     const made = clients.filter(({ name }: { name: string }) => name === 'Answered late')
     assert.equal(made.length, 1)
     const pem = await readFile(await file.path(), 'utf8')
-    assert.equal(made[0].keyThumbprint, await thumbprintOf(createPrivateKey(pem)))
+    assert.equal(made[0].keyThumbprint, await computeThumbprint(createPrivateKey(pem)))
     await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
     await dialog.getByRole('button', { name: 'Done' }).click()
   })
@@ -145,7 +145,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await dialog.getByText('Paste the public key.', { exact: true }).waitFor()
     await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
     await untilReported(page)
-    for (const form of formsOf(pem)) assert.ok(sent.every((body) => !body.includes(form)))
+    for (const form of encodeForms(pem)) assert.ok(sent.every((body) => !body.includes(form)))
     assert.equal(sent.filter((body) => body.includes('Pasted')).length, 0)
 
     const weak = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).publicKey
@@ -159,7 +159,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await dialog.getByText('The key must be a public key, as a JWK or in PEM').waitFor()
 
     const good = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const thumbprint = await thumbprintOf(good.privateKey)
+    const thumbprint = await computeThumbprint(good.privateKey)
     await field.fill(JSON.stringify({ ...good.publicKey.export({ format: 'jwk' }), use: 'enc' }))
     await submitClient(page)
     await dialog.getByText('with the private key that belongs to your public key').waitFor()
@@ -202,7 +202,7 @@ describe('workspace: clients that have a key, or expire', () => {
     const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
     await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
     await page.getByRole('button', { name: 'Create replacement' }).click()
-    const dialog = dialogOf(page)
+    const dialog = findDialog(page)
     assert.equal(await dialog.getByLabel('Expires').inputValue(), '90')
     await dialog.getByRole('radio', { name: MADE_HERE }).check()
     await dialog.getByRole('button', { name: 'Create replacement' }).click()
@@ -229,16 +229,17 @@ describe('workspace: clients that have a key, or expire', () => {
     await dialog.getByLabel('Last day').fill('2020-01-31')
     await submitClient(page)
     await dialog.getByText('The day must be a day to two years ahead').waitFor()
-    const dateOf = (at_ms: number) => new Date(at_ms).toLocaleDateString('sv', { timeZone: 'Europe/Berlin' })
-    const day = dateOf(Date.now() + 40 * DAY_MS)
+    const formatDate = (at_ms: number) =>
+      new Date(at_ms).toLocaleDateString('sv', { timeZone: 'Europe/Berlin' })
+    const day = formatDate(Date.now() + 40 * DAY_MS)
     await dialog.getByLabel('Last day').fill(day)
     await submitClient(page)
     await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
     await dialog.getByRole('button', { name: 'Done' }).click()
     const { clients } = await api('/v1/vendor/ven_acme/oauth-clients?status=Active&limit=200', { token })
     const { expiresAt } = clients.find(({ name }: { name: string }) => name === 'Ends on a day')
-    assert.equal(dateOf(Date.parse(expiresAt)), day)
-    assert.equal(dateOf(Date.parse(expiresAt) + 1_000) > day, true)
+    assert.equal(formatDate(Date.parse(expiresAt)), day)
+    assert.equal(formatDate(Date.parse(expiresAt) + 1_000) > day, true)
   })
 
   it('marks clients that expire soon or have expired, and says what to do', async () => {
@@ -281,9 +282,9 @@ describe('workspace: clients that have a key, or expire', () => {
     await page.getByText(/^It expired on .+ and can get no tokens\./).waitFor()
     assert.doesNotMatch(await page.locator('main').innerText(), /work until|keeps working/)
     await page.getByRole('button', { name: 'Create replacement' }).click()
-    await dialogOf(page).getByLabel('Name').waitFor()
-    assert.doesNotMatch(await dialogOf(page).innerText(), /work until/)
-    await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
+    await findDialog(page).getByLabel('Name').waitFor()
+    assert.doesNotMatch(await findDialog(page).innerText(), /work until/)
+    await findDialog(page).getByRole('button', { name: 'Cancel' }).click()
     await page.goto(`${baseUrl}${CLIENTS}/${soon.clientId}`)
     await page.getByText('This client expires in 12 days').waitFor()
     await createClient(token, { name: 'Tick-soon 2', replaces: soon.clientId })
@@ -293,7 +294,7 @@ describe('workspace: clients that have a key, or expire', () => {
   })
 })
 
-const dialogOf = (page: Page) => page.getByRole('dialog')
+const findDialog = (page: Page) => page.getByRole('dialog')
 
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
 
@@ -310,7 +311,7 @@ const inThePast = (page: Page, clientId: string) =>
   })
 
 /** The texts by which a private key would be recognized wherever it went. */
-function formsOf(pem: string): string[] {
+function encodeForms(pem: string): string[] {
   const secret = Buffer.from(createPrivateKey(pem).export({ format: 'jwk' }).d as string, 'base64url')
   const lines = pem.split('\n').filter((line) => !line.startsWith('--') && line !== '')
   return [

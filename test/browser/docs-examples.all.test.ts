@@ -63,7 +63,7 @@ interface Block {
 }
 
 /** Every fenced block of a page, as a person copies it. */
-async function blocksOf(path: string): Promise<Block[]> {
+async function readBlocks(path: string): Promise<Block[]> {
   const { stack } = await testWorkspace()
   const html = await (await fetch(stack.baseUrl + path)).text()
   const figures = html.matchAll(
@@ -87,7 +87,7 @@ const unescaped = (html: string) =>
   html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity] ?? '')
 
 /** The first line of a program says how to run it. */
-const commandOf = ({ text }: Block): string | undefined =>
+const findCommand = ({ text }: Block): string | undefined =>
   /^(?:<\?php )?(?:\/\/|#) (.+)$/m.exec(text.split('\n')[0] ?? '')?.[1]
 
 describe('documentation: the examples, as they are printed', () => {
@@ -97,7 +97,7 @@ describe('documentation: the examples, as they are printed', () => {
 
   before(async () => {
     const paths = [...Object.keys(PRINTED), '/docs/verify', '/docs/webhooks', '/docs/errors']
-    for (const path of paths) pages.set(path, await blocksOf(path))
+    for (const path of paths) pages.set(path, await readBlocks(path))
     const scopes = ['analytics:read', 'analytics:write']
     client = await createClient(await sessionToken(OWNER), { name: 'Examples', scopes })
     const env = block('/docs', ({ caption }) => caption === '.env').text
@@ -144,7 +144,7 @@ describe('documentation: the examples, as they are printed', () => {
       if (!has[language] || (onlyCurl && language !== 'sh')) continue
       it(`runs the ${name} example of ${path} as it is printed`, async () => {
         const example = block(path, (one) => one.language === language)
-        const command = language === 'sh' ? example.text : commandOf(example)
+        const command = language === 'sh' ? example.text : findCommand(example)
         assert.ok(command, 'the first line says how to run it')
         assert.match(await shell(command), printed)
       })
@@ -197,7 +197,7 @@ describe('documentation: the examples, as they are printed', () => {
         assert.doesNotMatch(text, /SECRET/)
         await writeFile(path, text)
         await using _ = afterwards(() => writeFile(path, printed))
-        const command = commandOf(block('/docs/analytics', (one) => one.language === language)) ?? ''
+        const command = findCommand(block('/docs/analytics', (one) => one.language === language)) ?? ''
         const run = command.replace('access_token.go', 'access_token.go assertion.go')
         assert.match(await shell(`${settings}\n${run}`), /^200\n304\n/)
       })
@@ -208,7 +208,7 @@ describe('documentation: the examples, as they are printed', () => {
     if (!works(attempt)) continue
     it(`verifies a token with the ${name} example of /docs/verify, and refuses a forged one`, async () => {
       const { body } = await requestToken(client)
-      const command = commandOf(block('/docs/verify', (one) => one.language === language)) ?? ''
+      const command = findCommand(block('/docs/verify', (one) => one.language === language)) ?? ''
       const ACCESS_TOKEN = String(body.access_token)
       assert.equal((await shell(command, { ACCESS_TOKEN })).trim(), client.clientId)
       const forged = ACCESS_TOKEN.replace(/\.[^.]*$/, `.${'A'.repeat(86)}`)
@@ -223,7 +223,7 @@ describe('documentation: the examples, as they are printed', () => {
       const own = await createClient(session, { name: `Revoked for ${name}` })
       const env = { ACCESS_TOKEN: String((await requestToken(own)).body.access_token) }
       const isFeed = (one: Block) => one.language === language && one.caption.startsWith('revocations.')
-      const command = commandOf(block('/docs/verify', isFeed)) ?? ''
+      const command = findCommand(block('/docs/verify', isFeed)) ?? ''
       assert.equal(await shell(command, env), 'live\n')
       const revoke = `/v1/vendor/ven_acme/oauth-clients/${own.clientId}/revoke`
       assert.equal((await api(revoke, { token: session, method: 'POST' })).status, 'Revoked')
@@ -260,7 +260,7 @@ describe('documentation: the examples, as they are printed', () => {
       const port = await freePort()
       const own = (text: string) => text.replaceAll('3000', String(port))
       await writeFile(join(folder, receiver.caption), own(receiver.text))
-      const command = own(commandOf(receiver) ?? '')
+      const command = own(findCommand(receiver) ?? '')
       const child = spawn('bash', ['-c', `exec ${command}`], { cwd: folder, env: ENV, detached: true })
       let heard = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (heard += chunk))
@@ -369,7 +369,7 @@ describe('documentation: the examples, as they are printed', () => {
       })
       const answer = (await response.json()) as Record<string, unknown>
       const printed = JSON.parse(block('/docs/analytics', ({ caption }) => caption === 'JSON').text)
-      assert.deepEqual(shapeOf(answer), shapeOf(printed))
+      assert.deepEqual(reduceToShape(answer), reduceToShape(printed))
     })
 
     it('prints the request of a test event in /docs/webhooks', () => {
@@ -381,8 +381,8 @@ describe('documentation: the examples, as they are printed', () => {
 })
 
 /** The names of all members, of the first element of each list. */
-function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return [shapeOf(value[0])]
+function reduceToShape(value: unknown): unknown {
+  if (Array.isArray(value)) return [reduceToShape(value[0])]
   if (typeof value !== 'object' || value === null) return null
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]))
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, reduceToShape(member)]))
 }

@@ -107,9 +107,9 @@ describe('workspace: finding', () => {
     for (let number = 0; number < 12; number++) await createClient(token, { name: `Row ${number}` })
     const { page } = await visit({ sessionToken: token, path: CLIENTS, width: 1440, height: 900 })
     await page.getByRole('row').nth(12).waitFor()
-    const boxOf = async (row: number) =>
+    const measureRow = async (row: number) =>
       (await page.getByRole('row').nth(row).boundingBox()) as { y: number; height: number }
-    const [head, last] = [await boxOf(0), await boxOf(12)]
+    const [head, last] = [await measureRow(0), await measureRow(12)]
     // What needs attention stands above the table, and depends on the other tests of the company.
     const height = last.y + last.height - head.y
     assert.ok(height <= 650, `12 rows and their head take ${height} px`)

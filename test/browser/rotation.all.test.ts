@@ -33,7 +33,7 @@ async function revoke(clientId: string): Promise<void> {
   await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
 }
 
-const rotationOf = async (clientId: string) =>
+const readRotation = async (clientId: string) =>
   api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/rotation`, { token: await sessionToken(OWNER) })
 
 const said = (at: string): string => weekdayTime(new Date(at))
@@ -62,7 +62,7 @@ describe('workspace: the rotation of a client', () => {
 
   it('shows the last use of both clients, the longest time between two, two charts and each address', async () => {
     const { page, pair } = await rotating('Both', bothUsed)
-    const { old, replacement } = await rotationOf(pair.old)
+    const { old, replacement } = await readRotation(pair.old)
     const before = page.getByRole('region', { name: 'Old: Both', exact: true })
     await before.getByText(`Last used on ${said(old.lastUsedAt)} (2 hours ago).`).waitFor()
     await before.getByText(/Longest time between two uses since .+: 2 days 22 hours\.$/).waitFor()

@@ -52,7 +52,7 @@ async function runJob(script: string, { environment }: { environment: string }):
   return (await run('bash', ['-c', script], { env, timeout: 30_000 })).stdout
 }
 
-const dialogOf = (page: Page) => page.getByRole('dialog')
+const findDialog = (page: Page) => page.getByRole('dialog')
 
 describe('workspace: clients that trust a platform', () => {
   let token: string
@@ -68,7 +68,7 @@ describe('workspace: clients that trust a platform', () => {
     const tab = await visit({ sessionToken: token, path: CLIENTS, ...options })
     const { page } = tab
     await fillClient(page, name, 'Read daily analytics')
-    await dialogOf(page)
+    await findDialog(page)
       .getByRole('radio', { name: /trust a platform/ })
       .check()
     return tab
@@ -80,7 +80,7 @@ describe('workspace: clients that trust a platform', () => {
 
   it('leads from the list to the workflow of a GitHub job, with nothing to save', async () => {
     const { page, baseUrl } = await open('GitHub job', { width: 1440 })
-    const dialog = dialogOf(page)
+    const dialog = findDialog(page)
     await dialog.getByText('Anyone with this client’s platform token can').waitFor()
     await dialog.getByLabel('Repository id').fill('1296269')
     await dialog.getByLabel('Environment').fill('production')
@@ -117,7 +117,7 @@ describe('workspace: clients that trust a platform', () => {
 
   it('compares a pasted token in the browser, and neither sends nor stores it', async () => {
     const { page, baseUrl, context } = await open('Compared')
-    const dialog = dialogOf(page)
+    const dialog = findDialog(page)
     const sent: Request[] = []
     page.on('request', (request) => sent.push(request))
     await dialog.getByLabel('Repository id').fill('1296269')
@@ -149,7 +149,7 @@ describe('workspace: clients that trust a platform', () => {
 
   it('says what is wrong with a platform, takes pasted keys for a private cluster, refuses a private one, and replaces them', async () => {
     const { page, baseUrl } = await open('In a cluster')
-    const dialog = dialogOf(page)
+    const dialog = findDialog(page)
     await submitClient(page)
     await dialog.getByText('Fill in: Repository id.').waitFor()
     await dialog.getByLabel('Repository id').fill('1296269')
@@ -220,20 +220,20 @@ describe('workspace: clients that trust a platform', () => {
     const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
     await page.getByRole('button', { name: 'Replace the client' }).click()
     await page.getByRole('button', { name: 'Create replacement' }).click()
-    await dialogOf(page).getByText('Workload, the same as before').waitFor()
-    assert.deepEqual(await dialogOf(page).getByRole('listitem').locator('code').allInnerTexts(), [
+    await findDialog(page).getByText('Workload, the same as before').waitFor()
+    assert.deepEqual(await findDialog(page).getByRole('listitem').locator('code').allInnerTexts(), [
       'analytics:read',
       'boost:read',
     ])
-    await dialogOf(page).getByRole('button', { name: 'Create replacement' }).click()
-    await dialogOf(page).getByRole('button', { name: 'Continue the rotation' }).click()
+    await findDialog(page).getByRole('button', { name: 'Create replacement' }).click()
+    await findDialog(page).getByRole('button', { name: 'Continue the rotation' }).click()
     await page.getByRole('link', { name: 'Replaced 2' }).first().waitFor()
     assert.deepEqual((await newest('Replaced 2')).workload.claims, { sub: 'a', actor: 'b' })
   })
 
   it('has accessible forms for each platform, as wide as the window', async () => {
     const { page } = await open('Looked at', { width: 1440 })
-    const select = dialogOf(page).getByLabel('Platform', { exact: true })
+    const select = findDialog(page).getByLabel('Platform', { exact: true })
     for (const width of [1440, 390]) {
       await page.setViewportSize({ width, height: 900 })
       for (const platform of await select.locator('option').allInnerTexts()) {
@@ -241,10 +241,10 @@ describe('workspace: clients that trust a platform', () => {
         await assertFits(page)
       }
     }
-    await dialogOf(page).getByText('Compare a token').click()
+    await findDialog(page).getByText('Compare a token').click()
     await assertAccessible(page)
     await page.emulateMedia({ colorScheme: 'dark' })
     await assertAccessible(page, ['color-contrast'])
-    await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
+    await findDialog(page).getByRole('button', { name: 'Cancel' }).click()
   })
 })

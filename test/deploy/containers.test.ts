@@ -34,13 +34,13 @@ describe('the files for containers', () => {
 
   it('has nginx share one network with the services, so that they see it at the address that they trust', () => {
     const compose = read('compose.yaml')
-    const networksOf = (service: string) => {
+    const listNetworks = (service: string) => {
       const block = new RegExp(`\\n {2}${service}:\\n(?: {4}.*\\n)+`).exec(compose)?.[0] ?? ''
       return [...block.matchAll(/\b(inside|outside|front): \{/g)].map(([, name]) => name)
     }
-    assert.deepEqual(networksOf('web'), ['inside', 'front'])
-    for (const name of ['auth-1', 'auth-2']) assert.deepEqual(networksOf(name), ['inside'])
-    for (const name of ['api-1', 'api-2']) assert.deepEqual(networksOf(name), ['inside', 'outside'])
+    assert.deepEqual(listNetworks('web'), ['inside', 'front'])
+    for (const name of ['auth-1', 'auth-2']) assert.deepEqual(listNetworks(name), ['inside'])
+    for (const name of ['api-1', 'api-2']) assert.deepEqual(listNetworks(name), ['inside', 'outside'])
   })
 
   it('starts again after a reboot whatever runs, and nothing else', () => {

@@ -14,7 +14,7 @@ const STAGES = new Map(
 )
 
 /** What an image and its base copy from the project, and its command. */
-function imageOf(name: string): { copies: [from: string, to: string][]; command: string[] } {
+function parseImage(name: string): { copies: [from: string, to: string][]; command: string[] } {
   const stage = `${STAGES.get('base')}${STAGES.get(name)}`
   const copies = [...stage.matchAll(/^COPY (?!--from)(\S+) (\S+)$/gm)].map(
     ([, from = '', to = '']) => [from, to === './' ? from : to] as [string, string],
@@ -29,7 +29,7 @@ describe('what the images hold', () => {
     ['operator', [], /^No local stack runs on /],
   ] as const)
     it(`holds enough for the command of ${name} to run`, () => {
-      const { copies, command } = imageOf(name)
+      const { copies, command } = parseImage(name)
       const folder = mkdtempSync(join(tmpdir(), 'integration-access-image-'))
       try {
         for (const [from, to] of copies) {
@@ -50,7 +50,7 @@ describe('what the images hold', () => {
     })
 
   it('holds no code of the API, nor what only the API uses, in the image of the authorization server', () => {
-    const { copies } = imageOf('auth')
+    const { copies } = parseImage('auth')
     const roots = copies.map(([from]) => from)
     assert.deepEqual(roots, [
       'package.json',

@@ -47,7 +47,7 @@ case $1 in
 esac`
 
 /** Installs and builds nothing, and knows a version. */
-const npmOf = (version: string): string => `#!/bin/sh
+const writeNpm = (version: string): string => `#!/bin/sh
 case $1 in
   --version) echo ${version} ;;
   ci) ln -sfn '${join(ROOT, 'node_modules')}' node_modules ;;
@@ -227,7 +227,7 @@ describe('npm run release', function () {
     ] as const)
       it(`checks the version of npm ${npm} before anything else`, async () => {
         writeFileSync(join(repository, 'README.md'), 'x')
-        const PATH = pathWith(await programs(`npm-${npm}`, { npm: npmOf(npm) }))
+        const PATH = pathWith(await programs(`npm-${npm}`, { npm: writeNpm(npm) }))
         const { code, stderr } = await release([...key('ours'), '--no-images', at('refused')], { PATH })
         assert.equal(code, 1)
         assert.match(stderr, expected)
@@ -242,7 +242,7 @@ describe('npm run release', function () {
       ],
     ] as const)
       it(`refuses to work without ${missing}, and says how to get it`, async () => {
-        const PATH = await programs(`without-${missing}`, { npm: npmOf('11.6.2') })
+        const PATH = await programs(`without-${missing}`, { npm: writeNpm('11.6.2') })
         for (const name of [...NEEDED, 'git'].filter((name) => name !== missing))
           await symlink((await onPath(name)) as string, join(PATH, name))
         if (missing !== 'minisign') await symlink(at('tools/minisign'), join(PATH, 'minisign'))
@@ -258,7 +258,7 @@ describe('npm run release', function () {
     it('refuses the public key of another pair, which would verify nothing, and leaves no file', async () => {
       await newKey('other')
       const keys = ['--key', at('ours.key'), '--public-key', at('other.pub')]
-      const PATH = pathWith(await programs('fast', { npm: npmOf('11.6.2') }))
+      const PATH = pathWith(await programs('fast', { npm: writeNpm('11.6.2') }))
       const { code, stderr } = await release([...keys, '--no-images', at('refused')], { PATH })
       assert.equal(code, 1)
       assert.match(stderr, /ours\.key did not sign the release, or .*other\.pub is not its public key\.$/m)
@@ -322,7 +322,7 @@ describe('npm run release', function () {
   })
 
   it('lists in the SBOM exactly the packages in the tarball, each with a licence', () => {
-    const { metadata, components, dependencies } = billOf(plain, `${TOP}.cdx.json`)
+    const { metadata, components, dependencies } = readBill(plain, `${TOP}.cdx.json`)
     const listed = components.map(({ name, version }) => `${name}@${version}`)
     assert.deepEqual(listed.sort(), [...new Set(installedIn(unpacked).values())].sort())
     for (const { name, licenses = [] } of components) assert.ok(licenses.length > 0, name)
@@ -333,7 +333,7 @@ describe('npm run release', function () {
   })
 
   it('lists in the SBOM of the build every package that the screens hold', () => {
-    const listed = billOf(plain, `${TOP}-build.cdx.json`).components
+    const listed = readBill(plain, `${TOP}-build.cdx.json`).components
     const refs = listed.map(({ name, version }) => `${name}@${version}`)
     const licences = readFileSync(join(unpacked, 'apps/workspace/dist/licenses.md'), 'utf8')
     const bundled = [...licences.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, at]) => `${name}@${at}`)
@@ -463,7 +463,7 @@ interface Bill {
   dependencies: { ref: string; dependsOn: string[] }[]
 }
 
-const billOf = (place: string, file: string): Bill => JSON.parse(readFileSync(join(place, file), 'utf8'))
+const readBill = (place: string, file: string): Bill => JSON.parse(readFileSync(join(place, file), 'utf8'))
 
 const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 

@@ -18,7 +18,7 @@ const documents = globSync(['*.md', '{.github,apps,shared,infra,test}/**/*.md'],
 })
 
 /** The anchors that GitHub gives to the headings of a page. */
-const anchorsOf = (page: string): string[] =>
+const listAnchors = (page: string): string[] =>
   [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
@@ -45,7 +45,7 @@ describe('the documents', () => {
         assert.ok(existsSync(join(ROOT, file)))
         // The pages of /docs get more anchors when they are served.
         if (heading && !file.startsWith('apps/api/discovery/'))
-          assert.ok(anchorsOf(read(file)).includes(heading))
+          assert.ok(listAnchors(read(file)).includes(heading))
       })
     }
   }

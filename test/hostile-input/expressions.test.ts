@@ -43,11 +43,11 @@ const literals: Found[] = []
 const putTogether = new Set<string>()
 for (const file of globSync(SOURCES).sort()) {
   const text = readFileSync(file, 'utf8')
-  const lineOf = (start: number) => text.slice(0, start).split('\n').length
+  const findLine = (start: number) => text.slice(0, start).split('\n').length
   visit(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }, file), (node) => {
     if (node.regex) {
       const { pattern, flags } = node.regex
-      literals.push({ file, line: lineOf(node.start), literal: new RegExp(pattern, flags) })
+      literals.push({ file, line: findLine(node.start), literal: new RegExp(pattern, flags) })
     } else if (node.callee?.name === 'RegExp') putTogether.add(file)
   })
 }
@@ -70,7 +70,7 @@ function visit(node: unknown, onNode: (node: SourceNode) => void): void {
 const REPRESENTATIVES = [...'aZ0_-./ \n"\':=<&+~@%\\,[{\u001b\u009d\u200bä']
 
 /** A text that an element of an expression matches, if it is not a rare one. */
-function exampleOf(element: AST.Element, flags: string): string {
+function buildExample(element: AST.Element, flags: string): string {
   switch (element.type) {
     case 'Character':
       return String.fromCodePoint(element.value)
@@ -78,20 +78,20 @@ function exampleOf(element: AST.Element, flags: string): string {
     case 'CapturingGroup':
       return exampleOfAll(element.alternatives[0]?.elements ?? [], flags)
     case 'Quantifier':
-      return exampleOf(element.element, flags).repeat(Math.max(1, Math.min(element.min, 64)))
+      return buildExample(element.element, flags).repeat(Math.max(1, Math.min(element.min, 64)))
     case 'CharacterSet':
     case 'CharacterClass':
     case 'ExpressionCharacterClass':
-      return charactersOf(element.raw, flags)[0] ?? ''
+      return listCharacters(element.raw, flags)[0] ?? ''
     default:
       return ''
   }
 }
 
 const exampleOfAll = (elements: readonly AST.Element[], flags: string): string =>
-  elements.map((element) => exampleOf(element, flags)).join('')
+  elements.map((element) => buildExample(element, flags)).join('')
 
-function charactersOf(raw: string, flags: string): string[] {
+function listCharacters(raw: string, flags: string): string[] {
   const set = new RegExp(`^(?:${raw})$`, flags.replace(/[gym]/g, ''))
   return REPRESENTATIVES.filter((character) => set.test(character))
 }
@@ -110,9 +110,9 @@ function attacksOn(expression: RegExp): Shape[] {
         units.add(exampleOfAll(elements.slice(0, at + 1), flags))
         if (element.type !== 'Quantifier' || element.max < 16) return
         const repeated = element.element
-        pumps.add(exampleOf(repeated, flags))
+        pumps.add(buildExample(repeated, flags))
         if ('raw' in repeated && repeated.type.includes('Character')) {
-          for (const character of charactersOf(repeated.raw, flags).slice(0, 4)) pumps.add(character)
+          for (const character of listCharacters(repeated.raw, flags).slice(0, 4)) pumps.add(character)
         }
       })
     },

@@ -19,12 +19,12 @@ const RULES: Record<string, (node: Node) => boolean> = {
 }
 
 /** Returns each node that breaks a rule, as the rule and where the node is. */
-function faultsOf(node: unknown, path = ''): string[] {
+function findFaults(node: unknown, path = ''): string[] {
   if (typeof node !== 'object' || node === null) return []
   const broken = Object.entries(RULES).filter(([, breaks]) => breaks(node as Node))
   return [
     ...broken.map(([rule]) => `${path}: ${rule}`),
-    ...Object.entries(node).flatMap(([key, value]) => faultsOf(value, `${path}/${key}`)),
+    ...Object.entries(node).flatMap(([key, value]) => findFaults(value, `${path}/${key}`)),
   ]
 }
 
@@ -34,7 +34,7 @@ describe('the OpenAPI documents', () => {
 
   for (const [name, document] of Object.entries({ all, integrations })) {
     it(`have nothing that breaks a generated client: ${name}`, () => {
-      assert.deepEqual(faultsOf({ paths: document.paths, components: document.components }), [])
+      assert.deepEqual(findFaults({ paths: document.paths, components: document.components }), [])
     })
 
     it(`name no schema New…, as a Go generator names its constructors: ${name}`, () => {
@@ -52,7 +52,7 @@ describe('the OpenAPI documents', () => {
         Object.keys(parts).map((part) => `${kind}/${part}`),
       )
       assert.deepEqual(present.sort(), [...used].sort())
-      assert.deepEqual(Object.keys(securitySchemes).sort(), schemesOf(document))
+      assert.deepEqual(Object.keys(securitySchemes).sort(), listSchemes(document))
     })
   }
 
@@ -64,8 +64,8 @@ describe('the OpenAPI documents', () => {
       { oneOf: [{ $ref: '#/components/schemas/Problem' }, object] },
       { anyOf: [object, { type: 'null' }] },
     ])
-      assert.equal(faultsOf({ schemas: { Planted: { properties: { member: schema } } } }).length, 1)
-    assert.deepEqual(faultsOf({ anyOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'null' }] }), [])
+      assert.equal(findFaults({ schemas: { Planted: { properties: { member: schema } } } }).length, 1)
+    assert.deepEqual(findFaults({ anyOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'null' }] }), [])
   })
 
   it('have the OAuth endpoints and what an access token opens, and no session, for integrators', () => {
@@ -89,7 +89,7 @@ describe('the OpenAPI documents', () => {
 })
 
 /** The schemes that a document asks for, of its own or in an operation. */
-function schemesOf({ security, paths }: ApiDocument): string[] {
+function listSchemes({ security, paths }: ApiDocument): string[] {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   const required = [security, ...operations.map((operation) => operation.security ?? [])].flat()
   return [...new Set(required.flatMap((requirement) => Object.keys(requirement)))].sort()

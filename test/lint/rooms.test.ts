@@ -37,11 +37,11 @@ const HOUSES: Record<string, string[][]> = {
 
 type Graph = Map<string, string[]>
 
-const graphOf = (texts: Record<string, string>): Graph =>
+const buildGraph = (texts: Record<string, string>): Graph =>
   new Map(Object.entries(texts).map(([file, text]) => [file, parseImports(file, text)]))
 
 /** Returns one way round for each circle that a walk along the imports runs into. */
-function circlesOf(graph: Graph): string[] {
+function findCircles(graph: Graph): string[] {
   const circles: string[] = []
   const done = new Set<string>()
   const walk = (file: string, way: string[]): void => {
@@ -56,21 +56,21 @@ function circlesOf(graph: Graph): string[] {
 }
 
 /** Returns each import of another room that does not lead down, and each file that lies in no room. */
-function faultsOf(graph: Graph, house: string, floors: string[][]): string[] {
-  const roomOf = (file: string): string | undefined => {
+function findFaults(graph: Graph, house: string, floors: string[][]): string[] {
+  const findRoom = (file: string): string | undefined => {
     if (!file.startsWith(`${house}/`)) return undefined
     const path = file.slice(house.length + 1)
     return path.includes('/') ? path.slice(0, path.indexOf('/')) : ''
   }
-  const floorOf = (room: string): number => floors.findIndex((rooms) => rooms.includes(room))
+  const findFloor = (room: string): number => floors.findIndex((rooms) => rooms.includes(room))
   return [...graph].flatMap(([file, targets]) => {
-    const room = roomOf(file)
+    const room = findRoom(file)
     if (room === undefined) return []
-    if (floorOf(room) < 0) return [`${file} is in no room`]
+    if (findFloor(room) < 0) return [`${file} is in no room`]
     return targets
       .filter((target) => {
-        const other = roomOf(target)
-        return other !== undefined && other !== room && floorOf(other) >= floorOf(room)
+        const other = findRoom(target)
+        return other !== undefined && other !== room && findFloor(other) >= findFloor(room)
       })
       .map((target) => `${file} → ${target}`)
   })
@@ -81,18 +81,18 @@ describe('the rooms', () => {
     cwd: ROOT,
     exclude: (name) => ['node_modules', 'dist'].includes(name),
   })
-  const graph = graphOf(
+  const graph = buildGraph(
     Object.fromEntries(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')])),
   )
 
   it('hold no modules that import each other in a circle, not even for their types', () => {
     assert.ok(graph.size > 300, `only ${graph.size} modules`)
-    assert.deepEqual(circlesOf(graph), [])
+    assert.deepEqual(findCircles(graph), [])
   })
 
   for (const [house, floors] of Object.entries(HOUSES)) {
     it(`import downward in ${house}`, () => {
-      assert.deepEqual(faultsOf(graph, house, floors), [])
+      assert.deepEqual(findFaults(graph, house, floors), [])
     })
   }
 
@@ -103,18 +103,18 @@ describe('the rooms', () => {
   })
 
   it('report a circle of types', () => {
-    const planted = graphOf({
+    const planted = buildGraph({
       'shared/oauth/ids.ts': "import type { Scope } from './scopes.ts'\n",
       'shared/oauth/scopes.ts': "import { log } from '#shared/process/log.ts'\n",
       'shared/process/log.ts': "export type { Id } from '#shared/oauth/ids.ts'\n",
     })
-    assert.deepEqual(circlesOf(planted), [
+    assert.deepEqual(findCircles(planted), [
       'shared/oauth/ids.ts → shared/oauth/scopes.ts → shared/process/log.ts → shared/oauth/ids.ts',
     ])
   })
 
   it('report an import of a room above or beside, and a file outside all rooms', () => {
-    const planted = graphOf({
+    const planted = buildGraph({
       'shared/process/log.ts': "import type { Scope } from '#shared/oauth/scopes.ts'\n",
       'shared/usage/client-usage.ts': "import { ask } from '#shared/revocation/revocation.ts'\n",
       'apps/api/accounts/activity.ts': "import { people } from './people.ts'\n",
@@ -122,7 +122,7 @@ describe('the rooms', () => {
       'shared/loose.ts': '',
       'shared/tools/text.ts': '',
     })
-    assert.deepEqual(faultsOf(planted, 'shared', HOUSES.shared ?? []), [
+    assert.deepEqual(findFaults(planted, 'shared', HOUSES.shared ?? []), [
       'shared/process/log.ts → shared/oauth/scopes.ts',
       'shared/usage/client-usage.ts → shared/revocation/revocation.ts',
       'shared/loose.ts is in no room',

@@ -20,11 +20,11 @@ describe('the audit trail of the local stack', () => {
     const trail = await readFile(auditFile, 'utf8').catch(() => '')
     return { trail: trail.split('\n').filter(Boolean), printed: String(output.read() ?? '') }
   }
-  const lineOf = (event: string) => JSON.stringify({ level: 30, time: 1, event, msg: 'x' })
+  const writeLine = (event: string) => JSON.stringify({ level: 30, time: 1, event, msg: 'x' })
 
   it('keeps the audited events, and no others', async () => {
-    const { trail, printed } = await routed('marked', [...AUDITED, ...NOT_AUDITED].map(lineOf))
-    assert.deepEqual(trail, AUDITED.map(lineOf))
+    const { trail, printed } = await routed('marked', [...AUDITED, ...NOT_AUDITED].map(writeLine))
+    assert.deepEqual(trail, AUDITED.map(writeLine))
     assert.equal(printed, '')
   })
 
@@ -34,8 +34,12 @@ describe('the audit trail of the local stack', () => {
   })
 
   it('writes to standard error when the file cannot be written', async () => {
-    const { printed } = await routed('none', [lineOf('client.revoked')], join(folder, 'missing/audit.ndjson'))
-    assert.equal(printed, `${lineOf('client.revoked')}\n`)
+    const { printed } = await routed(
+      'none',
+      [writeLine('client.revoked')],
+      join(folder, 'missing/audit.ndjson'),
+    )
+    assert.equal(printed, `${writeLine('client.revoked')}\n`)
   })
 
   it('keeps every event at any log level', () => {
@@ -46,7 +50,7 @@ describe('the audit trail of the local stack', () => {
   it('puts a line together that a service prints in pieces, and takes a last one without an end', async () => {
     const [printed, output, auditFile] = [new PassThrough(), new PassThrough(), join(folder, 'pieces')]
     routeOutput(printed, { logLevel: 'warn', auditFile, output })
-    const line = lineOf('client.revoked')
+    const line = writeLine('client.revoked')
     printed.write(line.slice(0, 20))
     printed.write(`${line.slice(20)}\n`)
     printed.end('no line of a log')
@@ -71,7 +75,7 @@ describe('the audit trail of the local stack', () => {
   })
 
   it('keeps the audit trail from other users of the machine', async () => {
-    await routed('closed', [lineOf('client.revoked')])
+    await routed('closed', [writeLine('client.revoked')])
     assert.equal((await stat(join(folder, 'closed'))).mode & 0o777, 0o600)
   })
 })

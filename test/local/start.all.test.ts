@@ -45,7 +45,7 @@ describe('npm start', () => {
   }
 
   async function endsWhenKilled(name: string, pattern: RegExp): Promise<void> {
-    process.kill(await pidOf(start, pattern), 'SIGKILL')
+    process.kill(await waitForPid(start, pattern), 'SIGKILL')
     assert.equal(await start.ended(), 1)
     assert.match(start.stderr(), new RegExp(`${name} exited unexpectedly: SIGKILL`))
     assert.deepEqual(await start.running(), [])
@@ -127,7 +127,7 @@ describe('npm start', () => {
 
     it('gives the stores no rights and no secrets', async () => {
       for (const pattern of [/native\/bin\/postgres/, /redis-server|valkey-server/]) {
-        const pid = await pidOf(start, pattern)
+        const pid = await waitForPid(start, pattern)
         const environment = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').filter(Boolean)
         // Postgres writes over the start of its own.
         const names = environment.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0])
@@ -136,7 +136,10 @@ describe('npm start', () => {
           [],
         )
       }
-      const status = await readFile(`/proc/${await pidOf(start, /native\/bin\/postgres/)}/status`, 'utf8')
+      const status = await readFile(
+        `/proc/${await waitForPid(start, /native\/bin\/postgres/)}/status`,
+        'utf8',
+      )
       assert.match(status, /^CapEff:\t0+$/m)
     })
 
@@ -150,7 +153,7 @@ describe('npm start', () => {
 
     it('gives each service only what it needs', async () => {
       const environment = async (pattern: RegExp) =>
-        readFile(`/proc/${await pidOf(start, pattern)}/environ`, 'utf8')
+        readFile(`/proc/${await waitForPid(start, pattern)}/environ`, 'utf8')
       const auth = await environment(/apps\/auth\/main\.ts/)
       const api = await environment(/apps\/api\/main\.ts/)
       assert.match(auth, /DATABASE_URL=postgres:\/\/integration_auth:/)
@@ -319,7 +322,7 @@ async function revokeDemoClient(dataDir: string): Promise<string> {
   return clientId
 }
 
-async function pidOf(start: Start, pattern: RegExp): Promise<number> {
+async function waitForPid(start: Start, pattern: RegExp): Promise<number> {
   const found = (await start.running()).find(({ command }) => pattern.test(command))
   assert.ok(found, `nothing runs that matches ${pattern}`)
   return found.pid

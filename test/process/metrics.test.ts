@@ -35,7 +35,7 @@ interface Series {
 const LABEL = /(\w+)(=~|=)"([^"]*)"/g
 
 /** Every series that was scraped, with the name that Prometheus gives its service. */
-function seriesOf(text: string, job: string): Series[] {
+function parseSeries(text: string, job: string): Series[] {
   return [...text.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)].map(([, name = '', labels = '']) => ({
     name,
     labels: {
@@ -289,8 +289,8 @@ describe('metrics', () => {
     const jobs = [...PROMETHEUS.matchAll(/job_name: (\S+)/g)].map(([, name]) => name)
     assert.deepEqual(jobs, ['integration-auth', 'integration-api'])
     const series = [
-      ...seriesOf(scraped.auth, 'integration-auth'),
-      ...seriesOf(scraped.api, 'integration-api'),
+      ...parseSeries(scraped.auth, 'integration-auth'),
+      ...parseSeries(scraped.api, 'integration-api'),
     ]
     const selectors = [...selectorsIn(ALERTS), ...selectorsIn(DASHBOARD)]
     assert.ok(selectors.length > 10, String(selectors.length))

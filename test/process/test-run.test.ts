@@ -28,7 +28,7 @@ describe('a run of the tests', () => {
   }
 
   /** Empty when it has ended, even if no one has asked how. */
-  const commandOf = (pid: number) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  const readCommand = (pid: number) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
 
   it('leaves neither a process nor its folder when it is interrupted', async () => {
     const pid = await grandchild()
@@ -36,7 +36,7 @@ describe('a run of the tests', () => {
     await writeFile(file, '')
     await run.interrupt()
     assert.equal(child.signalCode ?? (await once(child, 'exit'))[1], 'SIGKILL')
-    assert.equal(await commandOf(pid), '')
+    assert.equal(await readCommand(pid), '')
     assert.equal(existsSync(run.env.TMPDIR as string), false)
   })
 
@@ -52,6 +52,6 @@ describe('a run of the tests', () => {
     const pid = await grandchild()
     const killed = await run.end(0)
     assert.equal(killed.filter((command) => command.includes('sleep 300')).length, 2)
-    assert.equal(await commandOf(pid), '')
+    assert.equal(await readCommand(pid), '')
   })
 })

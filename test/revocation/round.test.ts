@@ -115,17 +115,17 @@ describe('a round of the reconciler', () => {
       const timings = { ...FAST, round_ms: moment_ms, lease_ms: moment_ms, settle_ms: 0 }
       const { redis, db } = api
       const [one, other] = [1, 2].map(() => createReconciler({ redis, db, timings }))
-      const outcomeOf = async (reconciler = one) => (await reconciler?.round())?.outcome
-      assert.deepEqual([await outcomeOf(one), await outcomeOf(one)], ['replaced', 'marked'])
-      assert.deepEqual([await outcomeOf(other), await outcomeOf(other)], ['waiting', 'fresh'])
+      const runRound = async (reconciler = one) => (await reconciler?.round())?.outcome
+      assert.deepEqual([await runRound(one), await runRound(one)], ['replaced', 'marked'])
+      assert.deepEqual([await runRound(other), await runRound(other)], ['waiting', 'fresh'])
       let shift_ms = 0
       const clock = { now: () => Date.now() + shift_ms }
       const astray = createReconciler({ redis, db, timings, clock })
-      assert.deepEqual([await outcomeOf(astray), await outcomeOf(astray)], ['waiting', 'fresh'])
+      assert.deepEqual([await runRound(astray), await runRound(astray)], ['waiting', 'fresh'])
       shift_ms = 3_600_000
-      assert.equal(await outcomeOf(astray), 'clocks_apart', 'a fresh marker hid a wrong clock')
+      assert.equal(await runRound(astray), 'clocks_apart', 'a fresh marker hid a wrong clock')
       await stores.asAdmin((redis) => redis.pexpire(redisKeys.revocationMarker, moment_ms / 10))
-      assert.equal(await outcomeOf(other), 'marked')
+      assert.equal(await runRound(other), 'marked')
     })
 
     it('renews a marker that seems younger than it can be, as after the clock of Redis was set back', async () => {

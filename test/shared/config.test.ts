@@ -24,7 +24,7 @@ import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 /** Returns the problems, a line each, without the heading. */
-function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[] {
+function findProblems(env: Record<string, string>, shape: z.ZodRawShape): string[] {
   try {
     readConfig(env, shape)
     return []
@@ -52,7 +52,7 @@ describe('the settings', () => {
       ['require', '', []],
     ] as const)
       it(`${problems.length > 0 ? 'refuses' : 'ignores'} PGSSLMODE=${mode} with ${url || 'no DATABASE_URL'}`, () => {
-        assert.deepEqual(problemsOf({ PGSSLMODE: mode, DATABASE_URL: url }, shape), problems)
+        assert.deepEqual(findProblems({ PGSSLMODE: mode, DATABASE_URL: url }, shape), problems)
       })
   })
 
@@ -81,7 +81,7 @@ describe('the settings', () => {
       ['auth.example.com', 'must be an http(s) URL'],
     ] as const) {
       it(`${why === undefined ? 'takes' : 'refuses'} the address ${url}`, () => {
-        const problems = problemsOf({ ISSUER: url, API_RESOURCE: url }, both)
+        const problems = findProblems({ ISSUER: url, API_RESOURCE: url }, both)
         if (why === undefined) assert.deepEqual(problems, [])
         else
           for (const name of ['ISSUER', 'API_RESOURCE'])
@@ -95,14 +95,16 @@ describe('the settings', () => {
 
     it('refuses an issuer with a path, since its metadata is at the root; the resource may have one', () => {
       const url = 'https://example.com/integration'
-      assert.deepEqual(problemsOf({ ISSUER: url, API_RESOURCE: url }, both), ['ISSUER: must not have a path'])
+      assert.deepEqual(findProblems({ ISSUER: url, API_RESOURCE: url }, both), [
+        'ISSUER: must not have a path',
+      ])
     })
   })
 
   it('allows keys to be fetched by plain http inside the installation, but no password in the address', () => {
-    assert.deepEqual(problemsOf({ JWKS_URL: 'http://auth:8081/v1/oauth/jwks' }, { JWKS_URL: httpUrl }), [])
+    assert.deepEqual(findProblems({ JWKS_URL: 'http://auth:8081/v1/oauth/jwks' }, { JWKS_URL: httpUrl }), [])
     assert.match(
-      problemsOf({ JWKS_URL: 'http://u:p@auth/jwks' }, { JWKS_URL: httpUrl })[0] ?? '',
+      findProblems({ JWKS_URL: 'http://u:p@auth/jwks' }, { JWKS_URL: httpUrl })[0] ?? '',
       /without user/,
     )
   })
@@ -124,7 +126,7 @@ describe('the settings', () => {
       ['TRUSTED_PROXIES', '10.0.0.0/8,fc00::/7,127.0.0.1', undefined],
     ] as const)
       it(`${problem ? 'refuses' : 'takes'} ${name}=${value}`, () => {
-        const problems = problemsOf(
+        const problems = findProblems(
           { [name]: value },
           { [name]: { KEY_ENCRYPTION_KEY, TRUSTED_PROXIES }[name] },
         )
@@ -167,7 +169,7 @@ describe('the settings', () => {
       ['REDIS_URL', 'REDISS://u:p@h', START],
     ] as const)
       it(`${problem ? 'refuses' : 'takes'} the store’s URL ${url}`, () => {
-        const problems = problemsOf({ [name]: url }, { [name]: { DATABASE_URL, REDIS_URL }[name] })
+        const problems = findProblems({ [name]: url }, { [name]: { DATABASE_URL, REDIS_URL }[name] })
         assert.deepEqual(problems, problem ? [`${name}: ${problem}`] : [])
       })
   })
@@ -232,7 +234,7 @@ describe('the settings', () => {
 
   it('names missing settings as required, and says why others are wrong', () => {
     const shape = { DATABASE_URL: z.string(), ISSUER: issuerUrl, PORT: integer(0, 9, 1), RATE_X: rate('1/1') }
-    assert.deepEqual(problemsOf({ PORT: 'x', ISSUER: '' }, shape), [
+    assert.deepEqual(findProblems({ PORT: 'x', ISSUER: '' }, shape), [
       'DATABASE_URL: is required',
       'ISSUER: is required',
       'PORT: must be a whole number',
@@ -246,7 +248,7 @@ describe('the settings', () => {
     }
     const folder = sharedFolder()
 
-    function fileOf(content: string): string {
+    function writeSecretFile(content: string): string {
       const path = join(folder, 'secret')
       writeFileSync(path, content)
       return path
@@ -254,17 +256,19 @@ describe('the settings', () => {
 
     for (const end of ['', '\n', '\r\n'])
       it(`reads a setting from a file without ${JSON.stringify(end)} at the end`, () => {
-        const config = readConfig({ DATABASE_URL_FILE: fileOf(` a secret \t${end}`) }, shape)
+        const config = readConfig({ DATABASE_URL_FILE: writeSecretFile(` a secret \t${end}`) }, shape)
         assert.equal(config.DATABASE_URL, ' a secret \t')
       })
 
     it('checks a setting in a file like one in the environment', () => {
-      assert.deepEqual(problemsOf({ DATABASE_URL_FILE: fileOf('ab') }, shape), ['DATABASE_URL: is too short'])
+      assert.deepEqual(findProblems({ DATABASE_URL_FILE: writeSecretFile('ab') }, shape), [
+        'DATABASE_URL: is too short',
+      ])
     })
 
     it('refuses a setting given twice', () => {
-      const env = { DATABASE_URL: 'other', DATABASE_URL_FILE: fileOf('secret') }
-      assert.deepEqual(problemsOf(env, shape), [
+      const env = { DATABASE_URL: 'other', DATABASE_URL_FILE: writeSecretFile('secret') }
+      assert.deepEqual(findProblems(env, shape), [
         'DATABASE_URL: is set twice, directly and by DATABASE_URL_FILE',
       ])
     })
@@ -272,15 +276,15 @@ describe('the settings', () => {
     for (const [what, path, problem] of [
       ['is not there', () => '/nowhere', 'DATABASE_URL_FILE: no such file or directory'],
       ['is a folder', () => folder, 'DATABASE_URL_FILE: illegal operation on a directory'],
-      ['is empty', () => fileOf('\n'), 'DATABASE_URL_FILE: names an empty file'],
+      ['is empty', () => writeSecretFile('\n'), 'DATABASE_URL_FILE: names an empty file'],
       ['never ends', () => '/dev/zero', 'DATABASE_URL_FILE: names a file of more than 65536 bytes'],
     ] as const)
       it(`refuses a setting whose file ${what}`, () => {
-        assert.deepEqual(problemsOf({ DATABASE_URL_FILE: path() }, shape), [problem])
+        assert.deepEqual(findProblems({ DATABASE_URL_FILE: path() }, shape), [problem])
       })
 
     it('reads only secrets from files', () => {
-      assert.equal(readConfig({ DATABASE_URL: 'abc', PORT_FILE: fileOf('7') }, shape).PORT, 1)
+      assert.equal(readConfig({ DATABASE_URL: 'abc', PORT_FILE: writeSecretFile('7') }, shape).PORT, 1)
     })
   })
 

@@ -136,7 +136,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
 })
 
 /** The names of the parameters with which a client begins (StartupMessage). */
-const parametersOf = (startup: Buffer): string[] =>
+const parseParameters = (startup: Buffer): string[] =>
   startup
     .subarray(8)
     .toString()
@@ -281,7 +281,7 @@ describe('a database URL that leads to a pooler', () => {
     // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
     const listening = await listener((near) => {
       near.once('data', (startup) => {
-        const unknown = parametersOf(startup).find((name) => !KNOWN_TO_POOLERS.test(name))
+        const unknown = parseParameters(startup).find((name) => !KNOWN_TO_POOLERS.test(name))
         if (strict && unknown) near.end(errorResponse(`unsupported startup parameter: ${unknown}`))
       })
       const far = connect(Number(port), '127.0.0.1')

@@ -25,7 +25,7 @@ const GROUP = 'main'
 const runId = (redis: Redis) => redis.info('server').then((info) => /run_id:(\w+)/.exec(info)?.[1])
 const leadsTo = async (redis: Redis, server: TestRedis) =>
   (await runId(redis).catch(() => undefined)) === (await asAdmin(server, runId))
-const passwordOf = (server: TestRedis, user: 'admin' | 'api') => new URL(server.url(user)).password
+const readPassword = (server: TestRedis, user: 'admin' | 'api') => new URL(server.url(user)).password
 
 async function startSentinel(directory: string, name: string, lines: string[]): Promise<ChildProcess> {
   const file = join(directory, `${name}.conf`)
@@ -96,7 +96,7 @@ describe('a Redis that is named by Sentinel', () => {
         `sentinel monitor ${GROUP} localhost ${redisPort} 1`,
         ...WATCHING,
       ])
-      hosts = `api:${passwordOf(servers[0], 'api')}@localhost:${port}`
+      hosts = `api:${readPassword(servers[0], 'api')}@localhost:${port}`
     })
     after(async () => {
       setDefaultCACertificates(authorities)
@@ -145,7 +145,7 @@ describe('a Redis that is named by Sentinel', () => {
       watcher = createRedis({ url: `redis://127.0.0.1:${port}`, connectionName: 'test' })
       await redisReady(watcher)
       // The first address has nobody.
-      url = `redis+sentinel://api:${passwordOf(servers[0], 'api')}@127.0.0.1:1,127.0.0.1:${port}/${GROUP}`
+      url = `redis+sentinel://api:${readPassword(servers[0], 'api')}@127.0.0.1:1,127.0.0.1:${port}/${GROUP}`
     })
     after(async () => {
       watcher.disconnect()
@@ -182,7 +182,9 @@ describe('a Redis that is named by Sentinel', () => {
       `sentinel monitor ${GROUP} 127.0.0.1 ${former.port} 1`,
     ])
     await using _ = afterwards(() => end(sentinel))
-    using redis = serviceRedis(`redis+sentinel://api:${passwordOf(former, 'api')}@127.0.0.1:${port}/${GROUP}`)
+    using redis = serviceRedis(
+      `redis+sentinel://api:${readPassword(former, 'api')}@127.0.0.1:${port}/${GROUP}`,
+    )
     await redisReady(redis)
     await replicate(primary, former)
     using watcher = serviceRedis(`redis://127.0.0.1:${port}`)

@@ -264,11 +264,11 @@ describe('a rate limit', () => {
       })
       after(() => redis.disconnect())
 
-      const limitOf = (name: string, window_s: number) =>
+      const createLimit = (name: string, window_s: number) =>
         rateLimits(redis, createMetrics({ service: 'auth' }))(name, { limit: 5, window_s })
 
       it('counts each subject of a rate limit by its own weight, also within one turn', async () => {
-        const { consume } = limitOf('weights', 60)
+        const { consume } = createLimit('weights', 60)
         const verdicts = await Promise.all([consume('light'), consume('heavy', 3), consume('light')])
         assert.deepEqual(
           verdicts.map(({ remaining }) => remaining),
@@ -277,12 +277,12 @@ describe('a rate limit', () => {
       })
 
       it('opens a rate limit’s window for as many seconds as its policy says', async () => {
-        const { reset_s } = await limitOf('seconds', 60).consume('x')
+        const { reset_s } = await createLimit('seconds', 60).consume('x')
         assert.equal(reset_s, 60)
       })
 
       it('opens another window when one is over', async () => {
-        const limit = limitOf('window', 0.5)
+        const limit = createLimit('window', 0.5)
         const allowed = async () => (await limit.consume('x', 5)).allowed
         for (const expected of [true, false, true, false])
           await eventually(async () => (await allowed()) === expected)

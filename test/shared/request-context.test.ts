@@ -10,7 +10,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const VALID = `00-${TRACE_ID}-00f067aa0ba902b7-01`
 
 /** The context of a request with this traceparent, sent from 127.0.0.1. */
-async function traceIdOf(traceparent: string, trusted: boolean): Promise<string | undefined> {
+async function requestTraceId(traceparent: string, trusted: boolean): Promise<string | undefined> {
   const proxies = new BlockList()
   if (trusted) proxies.addAddress('127.0.0.1')
   const server = createServer((_request, response) => void response.end())
@@ -25,15 +25,15 @@ async function traceIdOf(traceparent: string, trusted: boolean): Promise<string 
 
 describe('the trace id of a request', () => {
   it('takes the trace id from a trusted proxy’s traceparent', async () => {
-    assert.equal(await traceIdOf(VALID, true), TRACE_ID)
+    assert.equal(await requestTraceId(VALID, true), TRACE_ID)
   })
 
   it('takes no trace id from anyone else', async () => {
-    assert.equal(await traceIdOf(VALID, false), undefined)
+    assert.equal(await requestTraceId(VALID, false), undefined)
   })
 
   it('takes the trace id from a later version, which may say more', async () => {
-    assert.equal(await traceIdOf(`cc-${TRACE_ID}-00f067aa0ba902b7-01-what-comes`, true), TRACE_ID)
+    assert.equal(await requestTraceId(`cc-${TRACE_ID}-00f067aa0ba902b7-01-what-comes`, true), TRACE_ID)
   })
 
   for (const [what, header] of [
@@ -48,6 +48,6 @@ describe('the trace id of a request', () => {
     ['two of them', `${VALID}, ${VALID}`],
   ] as const)
     it(`reads no trace id from ${what}`, async () => {
-      assert.equal(await traceIdOf(header, true), undefined)
+      assert.equal(await requestTraceId(header, true), undefined)
     })
 })

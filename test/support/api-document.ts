@@ -37,7 +37,7 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
 
-  function validatorOf(schema: JsonSchema): ValidateFunction {
+  function compileValidator(schema: JsonSchema): ValidateFunction {
     const known = validators.get(schema)
     if (known) return known
     const compiled = ajv.compile(
@@ -84,7 +84,7 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     const type = (headers.get('content-type') ?? '').split(';')[0] ?? ''
     const media = documented.content?.[type]
     assert.ok(media, `${at} as ${type}, which is not in the document`)
-    const validate = validatorOf(media.schema)
+    const validate = compileValidator(media.schema)
     const body = type.endsWith('json') ? JSON.parse(text) : text
     assert.ok(validate(body), `${at}: ${ajv.errorsText(validate.errors)}: ${text.slice(0, 500)}`)
   }

@@ -3,10 +3,10 @@ export function forBlock<T extends object>(make: () => T | Promise<T>): T {
   const { standIn, become } = standInFor(make)
   before(async function () {
     await become()
-    endsOf(this).defer(() => end(standIn))
+    findStack(this).defer(() => end(standIn))
   })
   after(function () {
-    return endsOf(this).disposeAsync()
+    return findStack(this).disposeAsync()
   })
   return standIn
 }
@@ -46,7 +46,7 @@ const end = (value: Partial<AsyncDisposable>) => value[Symbol.asyncDispose]?.()
 const ends = new WeakMap<object, AsyncDisposableStack>()
 
 /** Returns the stack that disposes of a block's objects, the newest first, since it may use older ones. */
-function endsOf({ test: hook }: Mocha.Context): AsyncDisposableStack {
+function findStack({ test: hook }: Mocha.Context): AsyncDisposableStack {
   const block = hook?.parent as Mocha.Suite
   const stack = ends.get(block) ?? new AsyncDisposableStack()
   ends.set(block, stack)

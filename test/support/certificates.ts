@@ -37,9 +37,9 @@ export function createCertificate({
     element(0xa0, integer(Buffer.from([2]))),
     serialNumber(),
     ECDSA_WITH_SHA256,
-    nameOf(issuer?.commonName ?? commonName),
+    encodeName(issuer?.commonName ?? commonName),
     sequence([time(validFrom), time(validTo)]),
-    nameOf(commonName),
+    encodeName(commonName),
     publicKey.export({ type: 'spki', format: 'der' }),
     element(0xa3, sequence(extensions)),
   ])
@@ -84,7 +84,7 @@ function serialNumber(): Buffer {
   return integer(bytes)
 }
 
-const nameOf = (commonName: string): Buffer =>
+const encodeName = (commonName: string): Buffer =>
   sequence([element(0x31, sequence([COMMON_NAME, element(0x0c, Buffer.from(commonName))]))])
 
 const extension = (id: Buffer, value: Buffer, critical = false): Buffer =>

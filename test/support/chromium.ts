@@ -55,7 +55,7 @@ async function extracted(): Promise<string> {
     // The variable is how the package learns to extract its libraries as well.
     env: { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
   })
-  await writeFile(join(fresh, 'fonts', 'fonts.conf'), fontsOf(folder))
+  await writeFile(join(fresh, 'fonts', 'fonts.conf'), writeFontConfig(folder))
   await rename(fresh, folder).catch(async (error) => {
     await rm(fresh, { recursive: true, force: true })
     if (!(await stat(folder).catch(() => null))) throw error
@@ -63,7 +63,7 @@ async function extracted(): Promise<string> {
   return folder
 }
 
-const fontsOf = (folder: string): string => `<?xml version="1.0"?>
+const writeFontConfig = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   <dir>/usr/share/fonts</dir>

@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const TITLE = /\b(?:it|describe)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
 
 /** Returns the titles of the tests in a file, with `…` for what differs from case to case. */
-function titlesOf(file: string): Set<string> {
+function readTitles(file: string): Set<string> {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
   const titles = [...text.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/\$\{[^}]*\}/g, '…'))
   return new Set(titles)
@@ -18,7 +18,7 @@ export function assertNamedTests(
   { folder, requirement }: { folder: string; requirement: string },
 ): void {
   for (const [, name = '', title = ''] of text.matchAll(/`([\w./-]+): ([^`]+)`/g)) {
-    const titles = titlesOf(join(ROOT, folder, `${name}.test.ts`))
+    const titles = readTitles(join(ROOT, folder, `${name}.test.ts`))
     assert.ok(titles.has(title), `${requirement}: ${name} has no test "${title}"`)
   }
 }

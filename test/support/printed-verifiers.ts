@@ -208,11 +208,11 @@ ${JAVA_LOOP('decoder.decode(line);')}`,
   install: [['mvn', '--batch-mode', '--quiet', 'dependency:copy-dependencies', '-DoutputDirectory=lib']],
   build: (folder, program) => [
     ...['javac', '-nowarn', '-d', folder, '-cp', `lib/*:${folder}`],
-    `${folder}/${nameOf(program)}.java`,
+    `${folder}/${chooseClassName(program)}.java`,
   ],
-  run: (folder, program) => ['java', '-cp', `lib/*:${folder}`, nameOf(program)],
+  run: (folder, program) => ['java', '-cp', `lib/*:${folder}`, chooseClassName(program)],
 }
-const nameOf = (program: ProgramName) => (program === 'verify' ? 'Verify' : 'Revocations')
+const chooseClassName = (program: ProgramName) => (program === 'verify' ? 'Verify' : 'Revocations')
 
 export const isInstalled = ({ tools }: Language): boolean =>
   tools.every(([tool = '', ...args]) => spawnSync(tool, args).status === 0)

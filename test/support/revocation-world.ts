@@ -145,30 +145,34 @@ export async function createRevocationWorld({
   const isBlind = ({ broken, server }: Site): boolean =>
     broken.postgres && (broken.redis || frozen.has(server) || down.has(server))
 
-  const idsOf = ({ clientId, jti, kid }: Subject): string[] =>
+  const listIds = ({ clientId, jti, kid }: Subject): string[] =>
     [clientId, jti, kid].filter((id) => id !== undefined)
 
   async function check(index: number, subject: Subject): Promise<void> {
     const site = siteAt(index)
-    const atQuestion = { refused: idsOf(subject).some((id) => answered.has(id)), blind: isBlind(site), epoch }
+    const atQuestion = {
+      refused: listIds(subject).some((id) => answered.has(id)),
+      blind: isBlind(site),
+      epoch,
+    }
     const standing = await site.process.revocation.ask(subject)
     const about = `site ${index} about ${JSON.stringify(subject)}: ${JSON.stringify(standing)}`
     if (atQuestion.refused && standing === 'live') violated(`after its revocation was answered, ${about}`)
     if (atQuestion.blind && atQuestion.epoch === epoch && standing !== 'undecided')
       violated(`with both stores away, ${about}`)
-    if (typeof standing === 'object' && !idsOf(subject).some((id) => revoking.has(id)))
+    if (typeof standing === 'object' && !listIds(subject).some((id) => revoking.has(id)))
       violated(`never revoked, ${about}`)
   }
 
-  const subjectsOf = ({ clientId, jti, kid }: Case): Subject[] => [{ clientId }, { clientId, jti, kid }]
+  const listSubjects = ({ clientId, jti, kid }: Case): Subject[] => [{ clientId }, { clientId, jti, kid }]
   const watched = (): Subject[] =>
-    [...revocations.slice(-WATCHED).map(({ about }) => about), live].flatMap(subjectsOf)
+    [...revocations.slice(-WATCHED).map(({ about }) => about), live].flatMap(listSubjects)
 
   async function settled(index: number): Promise<boolean> {
     const { process } = siteAt(index)
     if ((await process.ask({ clientId: live.clientId })) !== 'live by redis') return false
-    for (const subject of revocations.flatMap(({ about }) => subjectsOf(about))) {
-      const isRevoked = idsOf(subject).some((id) => answered.has(id))
+    for (const subject of revocations.flatMap(({ about }) => listSubjects(about))) {
+      const isRevoked = listIds(subject).some((id) => answered.has(id))
       if (isRevoked && !/ revoked by redis$/.test(await process.ask(subject))) return false
     }
     return true
@@ -190,8 +194,8 @@ export async function createRevocationWorld({
       commit(siteAt(site).process, revocation).then(() => {
         answered.add(id)
         say(`${what}: answered`)
-        for (const subject of subjectsOf(revocation.about).filter((candidate) =>
-          idsOf(candidate).includes(id),
+        for (const subject of listSubjects(revocation.about).filter((candidate) =>
+          listIds(candidate).includes(id),
         ))
           for (const index of sites.keys()) track(check(index, subject))
       }),

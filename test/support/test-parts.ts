@@ -76,9 +76,9 @@ export function testParts(files: readonly string[]) {
   return { stores: [...new Set(inOrder)], screens: evenly(onStack, screenParts) }
 }
 
-const sizeOf = (file: string) => statSync(join(ROOT, file)).size
+const readSize = (file: string) => statSync(join(ROOT, file)).size
 /** The largest first: what a file takes grows with its size. */
-const bySize = (files: readonly string[]) => files.toSorted((a, b) => sizeOf(b) - sizeOf(a))
+const bySize = (files: readonly string[]) => files.toSorted((a, b) => readSize(b) - readSize(a))
 
 /** Each to the part that has the least so far. */
 function evenly(onStack: readonly string[], count: number): string[][] {
@@ -86,7 +86,7 @@ function evenly(onStack: readonly string[], count: number): string[][] {
   for (const file of bySize(onStack)) {
     const least = parts.reduce((a, b) => (b.size < a.size ? b : a))
     least.files.push(file)
-    least.size += sizeOf(file)
+    least.size += readSize(file)
   }
   return parts.map(({ files }) => files.sort(byLoadingFirst))
 }

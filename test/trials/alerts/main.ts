@@ -20,7 +20,7 @@ if (!promtool) throw new StartError('promtool is not installed: apt-get install 
 if (/\{\{(?! \$labels\.\w+ \}\})/.test(readFileSync(RULES, 'utf8')))
   throw new StartError('A summary has something else than labels in {{ }}.')
 
-const testOf = (alert: string, scraped: Scraped, exp_samples: object[]) => {
+const buildTest = (alert: string, scraped: Scraped, exp_samples: object[]) => {
   const firing = `ALERTS{alertname="${alert}",alertstate="firing"}`
   return {
     interval: '1m',
@@ -31,8 +31,8 @@ const testOf = (alert: string, scraped: Scraped, exp_samples: object[]) => {
   }
 }
 const tests = ALERT_CASES.flatMap(({ alert, fires, labels = '', quiet }) => [
-  testOf(alert, fires, [{ labels: `{${labels}}`, value: 1 }]),
-  testOf(alert, quiet, []),
+  buildTest(alert, fires, [{ labels: `{${labels}}`, value: 1 }]),
+  buildTest(alert, quiet, []),
 ])
 await using folder = await mkdtempDisposable(join(tmpdir(), 'integration-access-alerts-'))
 // JSON is YAML.

@@ -40,7 +40,7 @@ export async function ingest(bench: Bench) {
       'Content-Type': 'application/json',
     }
     const bodies = batches.map((events) => Buffer.from(JSON.stringify({ events })))
-    const rows = batches.map((events) => [vendorId, ...columnsOf(events)])
+    const rows = batches.map((events) => [vendorId, ...toColumns(events)])
     const byHttp = () =>
       sample(bench, bodies, async (body) => {
         const response = await fetch(url, { method: 'POST', headers, body })
@@ -155,7 +155,7 @@ const INSERT = {
 }
 
 /** What INSERT takes besides the company: an array for each column. */
-const columnsOf = (events: Event[]): unknown[] => [
+const toColumns = (events: Event[]): unknown[] => [
   events.map(({ eventId }) => eventId),
   events.map(({ type }) => type),
   events.map(({ occurredAt }) => dateOf(Date.parse(occurredAt))),

@@ -27,7 +27,7 @@ export async function memoryUnderLoad(bench: Bench) {
   const watched = Promise.all(subjects.map((subject) => watch(bench, subject)))
   const [loads, memory] = await Promise.all([loaded, watched])
   bench.loads.push(...loads)
-  return subjects.flatMap(({ name }, i) => findingsOf(name, memory[i] ?? []))
+  return subjects.flatMap(({ name }, i) => buildFindings(name, memory[i] ?? []))
 }
 
 /** Returns MiB, one figure a second. */
@@ -46,7 +46,7 @@ async function watch({ progress, forgetLogs }: Bench, { name, server }: Subject)
   return samples
 }
 
-function findingsOf(name: string, samples: number[]): Finding[] {
+function buildFindings(name: string, samples: number[]): Finding[] {
   const part = ({ from, to }: typeof EARLY) =>
     spread(samples.slice(Math.floor(from * samples.length), Math.ceil(to * samples.length)))
   const late = part(LATE)

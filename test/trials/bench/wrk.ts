@@ -26,17 +26,17 @@ export interface HttpRequest {
   body?: string
 }
 
-const methodOf = ({ body }: HttpRequest) => (body === undefined ? 'GET' : 'POST')
+const chooseMethod = ({ body }: HttpRequest) => (body === undefined ? 'GET' : 'POST')
 
 /** Sends one request without the generator. */
 export const send = ({ url }: { url: string }, request: HttpRequest): Promise<Response> =>
-  fetch(url + request.path, { ...request, method: methodOf(request) })
+  fetch(url + request.path, { ...request, method: chooseMethod(request) })
 
 /** Writes requests where the generator reads them from; wrk.lua has the format. */
 export async function writeRequests(file: string, requests: HttpRequest[]): Promise<void> {
   const lines = requests.map((request) => {
     const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`)
-    return [methodOf(request), request.path, request.body ?? '', ...headers].join('\t')
+    return [chooseMethod(request), request.path, request.body ?? '', ...headers].join('\t')
   })
   await writeFile(file, `${lines.join('\n')}\n`)
 }

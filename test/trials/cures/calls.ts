@@ -19,15 +19,15 @@ export function createCalls({ auth, api }: Record<'auth' | 'api', Instance[]>) {
       headers: { 'X-Forwarded-For': clientAddress },
       body: new URLSearchParams(tokenFields(client)),
     })
-  const pathOf = (i: number, { vendorId }: Client) => `${api[i]?.url}/v1/analytics/${vendorId}`
+  const buildUrl = (i: number, { vendorId }: Client) => `${api[i]?.url}/v1/analytics/${vendorId}`
   return {
     token,
     tokenOf: async (client: Client): Promise<string> => (await token(0, client)).json.access_token,
     read: (i: number, client: Client, bearer: string) =>
-      send(`${pathOf(i, client)}/daily`, { headers: { Authorization: `Bearer ${bearer}` } }),
+      send(`${buildUrl(i, client)}/daily`, { headers: { Authorization: `Bearer ${bearer}` } }),
     /** Reports so many clicks of now. */
     report: (i: number, client: Client, bearer: string, count = 1) =>
-      send(`${pathOf(i, client)}/events`, {
+      send(`${buildUrl(i, client)}/events`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${bearer}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ events: Array.from({ length: count }, newClick) }),

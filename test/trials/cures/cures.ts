@@ -29,7 +29,7 @@ const SCRAPED_MS = 15_000
 /** For a busy machine. */
 const MARGIN_MS = 180_000
 
-const expressionOf = (alert: string): string => {
+const findExpression = (alert: string): string => {
   const expression = RULES.get(alert)
   if (!expression) throw new Error(`alerts.yaml has no ${alert}`)
   return expression
@@ -37,7 +37,7 @@ const expressionOf = (alert: string): string => {
 
 /** Returns the seconds that the rates of an alert look back; 0 if it has none. */
 function windowOf_s(alert: string): number {
-  const [, count = '0', unit] = /\[(\d+)([mh])\]/.exec(expressionOf(alert)) ?? []
+  const [, count = '0', unit] = /\[(\d+)([mh])\]/.exec(findExpression(alert)) ?? []
   return Number(count) * (unit === 'h' ? 3_600 : 60)
 }
 
@@ -54,7 +54,7 @@ export function describeCures(title: string, cures: readonly Cure[]): void {
     const cured = new Map<string, { at_ms: number; row: string[] }>()
 
     const untilFalse = (alert: string, later_s = 0) =>
-      site.until(expressionOf(alert), false, {
+      site.until(findExpression(alert), false, {
         later_s,
         limit_ms: windowOf_s(alert) * 1_000 + MARGIN_MS,
       })
@@ -76,7 +76,7 @@ export function describeCures(title: string, cures: readonly Cure[]): void {
         const cure = await cause(site)
         const trueAfter: string[] = []
         for (const alert of alerts) {
-          await site.until(expressionOf(alert), true)
+          await site.until(findExpression(alert), true)
           trueAfter.push(seconds(performance.now() - caused_ms))
         }
         const began_ms = performance.now()

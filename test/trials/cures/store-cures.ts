@@ -81,9 +81,9 @@ async function databaseRestored(site: CureSite) {
     await eventually(async () => (await site.token(0, site.regular)).status === 503)
     await Promise.all(instances.map((instance) => instance.stop()))
     await site.migrate()
-    const linesOf = (parts: readonly Instance[]) =>
+    const readLines = (parts: readonly Instance[]) =>
       parts.flatMap((part) => part.log()).map((line) => `${JSON.stringify(line)}\n`)
-    const logs = { 'api.log': linesOf(site.api), 'auth.log': linesOf(site.auth), 'admin.log': [trail] }
+    const logs = { 'api.log': readLines(site.api), 'auth.log': readLines(site.auth), 'admin.log': [trail] }
     for (const [name, lines] of Object.entries(logs)) await writeFile(join(site.folder, name), lines.join(''))
     await site.admin(restoreCommand(/ restore fence /).replace('TIME', since), '--yes')
     const script = restoreScript().replace(/(?<=--arg since )\S+/, since.slice(0, -1))

@@ -81,7 +81,7 @@ const lock =
     return () => transaction.rollback()
   }
 
-const oneOf =
+const actAtRandomSite =
   (service: 'auth' | 'api', act: (site: Site) => End | Promise<End>) =>
   ({ random, ...scene }: Scene) =>
     act(random.pick<Site>(scene[service]))
@@ -135,10 +135,10 @@ export const FAULTS: readonly Fault[] = [
   { name: 'lock on revoked_tokens', lasts_ms: LONG_MS, strike: lock('revoked_tokens') },
   { name: 'lock on sessions', lasts_ms: LONG_MS, strike: lock('sessions') },
   { name: 'lock on revocation_trust', lasts_ms: LONG_MS, strike: lock('revocation_trust') },
-  { name: 'an auth process killed', strike: oneOf('auth', (site) => site.kill()) },
-  { name: 'an auth process stopped (SIGSTOP)', strike: oneOf('auth', (site) => site.freeze()) },
-  { name: 'an API process killed', strike: oneOf('api', (site) => site.kill()) },
-  { name: 'an API process stopped (SIGSTOP)', strike: oneOf('api', (site) => site.freeze()) },
+  { name: 'an auth process killed', strike: actAtRandomSite('auth', (site) => site.kill()) },
+  { name: 'an auth process stopped (SIGSTOP)', strike: actAtRandomSite('auth', (site) => site.freeze()) },
+  { name: 'an API process killed', strike: actAtRandomSite('api', (site) => site.kill()) },
+  { name: 'an API process stopped (SIGSTOP)', strike: actAtRandomSite('api', (site) => site.freeze()) },
   { name: 'both stores gone', outage: STORES_GONE, strike: cut('bothStores') },
   { name: 'both stores black holes', lasts_ms: LONG_MS, outage: STORES_GONE, strike: stall('bothStores') },
   { name: 'postgres clock two hours ahead, redis flushed', strike: postgresAhead },

@@ -32,7 +32,7 @@ const program = new Command('npm run faults --')
 
 const seconds = (duration_ms: number): string => `${(duration_ms / 1_000).toFixed(1)} s`
 
-function cellsOf({ fault, availability, slowestRevoke_ms, recovery_ms }: FaultRow): string[] {
+function formatCells({ fault, availability, slowestRevoke_ms, recovery_ms }: FaultRow): string[] {
   const percent = OPERATIONS.map((operation) => String(availability[operation] ?? '-'))
   return [fault, ...percent, slowestRevoke_ms === 0 ? '-' : seconds(slowestRevoke_ms), seconds(recovery_ms)]
 }
@@ -47,7 +47,7 @@ async function main(): Promise<number> {
     seed,
     faults: createRandom(seed).shuffled(FAULTS.filter(({ name }) => name.includes(only))),
     limit_ms: minutes * 60_000,
-    progress: (row) => process.stderr.write(`${cellsOf(row).join('  ')}\n`),
+    progress: (row) => process.stderr.write(`${formatCells(row).join('  ')}\n`),
     signal: aborted.signal,
   }).catch((error) => {
     if (aborted.signal.aborted) return undefined
@@ -56,7 +56,7 @@ async function main(): Promise<number> {
   if (!outcome) return EXIT_INTERRUPTED
   const { rows, violations, requests, events, clients, revocations } = outcome
   const header = ['fault', ...OPERATIONS.map((operation) => `${operation} %`), 'slowest revoke', 'recovery']
-  process.stdout.write(`\n${markdownTable(header, rows.map(cellsOf).sort())}\n\n`)
+  process.stdout.write(`\n${markdownTable(header, rows.map(formatCells).sort())}\n\n`)
   process.stdout.write(
     `${requests} requests; ${events} events, ${clients} clients and ${revocations} revocations acknowledged; ` +
       `${violations.length} promises broken\n`,

@@ -117,19 +117,19 @@ async function suffer(fault: Fault, scene: Scene, recoveryMax_ms: number): Promi
     const crash = site.crash()
     if (crash) recorder.violation(crash)
   }
-  return rowOf(fault.name, recorder.answers, began_ms, ended_ms)
+  return summarizeAnswers(fault.name, recorder.answers, began_ms, ended_ms)
 }
 
 /** Waits until every process answers everything well again. */
 function untilRecovered({ sites, recorder }: Scene, since_ms: number, limit_ms: number): Promise<true> {
-  const nameOf = ({ operation, site }: Answer): string => `${operation} at ${site.name}`
+  const formatName = ({ operation, site }: Answer): string => `${operation} at ${site.name}`
   const expected = sites.flatMap(({ name, service }) => ANSWERS[service].map((what) => `${what} at ${name}`))
   const missing = () => {
     const later = recorder.answers.filter(({ began_ms, counts }) => counts && began_ms >= since_ms)
-    const well = new Set(later.filter(({ good }) => good).map(nameOf))
+    const well = new Set(later.filter(({ good }) => good).map(formatName))
     const justNow_ms = performance.now() - GOOD_FOR_MS
     const bad = later.filter(({ good, began_ms }) => !good && began_ms > justNow_ms)
-    return [...new Set([...expected.filter((name) => !well.has(name)), ...bad.map(nameOf)])]
+    return [...new Set([...expected.filter((name) => !well.has(name)), ...bad.map(formatName)])]
   }
   return eventually(() => performance.now() - since_ms >= GOOD_FOR_MS && missing().length === 0, {
     limit_ms,
@@ -138,7 +138,12 @@ function untilRecovered({ sites, recorder }: Scene, since_ms: number, limit_ms: 
   })
 }
 
-function rowOf(fault: string, answers: readonly Answer[], began_ms: number, ended_ms: number): FaultRow {
+function summarizeAnswers(
+  fault: string,
+  answers: readonly Answer[],
+  began_ms: number,
+  ended_ms: number,
+): FaultRow {
   const relevant = answers.filter((answer) => answer.counts && answer.began_ms >= began_ms)
   const during = relevant.filter((answer) => answer.began_ms < ended_ms)
   const availability: FaultRow['availability'] = {}

@@ -123,7 +123,7 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
   const bearer = company.sessionToken
   let lives = 0
 
-  async function tokenOf(client: Credentials): Promise<string | undefined> {
+  async function requestToken(client: Credentials): Promise<string | undefined> {
     const request = { operation: 'token', ...tokenCall(client) } as const
     const answer = await untilGood(scene, random, auth, () => request)
     return answer?.json.access_token
@@ -144,7 +144,9 @@ function createLife(scene: Scene, name: string): () => Promise<void> {
     const { clientId } = client
     ledger.clients.set(key, clientId)
     // A repeat of a creation whose answer was lost has no secret.
-    const [first, second] = client.clientSecret ? [await tokenOf(client), await tokenOf(client)] : []
+    const [first, second] = client.clientSecret
+      ? [await requestToken(client), await requestToken(client)]
+      : []
     if (first)
       await untilGood(scene, random, auth, ({ name: answeredBy }) => ({
         operation: 'revoke',

@@ -97,7 +97,7 @@ const SDKS: readonly Sdk[] = [
 ]
 
 /** Returns the programs that are not installed. A path names what an earlier command made. */
-async function missingOf(commands: string[][]): Promise<string[]> {
+async function findMissing(commands: string[][]): Promise<string[]> {
   const missing = new Set<string>()
   for (const [program = ''] of commands)
     if (!program.includes('/') && !(await onPath(program))) missing.add(program)
@@ -117,7 +117,7 @@ describe('clients that openapi-generator generates', function () {
       it(`${sdk.name}, ${path}`, async function () {
         const generate = ['openapi-generator-cli', 'generate', '-g', sdk.generator]
         const commands = [[...generate, '-i', 'openapi.json', '-o', 'generated'], ...sdk.commands]
-        const missing = await missingOf(commands)
+        const missing = await findMissing(commands)
         if (missing.length > 0) {
           console.log(`not installed: ${missing.join(', ')}`)
           this.skip()

@@ -25,7 +25,7 @@ const header = Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'ES256', kid: 'f
 const origin = 'http://127.0.0.1'
 
 /** Returns the client of a request, if its assertion was signed. */
-function clientOf(form: URLSearchParams): string | undefined {
+function authenticate(form: URLSearchParams): string | undefined {
   if (!publicKey) {
     createHash('sha256')
       .update(form.get('client_secret') ?? '')
@@ -60,7 +60,7 @@ createServer((request, response) => {
   request.on('end', () => {
     const form = new URLSearchParams(body)
     const scope = form.get('scope') ?? ''
-    const clientId = clientOf(form)
+    const clientId = authenticate(form)
     const about = { token_type: 'Bearer', expires_in: 900, scope }
     const answer = JSON.stringify(clientId ? { access_token: token(clientId, scope), ...about } : {})
     response.writeHead(clientId ? 200 : 401, {
