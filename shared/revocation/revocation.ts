@@ -33,6 +33,7 @@ export function createRevocation(parts: {
   const { monotonic = () => performance.now(), onTick = () => {} } = parts
   const lease = createLease({ redis, timings, monotonic, onTick })
   const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
+  /** The names are labels of a metric. */
   const counts = { redis: 0, postgres: 0, neither: 0 }
 
   async function askPrimary(subject: Subject): Promise<Standing> {
