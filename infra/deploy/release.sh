@@ -6,33 +6,23 @@ set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 # Standard output has the release's folder alone.
 exec 3>&1 >&2
-
 NPM_OLDEST=11.6.2
 USAGE='Usage: npm run release -- --key FILE --public-key FILE \
   (--base IMAGE --web-base IMAGE | --no-images) [FOLDER]'
+fail() { printf '%s\n' "$*" && exit 1; }
 
-fail() {
-  printf '%s\n' "$*"
-  exit 1
-}
-
-key='' public_key='' base='' web_base='' images=(auth api operator web) folder=release
+key='' public_key='' base='' web_base='' images=(auth api operator web) folder='' built_on=''
 while [ $# -gt 0 ]; do
   case $1 in
     --no-images) images=() ;;
-    --key | --public-key | --base | --web-base)
-      [ $# -gt 1 ] || fail "$USAGE"
-      option=${1#--}
-      declare "${option/-/_}=$2"
-      shift
-      ;;
+    --key | --public-key | --base | --web-base) option=${1#--} && declare "${option/-/_}=${2-}" && shift ;;
     -*) fail "$USAGE" ;;
-    *) folder=$1 ;;
+    *) if [ -n "$folder" ]; then fail "$USAGE"; else folder=$1; fi ;;
   esac
-  shift
+  shift || fail "$USAGE"
 done
-if [ -z "$key" ] || [ -z "$public_key" ]; then fail "$USAGE"; fi
-if [ ${#images[@]} -gt 0 ] && { [ -z "$base" ] || [ -z "$web_base" ]; }; then fail "$USAGE"; fi
+[[ "${key:+key} ${public_key:+public} ${#images[@]}${base:+ base}${web_base:+ web}" =~ \
+  ^'key public '(0|'4 base web')$ ]] || fail "$USAGE"
 
 # What is missing is said at once, not after minutes of building.
 for tool in git minisign; do
@@ -45,11 +35,12 @@ npm=$(npm --version)
 for file in "$key" "$public_key"; do
   [ -f "$file" ] || fail "There is no key $file: make a pair with \"minisign -G -s $key -p $public_key\"."
 done
-
 version=$(node --print 'require("./package.json").version')
-[ -z "$(git status --porcelain)" ] ||
-  fail 'The working tree has changes that are not committed: commit or remove them first.'
-git tag --points-at HEAD | grep --quiet --line-regexp --fixed-strings "$version" ||
+commit=$(git rev-parse HEAD)
+changed=$(git status --porcelain)
+[ -z "$changed" ] || fail 'The working tree has changes that are not committed: commit or remove them first.'
+tags=$(git tag --points-at "$commit")
+grep --quiet --line-regexp --fixed-strings "$version" <<<"$tags" ||
   fail "The commit has no tag $version, its version in package.json: git tag -a $version"
 for file in CHANGELOG.md apps/api/discovery/docs/pages/changelog.md; do
   heading=$(grep --max-count=1 '^## ' "$file" || true)
@@ -61,16 +52,16 @@ if [ ${#images[@]} -gt 0 ]; then
   command -v buildah >/dev/null || fail "The images need buildah: apt install buildah, $instead"
   # They are never pulled, so that the build uses what is named here.
   for image in "$base" "$web_base"; do
-    buildah inspect --type image "$image" >/dev/null 2>&1 ||
+    digest=$(buildah inspect --type image --format='{{.FromImageDigest}}' "$image" 2>/dev/null) ||
       fail "There is no image $image on this machine to build on: run \"buildah pull $image\", $instead"
+    built_on+="# Built on $image, $digest"$'\n'
   done
 fi
-mkdir -p -- "$folder"
+mkdir -p -- "${folder:=release}"
 key=$(realpath -- "$key") public_key=$(realpath -- "$public_key") folder=$(realpath -- "$folder")
 target=$folder/$version
 [ ! -e "$target" ] || fail "$target is there already: remove it, or name another folder."
-
-read -r commit time_s < <(git log -1 --format='%H %ct')
+time_s=$(git log -1 --format=%ct "$commit")
 time=$(date --utc --date="@$time_s" +%FT%TZ)
 # The images' users read what is built here, whatever the umask of whoever runs this.
 umask 022
@@ -82,63 +73,72 @@ work=$(mktemp -d)
 out=$(mktemp -d "$folder/.unfinished-XXXXXX")
 # The folder's name is the name in npm's bill.
 mkdir "$work/integration-access-service"
-# Nothing is silent for long, whatever the tools print.
-while sleep 2 >/dev/null 2>&1; do printf '  %d s\n' "$SECONDS"; done &
-ticker=$!
+builder='' tries=20
 end() {
   local status=$?
+  while [ -n "$builder" ] && kill -- "-$builder" && [ $((tries--)) -gt 0 ]; do sleep 0.1; done
   rm -rf -- "$work" "$out"
-  kill "$ticker" || true
   [ "$status" -eq 0 ] || printf 'No release was written.\n'
 }
 trap '{ end; } 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
-set -x
 
-git -c tar.umask=0022 archive HEAD | tar --extract --directory="$work/integration-access-service"
-cd "$work/integration-access-service"
-npm ci --prefer-offline
-npm run build
-infra/deploy/package.sh "$out"
+build() {
+  # Nothing is silent for long, whatever the tools print.
+  while sleep 2 >/dev/null 2>&1; do printf '  %d s\n' "$SECONDS"; done &
+  set -x
+  git -c tar.umask=0022 archive "$commit" | tar --extract --directory="$work/integration-access-service"
+  cd "$work/integration-access-service"
+  npm ci --prefer-offline
+  npm run build
+  infra/deploy/package.sh "$out"
+  # The bill of every package, of which the build puts some into the screens.
+  fixed=(-e '/^  "serialNumber": /d' -e "s/^    \"timestamp\": .*/    \"timestamp\": \"$time\",/")
+  name=integration-access-service-$version
+  npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name-build.cdx.json"
+  npm ci --prefer-offline --omit=dev
+  # npm's own notes differ between its versions, and only building the screens needs the types of the API.
+  mode='u+rw,go+r-w,a+X'
+  sorted=(--format=gnu --sort=name --mtime="@$time_s" --owner=0 --group=0 --numeric-owner --mode="$mode")
+  tar --create "${sorted[@]}" --hard-dereference --transform="s,^,$name/,S" \
+    --exclude=node_modules/.package-lock.json --exclude=apps/workspace/src/api/openapi.d.ts \
+    CHANGELOG.md README.md package.json package-lock.json apps infra shared node_modules |
+    gzip --no-name >"$out/$name-$(node --print 'process.platform + "-" + process.arch').tar.gz"
 
-# The bill of every package, of which the build puts some into the screens.
-fixed=(-e '/^  "serialNumber": /d' -e "s/^    \"timestamp\": .*/    \"timestamp\": \"$time\",/")
-name=integration-access-service-$version
-npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name-build.cdx.json"
-npm ci --prefer-offline --omit=dev
-# npm's own notes differ between its versions, and only building the screens needs the types of the API.
-platform=$(node --print 'process.platform + "-" + process.arch')
-mode='u+rw,go+r-w,a+X'
-sorted=(--format=gnu --sort=name --mtime="@$time_s" --owner=0 --group=0 --numeric-owner --mode="$mode")
-tar --create "${sorted[@]}" --hard-dereference \
-  --exclude=node_modules/.package-lock.json --exclude=apps/workspace/src/api/openapi.d.ts \
-  --transform="s,^,$name/,S" \
-  CHANGELOG.md README.md package.json package-lock.json apps infra shared node_modules |
-  gzip --no-name >"$out/$name-$platform.tar.gz"
+  for image in "${images[@]}"; do
+    tag=integration-$image:$version
+    buildah bud --pull=never --format=oci --timestamp="$time_s" --file=infra/deploy/Containerfile --tag="$tag" \
+      --build-arg="NODE=$base" --build-arg="WEB=$web_base" --target="$image" .
+    buildah push --digestfile="$work/digest" "$tag" "oci:$work/$image:$tag"
+    tar --create "${sorted[@]}" --directory="$work/$image" \
+      --file="$out/integration-$image-$version.oci.tar" blobs index.json oci-layout
+    printf "  - { name: %s, newName: registry.example.com/%s, digest: '%s' }\n" \
+      "${tag%:*}" "${tag%:*}" "$(cat "$work/digest")" >>"$work/images"
+  done
+  [ ! -e "$work/images" ] || { printf '%simages:\n' "$built_on" && cat "$work/images"; } >"$out/images.yaml"
+  # The bill of what is installed. With --omit=dev, npm leaves out what a package for development needs too.
+  npm pkg delete devDependencies
+  npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name.cdx.json"
 
-for image in "${images[@]}"; do
-  tag=integration-$image:$version
-  buildah bud --pull=never --format=oci --timestamp="$time_s" --file=infra/deploy/Containerfile --tag="$tag" \
-    --build-arg="NODE=$base" --build-arg="WEB=$web_base" --target="$image" .
-  buildah push --digestfile="$work/digest" "$tag" "oci:$work/$image:$tag"
-  tar --create "${sorted[@]}" --directory="$work/$image" --file="$out/integration-$image-$version.oci.tar" \
-    blobs index.json oci-layout
-  printf "  - { name: %s, newName: registry.example.com/%s, digest: '%s' }\n" \
-    "${tag%:*}" "${tag%:*}" "$(cat "$work/digest")" >>"$work/images"
-done
-[ ! -e "$work/images" ] || { echo images: && cat "$work/images"; } >"$out/images.yaml"
-# The bill of what is installed. With --omit=dev, npm leaves out what a package for development needs too.
-npm pkg delete devDependencies
-npm sbom --sbom-format=cyclonedx | sed "${fixed[@]}" >"$out/$name.cdx.json"
-
-changes=$(awk '/^## / { section++ } section == 1' CHANGELOG.md)
-cd "$out"
-printf '%s\n\nThe public key of the signature:\n\n    %s\n' \
-  "$changes" "$(tail -1 "$public_key")" >release-notes.md
-sha256sum -- * >"$work/SHA256SUMS"
-mv "$work/SHA256SUMS" .
+  changes=$(awk '/^## / { section++ } section == 1' CHANGELOG.md)
+  cd "$out"
+  printf '%s\n\nThe public key of the signature:\n\n    %s\n' \
+    "$changes" "$(tail -1 "$public_key")" >release-notes.md
+  sha256sum -- * >"$work/SHA256SUMS"
+  mv "$work/SHA256SUMS" .
+}
+# A process group of its own ends as a whole. A signal interrupts wait, but no other command.
+set -m
+build </dev/null 3>&- &
+builder=$!
+set +m
+wait "$builder"
+# The ticker is left.
+kill -- "-$builder"
+builder=''
 rm -rf -- "$work"
-kill "$ticker"
+cd "$out"
+set -x
 comment="integration-access-service $version, commit $commit"
 # It asks at the terminal for the key's password.
 for _ in 1 2 3; do minisign -S -s "$key" -m SHA256SUMS -t "$comment" && break; done

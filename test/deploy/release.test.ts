@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmod, readdir } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { onPath } from '../../infra/local/child.ts'
+import { eventually } from '../support/eventually.ts'
+import { writeFiles } from '../support/files.ts'
+import { sharedFolder } from '../support/folder.ts'
+import { run } from '../support/program.ts'
+
+const SCRIPT = 'infra/deploy/release.sh'
+const VERSION = '9.9.9'
+const DATED = `# Changes\n\n## ${VERSION}, 2025-01-31\n`
+const BASES = ['--base', 'node-base', '--web-base', 'web-base']
+/** Stand-ins for the tools. Signing writes the comment, and `npm ci` waits if WAIT names a file. */
+const TOOLS = {
+  npm: `#!/bin/sh
+case $1 in
+  --version) echo 11.6.2 ;;
+  ci) mkdir -p node_modules; [ -z "$WAIT" ] || { echo $$ > "$WAIT"; exec sleep 300; } ;;
+  sbom) echo '{}' ;;
+esac`,
+  minisign: `#!/bin/sh
+[ "$1" != -S ] || echo "$7" > SHA256SUMS.minisig`,
+  buildah: `#!/bin/sh
+case $1 in
+  inspect) for name; do :; done; echo "sha256:of-$name"
+    [ -z "$MOVE" ] || git -c user.name=a -c user.email=a@acme.example commit --quiet --allow-empty -m late ;;
+  push) printf 'sha256:%064d' 8 > "\${2#--digestfile=}"; folder=\${4#oci:}; folder=\${folder%%:*}
+    mkdir -p "$folder/blobs" && touch "$folder/oci-layout" "$folder/index.json" ;;
+esac`,
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('the script of a release', () => {
+  const folder = sharedFolder()
+  const repository = join(folder, 'repository')
+  const bin = join(folder, 'bin')
+  const target = join(folder, 'releases')
+  const keys = ['--key', join(folder, 'key'), '--public-key', join(folder, 'pub')]
+  let commit: string
+
+  const git = async (...args: string[]) => {
+    const who = ['-c', 'user.name=a', '-c', 'user.email=a@acme.example']
+    const env = { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
+    return (await run('git', [...who, ...args], { cwd: repository, env })).stdout.trim()
+  }
+  const options = (settings: Record<string, string> = {}) => {
+    const PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter)
+    return { cwd: repository, env: { ...process.env, PATH, WAIT: '', MOVE: '', ...settings } }
+  }
+  const release = (args: string[], settings?: Record<string, string>) =>
+    run(join(repository, SCRIPT), [...keys, ...args], options(settings)).then(
+      ({ stderr }) => ({ code: 0, stderr }),
+      ({ code, stderr }) => ({ code, stderr }),
+    )
+  const addTool = async (name: string, text: string) => {
+    await writeFiles(bin, { [name]: text })
+    await chmod(join(bin, name), 0o755)
+  }
+
+  before(async () => {
+    for (const [name, text] of Object.entries(TOOLS)) await addTool(name, text)
+    await writeFiles(folder, { key: 'a', pub: 'b\nthe public key\n' })
+    await writeFiles(repository, {
+      'package.json': JSON.stringify({ version: VERSION }),
+      'package-lock.json': '{}',
+      'README.md': '',
+      'CHANGELOG.md': DATED,
+      'apps/api/discovery/docs/pages/changelog.md': DATED,
+      'shared/file': '',
+      'infra/deploy/package.sh': '#!/bin/sh\n',
+    })
+    await chmod(join(repository, 'infra/deploy/package.sh'), 0o755)
+    mkdirSync(dirname(join(repository, SCRIPT)), { recursive: true })
+    copyFileSync(join(import.meta.dirname, '../..', SCRIPT), join(repository, SCRIPT))
+    await git('init', '--quiet')
+    await git('add', '--all')
+    await git('commit', '--quiet', '--message', 'all')
+    commit = await git('rev-parse', 'HEAD')
+    await git('tag', VERSION)
+  })
+
+  afterEach(async () => {
+    await git('reset', '--quiet', '--hard', commit)
+    await git('tag', '--force', VERSION)
+  })
+
+  for (const [what, change, expected] of [
+    [
+      'a dirty tree',
+      () => writeFileSync(join(repository, 'README.md'), 'x'),
+      /^The working tree has changes [^\n]+\n$/,
+    ],
+    ['a commit without the tag', () => git('tag', '--delete', VERSION), /^The commit has no tag 9\.9\.9,/],
+    [
+      'a changelog without a day',
+      async () => {
+        writeFileSync(join(repository, 'CHANGELOG.md'), `## ${VERSION}, not yet released\n`)
+        await git('commit', '--quiet', '--all', '--message', 'more')
+        await git('tag', '--force', VERSION)
+      },
+      /^CHANGELOG\.md begins with "## 9\.9\.9, not yet released", not with "## 9\.9\.9, " and the day/,
+    ],
+  ] as [string, () => unknown, RegExp][])
+    it(`refuses ${what}`, async () => {
+      await change()
+      const { code, stderr } = await release(['--no-images', target])
+      assert.equal(code, 1)
+      assert.match(stderr, expected)
+      assert.ok(!existsSync(target))
+    })
+
+  for (const [what, args] of [
+    ['images to build on with --no-images', [...BASES, '--no-images']],
+    ['one image to build on with --no-images', ['--no-images', '--web-base', 'web-base']],
+    ['two folders', ['--no-images', target, `${target}-2`]],
+    ['an option without its value', ['--no-images', '--base']],
+    ['only one image to build on', ['--base', 'node-base']],
+  ] as [string, string[]][])
+    it(`refuses ${what}, with the usage`, async () => {
+      const { code, stderr } = await release(args)
+      assert.equal(code, 1)
+      assert.match(stderr, /^Usage: /)
+    })
+
+  it('ends if git fails to say whether the tree is clean', async () => {
+    const failing = join(folder, 'failing')
+    await writeFiles(failing, {
+      git: `#!/bin/sh\n[ "$1" != status ] || exit 128\nexec '${await onPath('git')}' "$@"`,
+    })
+    await chmod(join(failing, 'git'), 0o755)
+    const PATH = [failing, options().env.PATH].join(delimiter)
+    assert.equal((await release(['--no-images', target], { PATH })).code, 128)
+    assert.ok(!existsSync(target))
+  })
+
+  it('releases the commit that it checked, whatever HEAD is afterwards, and names the bases', async () => {
+    const { code, stderr } = await release([...BASES, target], { MOVE: 'yes' })
+    assert.equal(code, 0, stderr)
+    assert.notEqual(await git('rev-parse', 'HEAD'), commit)
+    const file = (name: string) => readFileSync(join(target, VERSION, name), 'utf8')
+    assert.match(file('SHA256SUMS.minisig'), new RegExp(`commit ${commit}$`, 'm'))
+    const [node, web, images] = file('images.yaml').split('\n')
+    assert.deepEqual(
+      [node, web, images],
+      ['# Built on node-base, sha256:of-node-base', '# Built on web-base, sha256:of-web-base', 'images:'],
+    )
+    assert.match(file('SHA256SUMS'), / images\.yaml$/m)
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    it(`ends what it runs at once on ${signal}, and leaves no file`, async () => {
+      const wait = join(folder, signal)
+      const releases = join(folder, `releases-${signal}`)
+      const child = spawn(
+        join(repository, SCRIPT),
+        [...keys, '--no-images', releases],
+        options({ WAIT: wait }),
+      )
+      let text = ''
+      child.stderr.on('data', (chunk) => {
+        text += chunk
+      })
+      await eventually(() => existsSync(wait) && readFileSync(wait, 'utf8').endsWith('\n'))
+      const npm = Number(readFileSync(wait, 'utf8'))
+      const began_ms = performance.now()
+      child.kill(signal)
+      // "close" waits for whoever holds standard output or error.
+      const [code] = await once(child, 'close')
+      assert.equal(code, 130)
+      assert.ok(performance.now() - began_ms < 10_000)
+      assert.match(text, /No release was written\.\n$/)
+      await eventually(() => !isRunning(npm))
+      assert.deepEqual(await readdir(releases), [])
+    })
+})
