@@ -35,6 +35,9 @@ import { type OperatorAccess, OperatorError } from './operator.ts'
 import { readTime, TIME_FORMS } from './time.ts'
 
 const REDIS_WAIT_MS = 5_000
+/** No command revokes a token again. */
+const TOKENS_IN_LOGS =
+  'A token whose revocation only a log line proves can be accepted again for up to 19 minutes after that line.'
 
 const EXPLANATION = `
 Run it after the database was restored to an earlier moment, before or after the services are started. It
@@ -142,6 +145,7 @@ async function fenceAndRevoke(context: OperatorContext, since: Date): Promise<Ou
       'Everything else is as it was at the restored point in time: earlier revocations, erased people and ' +
         'companies, suspended or removed people, roles and passwords. Repeat what the logs prove ' +
         '(infra/runbook/backup.md).',
+      TOKENS_IN_LOGS,
     ],
     activeClients: await countActiveClients(db),
   }
@@ -292,7 +296,7 @@ async function confirm(context: OperatorContext): Promise<Outcome> {
   const lastSeen = 'value' in answer ? answer.value : undefined
   const lowered = await confirmDatabase(context.db, { lastSeen, by: context.by, show })
   const data = { lowered: lowered ?? null }
-  const text = 'Confirmed. The services resume within seconds.'
+  const text = `Confirmed. The services resume within seconds. ${TOKENS_IN_LOGS}`
   if (!('failure' in answer)) return { text, data }
   const warning =
     'If Redis remembers a later confirmation, they raise the fence again. In that case, confirm again.'

@@ -14,6 +14,9 @@ import { assertProblem, assertStatuses } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase, fromBeside } from '../support/stores.ts'
 
+const TOKENS_IN_LOGS =
+  /A token whose revocation only a log line proves can be accepted again for up to 19 minutes/
+
 describe('admin restore', () => {
   const api = sharedApi()
   const auth = sharedAuth({ beside: api })
@@ -138,9 +141,10 @@ describe('admin restore', () => {
         { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('auth') } },
       )
       assert.ok(json, stderr)
-      const [redis = '', rest = '', ...more] = json.unproven
+      const [redis = '', rest = '', tokens = '', ...more] = json.unproven
       assert.match(redis, /^Redis could not be read, so it proves nothing: .*NOPERM.*[^.]\.$/)
       assert.match(rest, /^Everything else is as it was .* Repeat what the logs prove/)
+      assert.match(tokens, TOKENS_IN_LOGS)
       assert.deepEqual([json.revoked, more], [{ clients: [], keys: [], tokens: [] }, []])
     })
 
@@ -152,7 +156,7 @@ describe('admin restore', () => {
     })
 
     it('allows everyone else once the operator confirms', async () => {
-      await succeeded(admin('confirm'))
+      assert.match((await succeeded(admin('confirm'))).stdout, TOKENS_IN_LOGS)
       assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
       assert.deepEqual([await readStatus(kept), await readStatus(revoked)], [200, 401])
       assert.equal(await readWith(stolen), 401)
