@@ -78,7 +78,7 @@ describe('the Redis users of the services', () => {
     return commands.filter((_, i) => verdicts[i])
   }
 
-  it('forbids the services to flush, remove, rename, shorten, overwrite or change the server', async () => {
+  it('forbids the services to flush, remove, rename or expire a revocation, or to change the server', async () => {
     assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_BOTH), [])
     assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_BOTH), [])
     // Each is a real command: the administrator may.
@@ -96,6 +96,12 @@ describe('the Redis users of the services', () => {
   it('allows only the resource API to mark a server, revoke clients and keys, and list entries', async () => {
     assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_AUTH), [])
     assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_AUTH), FORBIDDEN_TO_AUTH)
+  })
+
+  it('cannot keep a user that may set an entry from shortening its lifetime', async () => {
+    const shorten = ['set revoked:token:t 1 px 1', 'set revoked:client:c 1 px 1', 'set revoked:key:k 1 px 1']
+    assert.deepEqual(await allowedAmong('auth', shorten), shorten.slice(0, 1))
+    assert.deepEqual(await allowedAmong('api', shorten), shorten)
   })
 
   const ALLOWED_TO_BOTH = [
