@@ -75,8 +75,16 @@ describe('nginx, as it is shipped', () => {
     const script = await site.ask('/assets/app.js')
     assert.match(script.headers.get('cache-control') ?? '', /immutable/)
     assert.equal((await site.ask('/assets/x.js')).status, 404)
-    assert.equal((await site.ask('/ven_acme/clients', { method: 'POST' })).status, 405)
   })
+
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+    it(`answers ${method} with 405, and with no page or file of the workspace`, async () => {
+      for (const path of ['/', '/ven_acme/clients', '/index.html', '/assets/app.js']) {
+        const response = await site.ask(path, { method })
+        assert.equal(response.status, 405, path)
+        assert.doesNotMatch(await response.text(), /the workspace|script/, path)
+      }
+    })
 
   describe('without any instance', () => {
     before(() => {
