@@ -74,9 +74,9 @@ describe('npm run dev', () => {
     [
       'shared code',
       '/.well-known/oauth-authorization-server',
-      'shared/oauth/client-credentials.ts',
-      'PS256',
-      'PS257',
+      'shared/oauth/scopes.ts',
+      'boost:read',
+      'boost:edited',
     ],
   ] as const)
     it(`answers with a change of ${what}`, async () => {
