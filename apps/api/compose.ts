@@ -57,7 +57,7 @@ import { refreshIssuers } from './workload/refresh-issuers.ts'
 
 const NAME = 'integration-api'
 const DECISIONS_POOL_SIZE = 3
-/** One connection and one statement together give up in this time anyway. It ends requests with several. */
+/** Waiting for a connection and one statement may take as long; this ends requests that run several. */
 const REQUEST_DEADLINE_MS = 8_000
 /** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
 const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500, wait_ms: 5_000 }
