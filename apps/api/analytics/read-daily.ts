@@ -74,7 +74,7 @@ export const readDailyRoute = route({
   path: '/v1/analytics/:vendorId/daily',
   operationId: 'readDaily',
   summary: 'Read the daily figures of a company',
-  by: accessToken('analytics:read', ({ vendorId }, { dailyReads }: DailyNeeds) =>
+  access: accessToken('analytics:read', ({ vendorId }, { dailyReads }: DailyNeeds) =>
     dailyReads.readRevision(vendorId),
   ),
   handle,
@@ -86,7 +86,7 @@ export const readDailyInWorkspaceRoute = route({
   path: '/v1/vendor/:vendorId/analytics/daily',
   operationId: 'readDailyInWorkspace',
   summary: 'Read the daily figures in the workspace',
-  by: canRead,
+  access: canRead,
   handle,
 })
 

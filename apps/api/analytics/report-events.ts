@@ -87,7 +87,7 @@ export const reportEventsRoute = route({
   tag: 'Analytics',
   summary: 'Report events',
   description: `1 to ${EVENTS_MAX} events, at most 1 MiB. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
-  by: accessToken('analytics:write'),
+  access: accessToken('analytics:write'),
   publishedBody: EventsBody,
   answers: {
     200: { description: 'Stored durably. The next daily read includes them.', schema: EventsAnswer },

@@ -28,7 +28,7 @@ export const readCallbackRoute = route({
   tag: 'Callback',
   summary: 'Get the callback of a company',
   description: 'Returns the saved callback URL. `callbackUrl` is null if none was ever saved.',
-  by: canRead,
+  access: canRead,
   answers: { 200: { description: 'The saved callback.', schema: Callback } },
   handle: ({ vendorId }, { db }: { db: Database }) => callbackAnswer(db, vendorId),
 })

@@ -34,7 +34,7 @@ export const saveCallbackRoute = route({
   tag: 'Callback',
   summary: 'Save the callback of a company',
   description: 'Replaces the saved URL. A refused URL changes nothing.',
-  by: canWrite,
+  access: canWrite,
   body: CallbackInput,
   answers: { 200: { description: 'The saved callback.', schema: Callback } },
   problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],

@@ -20,7 +20,7 @@ export const sendTestEventRoute = route({
     'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
     'The call succeeds whatever the receiver answers, and reports it. ' +
     `It takes at most ${TOTAL_TIMEOUT_MS / 1_000} seconds.`,
-  by: canManage,
+  access: canManage,
   answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
   problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
   async handle(

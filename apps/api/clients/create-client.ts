@@ -124,7 +124,7 @@ export const createClientRoute = route({
   description:
     'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523); nor with `workload`: it sends a token of its platform. How it authenticates and when it expires never change. ' +
     `A company can have ${ACTIVE_CLIENTS_MAX} active clients.`,
-  by: canManage,
+  access: canManage,
   body: OAuthClientInput,
   headers: CreationHeaders,
   answers: {

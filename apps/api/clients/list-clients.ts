@@ -30,7 +30,7 @@ export const listClientsRoute = route({
   tag: 'Clients',
   summary: 'List the clients of a company, newest first',
   description: 'Includes Active and Revoked clients; filter with `status`.',
-  by: canRead,
+  access: canRead,
   query: ClientQuery,
   answers: { 200: { description: 'A page of clients.', schema: ClientPage } },
   async handle({ vendorId, query: { limit, cursor, status, secretFound } }, stores: UsageStores) {

@@ -10,7 +10,7 @@ export const readClientRoute = route({
   tag: 'Clients',
   summary: 'Read a client',
   description: 'The secret is never shown again, only its last four characters.',
-  by: canRead,
+  access: canRead,
   answers: { 200: { description: 'The client.', schema: OAuthClient } },
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {

@@ -43,7 +43,7 @@ export const readUsageRoute = route({
   tag: 'Clients',
   summary: 'Read the usage of a client',
   description: 'Tokens issued to the client, and its requests that either service refused.',
-  by: canRead,
+  access: canRead,
   answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {

@@ -16,7 +16,7 @@ export const renameClientRoute = route({
   tag: 'Clients',
   summary: 'Rename a client',
   description: 'The name is a label. Nothing that affects access can be changed.',
-  by: canWrite,
+  access: canWrite,
   body: RenamedOAuthClient,
   answers: { 200: { description: 'The client with its new name.', schema: OAuthClient } },
   problems: ['not_found'],

@@ -19,7 +19,7 @@ export const revokeClientRoute = route({
     'Once this response is sent, every new request from the client or with one of its tokens is refused. ' +
     'Revoking it again returns the same response.',
   // Not canWrite: however much a company has changed, a leaked client can be revoked at once.
-  by: canManage,
+  access: canManage,
   answers: {
     200: {
       description: 'The client, now Revoked.',

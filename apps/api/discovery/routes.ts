@@ -105,7 +105,7 @@ function metadataRoute({
     tag: 'Discovery',
     summary: 'What this resource is and who issues tokens for it (RFC 9728)',
     description: 'Names the authorization server whose tokens are accepted here, and the scopes.',
-    by: anyone,
+    access: anyone,
     answers: {
       200: { description: 'The metadata.', schema: ResourceMetadata, headers: PUBLISHED_HEADERS },
       304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED_HEADERS },

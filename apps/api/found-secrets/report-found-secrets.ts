@@ -59,7 +59,7 @@ export const reportFoundSecretsRoute = route({
   description:
     "Needs no authentication. Also takes the list of GitHub's secret scanning. The answer is sent before " +
     'anything is looked up, so it does not tell whether a secret is in use.',
-  by: limitedByAddress,
+  access: limitedByAddress,
   body: z.union([FoundSecrets, ScannerReport], INVALID),
   publishedBody: FoundSecrets,
   bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },

@@ -38,14 +38,14 @@ export interface RouteDescription extends ServedRoute {
   tag: string
   summary: string
   description: string
-  by: Pick<Access<object, never>, 'security' | 'problems'>
+  access: Pick<Access<object, never>, 'security' | 'problems'>
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
   /** The schema to publish where `body` accepts more, because the handler checks the rest. */
   publishedBody?: z.ZodType
   answers: Record<number, Answer>
-  /** Problems besides those of `by` and of the input. */
+  /** Problems besides those of `access` and of the input. */
   problems?: readonly ProblemCode[]
 }
 
@@ -89,7 +89,7 @@ interface Definition<
   Answers,
 > extends RouteDescription {
   path: Path
-  by: Access<Caller, AccessNeeds>
+  access: Access<Caller, AccessNeeds>
   query?: Query & z.ZodObject
   headers?: Headers & z.ZodObject
   body?: Body & z.ZodType
@@ -129,7 +129,7 @@ export function route<
 >(
   definition: Definition<Path, Caller, AccessNeeds, Needs, Query, Headers, Body, Answers>,
 ): Route<AccessNeeds & Needs> {
-  const { by, query, headers, body, answers, handle } = definition
+  const { access, query, headers, body, answers, handle } = definition
   const readBody = body && bodyReader(body, definition.bodyOptions)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
@@ -138,7 +138,7 @@ export function route<
   const readsIfMatch = 'If-Match' in (headers?.shape ?? {})
   const serve = (needs: AccessNeeds & Needs): ApiMiddleware => {
     return async (ctx) => {
-      const caller = await by.admit(ctx, needs)
+      const caller = await access.admit(ctx, needs)
       // A resource without an entity tag matches none.
       if (!readsIfMatch && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
       const input = {
@@ -149,7 +149,7 @@ export function route<
       }
       ctx.status = status
       const run = () => handle({ ...caller, ...input } as Parameters<typeof handle>[0], needs, ctx)
-      const turn = definition.deadline === undefined ? by.turn?.(caller, needs) : undefined
+      const turn = definition.deadline === undefined ? access.turn?.(caller, needs) : undefined
       sendAnswer(ctx, await (turn ? turn(run) : run()))
     }
   }

@@ -59,7 +59,7 @@ export const acceptInvitationRoute = route({
     'account joins. Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
     'whose activity records this, and must sign in again unless linked to an OpenID provider. ' +
     'If the person already belongs to the company, the role stays as it is.',
-  by: requireBuiltInAccounts,
+  access: requireBuiltInAccounts,
   body: AcceptedInvitation,
   answers: {
     201: {

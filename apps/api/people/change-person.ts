@@ -44,7 +44,7 @@ export const changePersonRoute = route({
     'Owner only. Takes effect with the next request. Giving someone the role owner transfers the company to ' +
     'them, and the current owner becomes an admin. ' +
     `That needs a sign-in within the last ${SIGN_IN_MAX_AGE_MINUTES} minutes.`,
-  by: ownerOnly,
+  access: ownerOnly,
   body: PersonChange,
   answers: { 200: { description: 'The updated person.', schema: PersonAnswer } },
   problems: ['not_found', 'owner_required', 'recent_sign_in_required'],

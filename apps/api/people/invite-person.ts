@@ -63,7 +63,7 @@ export const invitePersonRoute = route({
     'Owner only. The response contains a link that works once, ' +
     `within ${INVITATION_LIFETIME_HOURS} hours. No email is sent. ` +
     'Inviting the same address again replaces the link.',
-  by: ownerOnly,
+  access: ownerOnly,
   body: PersonInput,
   answers: { 201: { description: 'The invitation with its link.', schema: InvitedPerson } },
   problems: ['already_member', 'people_limit_reached'],

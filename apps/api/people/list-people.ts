@@ -25,7 +25,7 @@ export const listPeopleRoute = route({
   description:
     'The owner, admins and members, then those invited, ' +
     `for ${EXPIRED_LISTED_DAYS} days after their invitation expired. Each group is sorted by name.`,
-  by: canRead,
+  access: canRead,
   query: PeopleQuery,
   answers: { 200: { description: 'A page of people.', schema: PersonPage } },
   async handle({ vendorId, query: { limit, cursor } }, { db, clock }: { db: Database; clock: Clock }) {

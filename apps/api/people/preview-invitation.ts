@@ -27,7 +27,7 @@ export const previewInvitationRoute = route({
   tag: 'Session',
   summary: 'Read an invitation before accepting it',
   description: 'Send the token from the link. Nothing changes.',
-  by: requireBuiltInAccounts,
+  access: requireBuiltInAccounts,
   body: PresentedToken,
   answers: { 200: { description: 'Who invites whom, and to what.', schema: InvitationPreview } },
   problems: ['invitation_not_valid', 'rate_limited', 'unavailable'],

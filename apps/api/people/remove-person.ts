@@ -24,7 +24,7 @@ export const removePersonRoute = route({
   summary: 'Remove a person, or withdraw an invitation',
   description:
     'Owner only. Takes effect with the next request. Clients that the person created keep working.',
-  by: ownerOnly,
+  access: ownerOnly,
   answers: { 204: { description: 'The person no longer belongs to the company.' } },
   problems: ['not_found', 'owner_required'],
   async handle({ vendorId, session, params }, { db }: { db: Database }, ctx) {

@@ -15,7 +15,7 @@ export const explainRefusalRoute = route({
   tag: 'Clients',
   summary: 'Explain why a request was refused',
   description: "Looks up a refusal by its X-Request-Id, for 24 hours, for the client's company only.",
-  by: canRead,
+  access: canRead,
   answers: { 200: { description: 'The refusal.', schema: Refusal } },
   problems: ['not_found'],
   async handle({ vendorId, params: { requestId } }, { db, redis, clock }: UsageStores) {

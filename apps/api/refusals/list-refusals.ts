@@ -26,7 +26,7 @@ export const listRefusalsRoute = route({
   tag: 'Clients',
   summary: "List a company's refused client requests, newest first",
   description: 'Covers the last 24 hours, up to 200 per client.',
-  by: canRead,
+  access: canRead,
   query: RefusalQuery,
   answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
   problems: ['not_found'],

@@ -42,7 +42,7 @@ export const listRequestsRoute = route({
   summary: 'List the latest requests of a client, newest first',
   description:
     'The last 200, granted or refused, until it has sent none for 14 days. Refused ones that anyone could have sent, such as those with a wrong secret, are added for 24 hours.',
-  by: canRead,
+  access: canRead,
   answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
   problems: ['not_found'],
   async handle({ vendorId, params: { clientId } }, { db, redis, clock }: UsageStores) {

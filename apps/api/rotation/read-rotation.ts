@@ -59,7 +59,7 @@ export const readRotationRoute = route({
   summary: 'Read what was seen of a client and its replacement',
   description:
     'When each was last used and from where, and the requests refused since the client was revoked.',
-  by: canRead,
+  access: canRead,
   answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {

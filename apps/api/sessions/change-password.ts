@@ -22,7 +22,7 @@ export const changePasswordRoute = route({
   tag: 'Session',
   summary: 'Change your own password',
   description: 'All other sessions of the user end.',
-  by: signedIn,
+  access: signedIn,
   body: PasswordChange,
   answers: { 204: { description: 'The password has changed.' } },
   async handle(

@@ -12,7 +12,7 @@ export const endSessionRoute = route({
   tag: 'Session',
   summary: 'End one of your own sessions',
   description: 'Takes effect at once.',
-  by: signedIn,
+  access: signedIn,
   answers: { 204: { description: 'The session has ended.' } },
   problems: ['not_found'],
   async handle({ session: { userId }, params: { sessionId } }, { db }: { db: Database }, ctx) {

@@ -31,7 +31,7 @@ export const listSessionsRoute = route({
   tag: 'Session',
   summary: 'List your own sessions, newest first',
   description: 'Your live sessions, in every browser.',
-  by: signedIn,
+  access: signedIn,
   query: SessionQuery,
   answers: { 200: { description: 'A page of live sessions.', schema: SessionPage } },
   async handle(

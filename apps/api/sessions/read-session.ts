@@ -30,7 +30,7 @@ export const readSessionRoute = route({
   tag: 'Session',
   summary: 'Read your session',
   description: "The session's user and the companies they belong to.",
-  by: signedIn,
+  access: signedIn,
   answers: { 200: { description: 'The session.', schema: Session } },
   handle: ({ session }, { db, clock }: { db: Database; clock: Clock }) =>
     sessionAnswer(db, session, Math.floor((session.expiresAt.getTime() - clock.now()) / 1_000)),

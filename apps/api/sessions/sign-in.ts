@@ -28,7 +28,7 @@ export const signInRoute = route({
   description:
     `A session lasts ${SESSION_LIFETIME_S / 3_600} hours. A new password ends all sessions of its user. ` +
     'In a browser, the session whose cookie this one replaces ends.',
-  by: requireBuiltInAccounts,
+  access: requireBuiltInAccounts,
   body: SignIn,
   answers: {
     201: {

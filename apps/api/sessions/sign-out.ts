@@ -33,7 +33,7 @@ export const signOutRoute = route({
   description:
     'Ends this session at once; with `all=true`, all sessions of its user. If an OpenID provider began it, the ' +
     'answer may say where to sign out there too.',
-  by: signedIn,
+  access: signedIn,
   query: SignOutQuery,
   answers: {
     200: {

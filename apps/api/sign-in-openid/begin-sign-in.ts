@@ -56,7 +56,7 @@ export const beginOpenidSignInRoute = route({
   summary: 'Start sign-in with the OpenID provider',
   description:
     'For the workspace. The browser gets a cookie and opens the returned URL; the provider redirects it back.',
-  by: fromWorkspace,
+  access: fromWorkspace,
   body: OpenidStart,
   answers: {
     201: {

@@ -38,7 +38,7 @@ export const finishOpenidSignInRoute = route({
   summary: 'OpenID Connect redirect URI',
   description:
     'Takes the query of an authorization response (RFC 6749 §4.1.2, RFC 9207). Redirects to the workspace, signed in or not, with the outcome in the fragment.',
-  by: requireOpenid,
+  access: requireOpenid,
   answers: {
     303: {
       description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${SIGN_IN_REFUSALS.join(', ')}.`,

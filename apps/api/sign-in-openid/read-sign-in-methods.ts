@@ -23,7 +23,7 @@ export const readSignInMethodsRoute = route({
   tag: 'Session',
   summary: 'List the sign-in methods',
   description: 'For the sign-in page.',
-  by: anyone,
+  access: anyone,
   answers: { 200: { description: 'The sign-in methods.', schema: SignInMethods } },
   handle: async (_, { openid, builtInAccounts }: OpenidNeeds & BuiltInSetting) => ({
     builtInAccounts,

@@ -30,7 +30,7 @@ export const listIssuersRoute = route({
   tag: 'Clients',
   summary: "List the issuers of a company's workloads",
   description: 'Those that an Active client trusts, with the ids of their public keys.',
-  by: canRead,
+  access: canRead,
   answers: { 200: { description: 'The issuers, by name.', schema: WorkloadIssuers } },
   async handle({ vendorId }, { db, clock }: { db: Database; clock: Clock }) {
     const issuers = await listIssuers(db, vendorId)

@@ -23,7 +23,7 @@ export const replaceIssuerKeysRoute = route({
   summary: 'Replace the pasted keys of an issuer',
   description:
     'For all clients of the company that trust this issuer. A key that is left out is not believed after five minutes at most.',
-  by: canWrite,
+  access: canWrite,
   body: WorkloadIssuerKeys,
   answers: { 200: { description: 'The issuer with its new keys.', schema: WorkloadIssuer } },
   problems: ['not_found'],

@@ -142,7 +142,7 @@ export function createApiDocument({
 type Schemas = Record<string, JsonSchema>
 
 function describeOperation(path: string, route: RouteDescription, schemas: Schemas): Operation {
-  const { operationId, summary, description, tag, by } = route
+  const { operationId, summary, description, tag, access } = route
   const { query, headers, body, publishedBody = body } = route
   const allParameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
@@ -154,7 +154,7 @@ function describeOperation(path: string, route: RouteDescription, schemas: Schem
     tags: [tag],
     summary,
     description,
-    ...describeSecurity(by.security),
+    ...describeSecurity(access.security),
     ...(allParameters.length > 0 && { parameters: allParameters }),
     ...(publishedBody && {
       requestBody: {
@@ -176,9 +176,9 @@ function describeSecurity(security: Security | undefined): Pick<Operation, 'secu
  * Lists every problem that the caller, the input or the handler can cause. Any route can answer 412. It is
  * listed only if the route has an ETag, or no other 4xx, because linters require one.
  */
-function listProblems({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] {
+function listProblems({ access, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] {
   const codes = new Set([
-    ...by.problems,
+    ...access.problems,
     ...(body ? BODY_PROBLEMS : []),
     ...(query || headers ? ['invalid_input' as const] : []),
     ...problems,
