@@ -41,7 +41,8 @@ export function printedCommand(name: string, command: RegExp): string {
 
 /** Returns a command of the page about restoring a database. */
 export function restoreCommand(command: RegExp): string {
-  const commands = [...read('runbook/backup.md').matchAll(CODE)].map(([, code = '']) => code)
+  const prose = read('runbook/backup.md').replaceAll(/```[\s\S]*?```/g, '')
+  const commands = [...prose.matchAll(CODE)].map(([, code = '']) => code)
   const printed = commands.find((code) => command.test(code))
   if (!printed) throw new Error(`backup.md prints no ${command}`)
   return printed
