@@ -210,7 +210,6 @@ function createServices(foundation: Foundation) {
     redis,
     clock,
     log,
-    metrics,
     revocation,
     usage: createClientUsage({ redis, db, clock, log }),
     ...createLimits(config, redis, metrics),

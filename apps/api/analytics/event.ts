@@ -7,7 +7,7 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Events may be reported this long after they occurred, so a day may change this long after its end. */
 export const EVENT_AGE_MAX_MS = 72 * HOUR_MS
 /** How far the sender's clock may be ahead. */
-export const EVENT_AHEAD_MAX_MS = 5 * MINUTE_MS
+const EVENT_AHEAD_MAX_MS = 5 * MINUTE_MS
 /** An id sent again within this time is recognised as a repeat. */
 export const EVENT_IDS_REMEMBERED_DAYS = 35
 /**
@@ -15,7 +15,7 @@ export const EVENT_IDS_REMEMBERED_DAYS = 35
  * remembered then, with days to spare, so every repeat is recognised.
  */
 export const DAY_OPEN_TO_IMPORTS_DAYS = 30
-export const EVENT_ID_MAX_CHARACTERS = 255
+const EVENT_ID_MAX_CHARACTERS = 255
 /** More would help no one: a sender that is wrong once is often wrong a thousand times. */
 const FAULTS_MAX = 2
 /** Sums and counts stay below 2^53, which every JSON reader reads exactly. */

@@ -12,7 +12,7 @@ export const SEND_TIMEOUT_MS = 3_000
 export const FIRST_BYTE_TIMEOUT_MS = 5_000
 /** The status has arrived, and a body is short or only its start is of interest. */
 export const BODY_TIMEOUT_MS = 2_000
-export const HEADERS_LIMIT_BYTES = 16 * 1_024
+const HEADERS_LIMIT_BYTES = 16 * 1_024
 /** Node counts only names and values, so without this limit thousands of empty headers would pass. */
 const HEADER_FIELDS_LIMIT = 500
 const INTERIM_ANSWERS_LIMIT = 16

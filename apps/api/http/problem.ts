@@ -4,7 +4,7 @@ import { isUnavailable } from '../stores/postgres-errors.ts'
 import type { ApiState } from './state.ts'
 
 /** The URL of a problem's explanation in the documentation (RFC 9457 §3.1.1). */
-export const problemType = (apiResource: string, code: string): string =>
+const problemType = (apiResource: string, code: string): string =>
   `${apiResource}/docs/errors#problem-${code}`
 
 /**
