@@ -4,6 +4,7 @@ import { Option } from 'commander'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import {
   type ExportedEntry,
+  findUnreadableEntryId,
   type LoggedEntry,
   listEntries,
   loggedEntry,
@@ -97,6 +98,12 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
   const table = `select from pg_class where oid = 'public.activity'::regclass and relkind = 'r'`
   if ((await db.raw(table)).rows.length === 0) throw new OperatorError('public.activity is not a table.')
 
+  const unreadable = await findUnreadableEntryId(db)
+  if (unreadable !== undefined)
+    throw new OperatorError(
+      `${unreadable} is not in the log. No entry has such a number, so the others were not compared.`,
+    )
+
   const log = { firstId: Infinity, lastId: -Infinity, firstAt: '~', lastAt: '', erased: new Set<string>() }
   for await (const lines of entriesIn(source))
     for (const { entryId, at, action, subject } of lines) {
@@ -128,7 +135,7 @@ async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<
     rows = await listEntries(db, { after, limit: ENTRIES_COMPARED_AT_ONCE })
     for (const { entryId, at } of rows) {
       after = entryId
-      // An entry with an infinite time has none.
+      // A time that RFC 3339 cannot express is null.
       const isEarlier = entryId < log.firstId && at !== null && at < log.firstAt
       const isLater = entryId > log.lastId && at !== null && at > log.lastAt
       const isLogged = (bitsAround(entryId) & (1 << (entryId % 32))) !== 0

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { addPerson, freshAdmin, PASSWORD, succeeded } from '../support/admin.ts'
 
 const add = (id: number | string, action = 'x', at = 'at') =>
-  `insert into activity (entry_id, operator, action, subject, at) overriding system value
+  `alter table activity drop constraint if exists activity_in_range;
+   insert into activity (entry_id, operator, action, subject, at) overriding system value
    select ${id}, 'Eve', '${action}', subject, ${at} from activity where entry_id = 6;`
 const PATH = `grant usage on schema shadow to public;
   do $$ begin
@@ -17,6 +18,9 @@ const SHADOW = `create schema shadow; create table shadow.activity as table acti
 const DATED = `create schema shadow; create function shadow.to_char(timestamp, text) returns text language sql
   return pg_catalog.to_char($1 + case when $1 < '2021-01-01' then interval '10 years' else '0' end, $2);
   update activity set at = at - interval '10 years' where entry_id = 6; ${PATH}`
+const FIRST = 'delete from activity where entry_id = 1;'
+const BEFORE_CHRIST = `alter table activity drop constraint if exists activity_in_range;
+  update activity set at = (to_char(at, 'YYYY-MM-DD HH24:MI:SS.MS') || 'Z BC')::timestamptz where entry_id = 6`
 const CHANGED_AFTER_ERASURE = `update activity set detail = '{"after": "owner"}' where entry_id = 6`
 const BLANK = `update activity set detail = '{}' where entry_id = 6;`
 
@@ -53,6 +57,7 @@ describe('admin audit compare', () => {
 
   for (const [what, sql, expected] of [
     ['removed', 'delete from activity where entry_id = 6', '6 is not in the database.'],
+    ['removed with all others', 'truncate activity', '6 is not in the database.'],
     ['removed, and shown to the operator elsewhere', SHADOW, '6 is not in the database.'],
     ['changed', `update activity set operator = 'Eve' where entry_id = 6`, '6 was changed.'],
     ['dated otherwise, and shown to the operator as before', DATED, '6 was changed.'],
@@ -69,6 +74,23 @@ describe('admin audit compare', () => {
       add(-2, 'x', `'infinity'`),
       '-2 is not in the log.',
     ],
+    ['added with the next number, and dated beyond', add(99, 'x', `'10000-01-01Z'`), '99 is not in the log.'],
+    [
+      'added among the first, and dated beyond',
+      `${FIRST} ${add(1, 'x', `'10000-01-01Z'`)}`,
+      '1 is not in the',
+    ],
+    [
+      'added with a number that JavaScript rounds',
+      add('9007199254740993'),
+      '9007199254740993 is not in the log.',
+    ],
+    [
+      'added with the lowest number there is',
+      add('-9223372036854775808'),
+      '-9223372036854775808 is not in the',
+    ],
+    ['dated as long before Christ', BEFORE_CHRIST, '6 was changed.'],
     ['changed though the person was erased', CHANGED_AFTER_ERASURE, '6 was changed.'],
     ['hidden by a policy', `${add(9)} alter table activity enable row level security`, 'row-level security'],
     ['behind a view', 'alter table activity rename to a; create view activity as table a', 'is not a table.'],

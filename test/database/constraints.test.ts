@@ -54,6 +54,10 @@ const event = (type: string, quantity: string, amount: string) =>
 const act = (values: string) =>
   `insert into activity (action, subject, vendor_id, user_id, operator) values ('a', 's', ${values})`
 
+const placedAct = (entryId: string, at = 'now') =>
+  `insert into activity (entry_id, action, subject, operator, at) overriding system value
+   values (${entryId}, 'a', 's', 'root', '${at}')`
+
 /** Inserts the invitation of a new person, with these columns changed. */
 const invitation = (changes: Record<string, string>) => {
   const columns = {
@@ -308,6 +312,13 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ['an act of a person and an operator at once', act(`'ven_a', 'usr_a', 'root'`), CHECK],
   ['an act of a person that concerns no company', act(`null, 'usr_a', null`), CHECK],
   ['an act of nobody that concerns no company', act('null, null, null'), CHECK],
+  ['an act numbered 0', placedAct('0'), CHECK],
+  ['an act numbered beyond 2^53 - 1', placedAct(BEYOND), CHECK],
+  ...['infinity', '-infinity', '10000-01-01Z', '0001-01-01Z BC'].map((at): [string, string, string] => [
+    `an act dated ${at}`,
+    placedAct('7', at),
+    CHECK,
+  ]),
   ['an act of an operator without a name', act(`'ven_a', null, ''`), CHECK],
   ['an act of an operator whose name is endless', act(`'ven_a', null, repeat('x', 101)`), CHECK],
 ]

@@ -109,8 +109,9 @@ export async function wasRemoved(
   return rows[0]?.action === 'person.removed'
 }
 
-/** RFC 3339 in milliseconds. */
-const AT = `to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+/** RFC 3339 in milliseconds. null: a time that it cannot express, which only the tables' owner can set. */
+const AT = `case when a.at >= '0001-01-01Z' and a.at < '10000-01-01Z'
+  then to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end`
 
 /** In microseconds, as Postgres has it. */
 const POSITION = `to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
@@ -238,6 +239,15 @@ export async function listEntries(
     bindings([after, after, since, since, ids, ids, limit]),
   )
   return rows
+}
+
+/** Returns an entry id beyond 2^53, or undefined. Only the owner of the tables can set one. */
+export async function findUnreadableEntryId(db: Queryable): Promise<string | undefined> {
+  const { rows } = await db.raw(
+    'select entry_id::text as id from public.activity where entry_id < ? or entry_id > ? limit 1',
+    [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  )
+  return rows[0]?.id
 }
 
 /** Returns the user id of a person; null for an operator or the service. */

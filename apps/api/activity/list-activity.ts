@@ -91,7 +91,7 @@ const SERVICE = { userId: null, name: 'service' }
 
 /** What the service does on its own has a reason. */
 const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
-  action === 'client.secret_found' || (userId === null && 'reason' in detail)
+  action === 'client.secret_found' || (userId === null && typeof detail.reason === 'string')
 
 const entryAnswer = (record: ActivityRecord) => ({
   entryId: String(record.entryId),

@@ -10,6 +10,9 @@ create table activity (
   subject   text not null,
   detail    jsonb not null default '{}',
   at        timestamptz not null default date_trunc('milliseconds', now()),
+  -- What a cursor of the company's list can name. JavaScript has no larger whole numbers.
+  constraint activity_in_range check (entry_id between 1 and 9007199254740991
+    and at >= '0001-01-01Z' and at < '10000-01-01Z'),
   constraint activity_by_one check (user_id is null or operator is null),
   constraint activity_of_company check (vendor_id is not null or operator is not null)
 );
