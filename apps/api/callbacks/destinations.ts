@@ -22,8 +22,12 @@ export async function findDestination(db: Queryable, vendorId: string): Promise<
   return rows[0]
 }
 
-/** Returns the saved URL, or undefined, and locks it until the transaction ends. */
+/**
+ * Returns the saved URL, or undefined, and keeps others from saving one until the transaction ends. A company
+ * that never saved one has no row that could be locked.
+ */
 export async function lockCallbackUrl(transaction: Queryable, vendorId: string): Promise<string | undefined> {
+  await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('callback of ' || ?, 0))`, [vendorId])
   const { rows } = await transaction.raw(
     'select callback_url as "callbackUrl" from callback_destinations where vendor_id = ? for update',
     [vendorId],

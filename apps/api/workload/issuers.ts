@@ -19,14 +19,27 @@ export interface IssuerRecord {
 const TRUSTED = `exists (select from oauth_clients c
   where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer and c.status = 'Active')`
 
+const TRUSTED_ISSUERS = `
+  select issuer, keys_from as "keysFrom", keys, keys_as_of as "keysAsOf", failure
+  from workload_issuers i where vendor_id = ? and ${TRUSTED}`
+
 /** Returns the issuers that an Active client of the company trusts, by name. */
 export async function listIssuers(db: Queryable, vendorId: string): Promise<IssuerRecord[]> {
-  const { rows } = await db.raw(
-    `select issuer, keys_from as "keysFrom", keys, keys_as_of as "keysAsOf", failure
-     from workload_issuers i where vendor_id = ? and ${TRUSTED} order by issuer`,
-    [vendorId],
-  )
+  const { rows } = await db.raw(`${TRUSTED_ISSUERS} order by issuer`, [vendorId])
   return rows
+}
+
+/**
+ * Returns one of the issuers that `listIssuers` lists, or undefined, and keeps others from changing it until
+ * the transaction ends.
+ */
+export async function lockIssuer(
+  transaction: Queryable,
+  { vendorId, issuer }: { vendorId: string; issuer: string },
+): Promise<IssuerRecord | undefined> {
+  const sql = `${TRUSTED_ISSUERS} and issuer = ? for no key update of i`
+  const { rows } = await transaction.raw(sql, [vendorId, issuer])
+  return rows[0]
 }
 
 export type IssuerKeys = Pick<IssuerRecord, 'keysFrom' | 'keys' | 'keysAsOf'>

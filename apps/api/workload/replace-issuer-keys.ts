@@ -7,7 +7,7 @@ import { route } from '../http/route.ts'
 import { pastedKeys } from '../keys/key-set.ts'
 import { canWrite } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
-import { listIssuers, saveIssuerKeys } from './issuers.ts'
+import { lockIssuer, saveIssuerKeys } from './issuers.ts'
 import { issuerAnswer, WorkloadIssuer } from './list-issuers.ts'
 import { workloadIssuerUrl } from './workload.ts'
 
@@ -32,7 +32,7 @@ export const replaceIssuerKeysRoute = route({
     { db, clock }: { db: Database; clock: Clock },
   ) =>
     db.transaction(async (transaction) => {
-      const before = (await listIssuers(transaction, vendorId)).find((record) => record.issuer === issuer)
+      const before = await lockIssuer(transaction, { vendorId, issuer })
       if (!before) throw new Problem('not_found', 'No Active client of this company trusts this issuer.')
       const rule = 'must be an issuer whose keys were pasted: those of this one are fetched from it'
       if (before.keysFrom !== 'pasted') throw invalidMember('/issuer', rule)
