@@ -20,7 +20,8 @@ type Use = { clientId: string; at_ms: number; scope?: string; address?: string }
 export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clock; log: Log }) {
   const writer = randomUUID()
   const queue: Use[] = []
-  let batch: Use[] = []
+  /** What Postgres has not confirmed. It is sent again as it is, so that no number is left out. */
+  let batch: Use[] | undefined
   let number = 0
   let isLossy = false
   let storedAt_ms = Number.NEGATIVE_INFINITY
@@ -44,23 +45,23 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
   async function storeBatch({ ends = false } = {}): Promise<void> {
     const wasLossy = isLossy
     isLossy = false
-    const values = [writer, number, JSON.stringify(batch), wasLossy, ends]
+    const values = [writer, number, JSON.stringify(batch ?? []), wasLossy, ends]
     await db.raw('select record_usage(?, ?, ?, ?, ?)', values).catch((error) => {
       isLossy ||= wasLossy
       throw error
     })
-    batch = []
+    batch = undefined
     storedAt_ms = performance.now()
   }
 
   async function storeQueue(): Promise<void> {
     for (;;) {
-      if (batch.length === 0) {
+      if (!batch) {
+        const isDue = performance.now() - storedAt_ms > REPORT_EVERY_MS
+        if (queue.length === 0 && !isLossy && !isDue) break
         batch = queue.splice(0, USES_PER_BATCH)
         number += 1
       }
-      const isDue = performance.now() - storedAt_ms > REPORT_EVERY_MS
-      if (batch.length === 0 && !isLossy && !isDue) break
       await storeBatch()
     }
   }
@@ -82,7 +83,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
     // A flush that is under way may lack the latest uses.
     await flush()
     await flush()
-    if (queue.length + batch.length > 0) return
+    if (batch || queue.length > 0) return
     number += 1
     await storeBatch({ ends: true }).catch(() => {})
   }

@@ -188,6 +188,19 @@ describe('the usage of clients', () => {
     assert.ok(await isMissing(), 'the end of the process has hidden the loss')
   })
 
+  it('says that uses may be missing once Postgres has lost a batch after it answered', async () => {
+    const usage = counter()
+    const use = async () => {
+      usage.countToken(...token(client.clientId))
+      await usage.flush()
+    }
+    for (const _ of [1, 2, 3]) await use()
+    assert.equal(await isMissing(), false)
+    await auth.db.raw('update usage_writers set batch = batch - 1')
+    await use()
+    assert.ok(await isMissing())
+  })
+
   it('leaves no trace of a process that has ended with everything stored', async () => {
     const usage = counter()
     await usage.announce()

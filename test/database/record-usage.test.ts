@@ -134,6 +134,27 @@ describe('record_usage', () => {
     assert.ok((await owner('client_usage_hourly').where({ client_id: client.clientId })).length === 1)
   })
 
+  for (const [what, batches, isLost] of [
+    ['nothing of a process that begins with batch 1', [1], false],
+    ['nothing of batches that follow each other, sent again too', [1, 2, 2, 1, 3], false],
+    ['a batch that the database does not have', [1, 3], true],
+    ['and does not forget it with the next ones', [1, 3, 4], true],
+    ['batches of a process that the database does not know', [7], true],
+  ] as const)
+    it(`marks as possibly lost ${what}`, async () => {
+      const writer = randomUUID()
+      for (const batch of batches) await record([token()], { writer, batch })
+      const { batch, lost_at } = await owner('usage_writers').where({ writer }).first()
+      assert.deepEqual([Number(batch), lost_at !== null], [Math.max(...batches), isLost])
+    })
+
+  it('keeps a quiet time that a wrong clock makes longer than an integer holds', async () => {
+    for (const at of ['2026-11-20', '2226-11-20', '1826-11-20'])
+      await record([token({ at_ms: Date.parse(at) })])
+    const [{ longest_quiet_s }] = await owner('client_usage').where({ client_id: client.clientId })
+    assert.equal(longest_quiet_s, 2_147_483_647)
+  })
+
   it('hides no other process’s loss', async () => {
     const writer = randomUUID()
     await db.raw(`select record_usage(?, 1, '[]', true, false)`, [writer])

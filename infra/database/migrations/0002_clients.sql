@@ -229,8 +229,9 @@ create table usage_writers (
 
 -- Adds the uses that a process counted (shared/usage/usage-counts.ts). A use is a token with its scopes, or a
 -- refused request without any. A process that gets no answer sends its batch again, so a batch that is
--- already stored adds nothing. Unknown clients, those of erased companies, and scopes that a client does not
--- have are skipped. All callers lock rows in one order.
+-- already stored adds nothing, and one that does not follow the last shows that Postgres lost those between.
+-- Unknown clients, those of erased companies, and scopes that a client does not have are skipped. All callers
+-- lock rows in one order.
 create function record_usage(writer_id uuid, batch_number bigint, uses jsonb, any_lost boolean, ends boolean)
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -238,9 +239,9 @@ begin
     raise exception 'a batch of usage is too large' using errcode = 'program_limit_exceeded';
   end if;
   insert into public.usage_writers as w (writer, batch, lost_at)
-    values (writer_id, 0, case when any_lost then clock_timestamp() end)
-    on conflict (writer) do update
-    set flushed_at = excluded.flushed_at, lost_at = coalesce(excluded.lost_at, w.lost_at);
+    values (writer_id, 0, case when any_lost or batch_number > 1 then clock_timestamp() end)
+    on conflict (writer) do update set flushed_at = excluded.flushed_at,
+      lost_at = case when any_lost or batch_number > w.batch + 1 then clock_timestamp() else w.lost_at end;
   update public.usage_writers set batch = batch_number where writer = writer_id and batch < batch_number;
   if not found then return; end if;
   if ends then delete from public.usage_writers where writer = writer_id and lost_at is null; end if;
@@ -290,8 +291,8 @@ begin
     last_used_at = greatest(l.last_used_at, excluded.last_used_at),
     scopes = case when excluded.last_used_at < l.last_used_at then excluded.scopes || l.scopes
       else l.scopes || excluded.scopes end,
-    longest_quiet_s = greatest(l.longest_quiet_s, 0,
-      extract(epoch from excluded.first_used_at - l.last_used_at)::integer);
+    longest_quiet_s = greatest(l.longest_quiet_s, least(2147483647, greatest(0,
+      extract(epoch from excluded.first_used_at - l.last_used_at)))::integer);
 end $$;
 
 -- Each company has at most one destination, which can be replaced but not removed.
