@@ -60,6 +60,22 @@ function resigned(token: string, alg: string, sign: (input: string) => string): 
   return `${input}.${sign(input)}`
 }
 
+/** RFC 7515 §4.1.11, RFC 7797. Only the issuer can sign such a token, and it never does. */
+const HOSTILE_HEADERS: Record<string, object> = {
+  'with an unknown crit': { crit: ['x'], x: 1 },
+  'whose payload is not encoded, it says': { crit: ['b64'], b64: false },
+}
+
+/** The token with further members of its header, signed again by its issuer. */
+async function withHeader(token: string, members: object, { privateKey }: TestKey): Promise<string> {
+  const [header = '', payload] = token.split('.')
+  const fields = JSON.parse(Buffer.from(header, 'base64url').toString())
+  const input = `${encode({ ...fields, ...members })}.${payload}`
+  const by = { name: 'ECDSA', hash: 'SHA-256' }
+  const signature = await crypto.subtle.sign(by, privateKey as CryptoKey, Buffer.from(input))
+  return `${input}.${Buffer.from(signature).toString('base64url')}`
+}
+
 /** Runs this language's examples of /docs/verify against an issuer that sends what they must refuse. */
 export function describeVerifiers(language: Language): void {
   describe(`documentation: how to verify a token in ${language.name}, as it is printed`, () => {
@@ -104,6 +120,10 @@ export function describeVerifiers(language: Language): void {
 
       for (const [title, options] of Object.entries(HOSTILE_TOKENS))
         it(`refuses one ${title}`, async () => refuses(await issuer.token(CLIENT, await options(issuer))))
+
+      for (const [title, members] of Object.entries(HOSTILE_HEADERS))
+        it(`refuses one ${title}`, async () =>
+          refuses(await withHeader(await issuer.token(CLIENT), members, issuer.key)))
 
       if (language.name !== 'Java')
         for (const [title, options] of Object.entries(HOSTILE_SCOPES))
@@ -248,6 +268,14 @@ export function describeVerifiers(language: Language): void {
         it(`accepts nothing by one ${title}`, async () => {
           assert.match(await live(), /503/)
           Object.assign(pages.page, change())
+          assert.match(await poll(), /^refused: /)
+          assert.match(await live(), /503/)
+        })
+
+      for (const [title, members] of Object.entries(HOSTILE_HEADERS))
+        it(`accepts nothing by one ${title}`, async () => {
+          const page = await withHeader(await pages.signed(), members, issuer.key)
+          pages.page.answer = (response) => void response.end(page)
           assert.match(await poll(), /^refused: /)
           assert.match(await live(), /503/)
         })
