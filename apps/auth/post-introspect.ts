@@ -59,7 +59,7 @@ export function createPostIntrospect(parts: {
 
     const token = await readIssuedToken(form.value)
     if (token === 'unreadable') return tryLater('signing_key_unreadable')
-    const isJunk = !token || token.claims.exp * 1_000 <= clock.now()
+    const isJunk = !token || !hasOneSpelling(form.value) || token.claims.exp * 1_000 <= clock.now()
     const { clientId } = form.credentials
     exchange.rate = await limit.consume(isJunk ? `${clientId} junk` : clientId)
     if (!exchange.rate.allowed) return tooManyRequests('rate_of_service', exchange.rate)
@@ -69,6 +69,12 @@ export function createPostIntrospect(parts: {
     if (standing === 'undecided') return tryLater('revocation_undecided')
     return standing === 'live' ? answerUncached({ active: true, ...claims, token_type: 'Bearer' }) : INACTIVE
   }
+}
+
+/** jose ignores padding, spare bits and line feeds. The API refuses them (RFC 7515 §2), as services must. */
+function hasOneSpelling(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1)
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature
 }
 
 /** What authenticating a service takes that may introspect tokens. */

@@ -113,6 +113,22 @@ describe(`POST ${PATH}`, () => {
       assertInactive(await ask(other))
   })
 
+  it('answers inactive for a second spelling of a good token', async () => {
+    const token = await requestToken(client)
+    assert.equal((await ask(token)).json.active, true)
+    // The last character of 86 has four spare bits.
+    const last = String.fromCharCode(token.charCodeAt(token.length - 1) + 1)
+    const [header, ...rest] = token.split('.')
+    const spellings = ['\n', '=', '==', ' ', '%'].map((end) => token + end)
+    for (const other of [
+      ...spellings,
+      ` ${token}`,
+      token.slice(0, -1) + last,
+      [`${header}=`, ...rest].join('.'),
+    ])
+      assertInactive(await ask(other))
+  })
+
   it('answers inactive at once for a token whose key is unknown, without a look at the table', async () => {
     const { kid: _, ...header } = decodeProtectedHeader(await requestToken(client))
     const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')

@@ -49,6 +49,14 @@ describe('POST /v1/oauth/revoke', () => {
     assert.equal(rows[0].expires_at.getTime(), (decodeJwt(token).exp as number) * 1_000)
   })
 
+  it('ends a token with a line feed or padding behind it, as a file or a library leaves it', async () => {
+    for (const end of ['\n', '==']) {
+      const token = await requestToken(client)
+      assertDone(await revoke(client, token + end))
+      assert.deepEqual(await standing(token), { revoked: 'token' })
+    }
+  })
+
   it('ends a token that had expired by any clock', async () => {
     auth.clock.advance(-3_600_000)
     const token = await requestToken(client).finally(() => auth.clock.advance(3_600_000))
