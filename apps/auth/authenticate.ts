@@ -20,8 +20,8 @@ const KEYS_TRIED_MAX = 3
 const NO_HASH = randomBytes(32)
 
 /**
- * Returns a function that authenticates a client by its secret or an assertion, then checks expiry and
- * revocation in the round trip that counts the request. If it does not refuse the client, it returns
+ * Returns a function that authenticates a client by its secret or an assertion and checks its record, then
+ * checks revocation in the round trip that counts the request. If it does not refuse the client, it returns
  *
  * - `record`: the client's record;
  * - `signer`: the key to sign with, whose revocation was checked in the same round trip;
@@ -79,29 +79,37 @@ export function createAuthenticate(parts: {
     return { standing: 'undecided' as const, signer }
   }
 
-  /** Counts a refusal of a client whose credentials were right. As slow as for a wrong secret. */
+  /** Counts a refusal for which the stores were asked. As slow as for a wrong secret: it reads meanwhile. */
   async function refuseAuthenticated(exchange: OAuthExchange, clientId: string, refusal: OAuthRefusal) {
-    await clients.read(clientId).catch(() => {})
-    return countFailure(exchange, refusal)
+    const [counted] = await Promise.all([
+      countFailure(exchange, refusal),
+      clients.read(clientId).catch(() => {}),
+    ])
+    return counted
   }
 
   return async (exchange: OAuthExchange, credentials: PresentedCredentials, limit: RateLimit) => {
     const { assertion } = credentials
     const active = keys.signer()
     if (!active) return tryLater('no_signing_key')
+    const isCached = clients.peek(credentials.clientId) !== undefined
     const record = await verifyCredentials(exchange, credentials)
     if (record instanceof OAuthRefusal)
       return record.parts.status === 401 ? countFailure(exchange, record) : record
     const { clientId, expiresAt } = record
     if (expiresAt && !clockWatch.isRight()) return tryLater('clock_wrong')
+    const isRevoked = record.status === 'Revoked'
+    if (isRevoked || (expiresAt && expiresAt.getTime() <= clock.now())) {
+      // As slow as for a wrong secret.
+      if (isCached) await clients.read(clientId).catch(() => {})
+      return countFailure(exchange, invalidClient(isRevoked ? 'revoked_client' : 'expired_client'))
+    }
     const [{ standing, signer }, rate] = await Promise.all([
       checkRevocation(active, clientId),
       limit.consume(clientId),
     ])
-    const isRevoked = record.status === 'Revoked' || typeof standing === 'object'
-    const hasExpired = expiresAt !== null && expiresAt.getTime() <= clock.now()
-    if (isRevoked) return refuseAuthenticated(exchange, clientId, invalidClient('revoked_client'))
-    if (hasExpired) return refuseAuthenticated(exchange, clientId, invalidClient('expired_client'))
+    if (typeof standing === 'object')
+      return refuseAuthenticated(exchange, clientId, invalidClient('revoked_client'))
     const use = assertion && rate.allowed ? await assertions.use(assertion, record) : {}
     if (use.refusal) return refuseAuthenticated(exchange, clientId, use.refusal)
     exchange.rate = use.exceededRate ?? rate

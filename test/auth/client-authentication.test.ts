@@ -110,11 +110,16 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect
       assert.equal((await attemptBasic(client, client.clientSecret)).status, 200)
     })
 
-    it('does the same work for an unknown client as for a wrong secret: one count', async () => {
-      await attempt(client)
+    it('does the same work for every other failure as for a wrong secret: one count', async () => {
+      for (const known of [client, metThenRevoked]) await attempt(known)
       const wrong = await commands(auth, () => failures['a wrong secret']?.())
-      for (const unknown of ['an unknown client', 'a client id that cannot exist'])
-        assert.deepEqual(await commands(auth, () => failures[unknown]?.()), wrong, unknown)
+      for (const other of [
+        'an unknown client',
+        'a client id that cannot exist',
+        'a revoked client',
+        'a client revoked since its record was read',
+      ])
+        assert.deepEqual(await commands(auth, () => failures[other]?.()), wrong, other)
       assert.deepEqual(wrong, { incrby: 1, pttl: 1, mget: 0 })
     })
   })
