@@ -20,6 +20,13 @@ const OTHER_API = 'job="integration-api",instance="c"'
 const KEYS = 'integration_signing_keys'
 const AGE = 'integration_revocation_round_age_seconds'
 
+const FIRST_FAILURES = Object.fromEntries(
+  Array.from({ length: 30 }, (_, n) => [
+    `${COUNT}{${API},route="/v1/${n}",status="500"}`,
+    `_x${n + 125} 1x40`,
+  ]),
+)
+
 export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'IntegrationServiceDown',
@@ -85,6 +92,37 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: {
       [`${COUNT}{${AUTH},${TOKEN},status="503"}`]: '0+90x180',
       [`${COUNT}{${API},${DAILY},status="200"}`]: '0+98x180',
+    },
+  },
+  // Each minute another route answers its first 500, which a rate does not see.
+  {
+    alert: 'IntegrationApiErrors',
+    fires: { ...FIRST_FAILURES, [`${COUNT}{${API},${DAILY},status="200"}`]: '0+90x180' },
+    quiet: { ...FIRST_FAILURES, [`${COUNT}{${API},${DAILY},status="200"}`]: '0+110x180' },
+  },
+  // A Prometheus that has just begun sees the errors of weeks, and the requests.
+  {
+    alert: 'IntegrationApiErrors',
+    fires: {
+      [`${COUNT}{${API},${DAILY},status="500"}`]: '_x140 900+2x39',
+      [`${COUNT}{${API},${DAILY},status="200"}`]: '_x140 90000+98x39',
+    },
+    quiet: {
+      [`${COUNT}{${API},${DAILY},status="500"}`]: '_x140 900x39',
+      [`${COUNT}{${API},${DAILY},status="200"}`]: '_x140 90001+98x39',
+    },
+  },
+  {
+    alert: 'IntegrationTokenErrors',
+    fires: {
+      [`${COUNT}{${TOKEN},status="503"}`]: '_x143 9x36',
+      [`${COUNT}{${TOKEN},status="500"}`]: '_x146 9x33',
+      [`${COUNT}{${TOKEN},status="200"}`]: '0+98x180',
+    },
+    quiet: {
+      [`${COUNT}{${TOKEN},status="503"}`]: '_x143 4x36',
+      [`${COUNT}{${TOKEN},status="500"}`]: '_x146 4x33',
+      [`${COUNT}{${TOKEN},status="200"}`]: '0+98x180',
     },
   },
   {
@@ -165,6 +203,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
       'integration_oauth_refusals_total{reason="unknown_client"}': '0+200x180',
     },
     quiet: { 'integration_oauth_refusals_total{reason="revoked_client"}': '0+900x180' },
+  },
+  // One address at twice its limit of 300 a minute.
+  {
+    alert: 'IntegrationWrongSecrets',
+    fires: {
+      'integration_oauth_refusals_total{reason="wrong_secret"}': '0+300x180',
+      'integration_oauth_refusals_total{reason="failures_of_address"}': '0+300x180',
+    },
+    quiet: { 'integration_oauth_refusals_total{reason="wrong_secret"}': '0+300x180' },
   },
   {
     alert: 'IntegrationSecretFound',
