@@ -8,7 +8,8 @@ import { REDIS_USER_RULES } from '../database/redis-users.ts'
  * readable only by the user whom its container runs as, so this needs root.
  */
 const ROOT = 0
-const REDIS = 999
+/** In their images, Postgres' user and Redis' have the same id. */
+const STORE = 999
 const INTEGRATION = 10_001
 
 const password = (): string => randomBytes(24).toString('hex')
@@ -17,7 +18,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 function secrets(): Record<string, [user: number, text: string]> {
   const owner = password()
   const files: Record<string, [user: number, text: string]> = {
-    postgres_password: [ROOT, owner],
+    postgres_password: [STORE, owner],
     owner_database_url: [INTEGRATION, `postgres://postgres:${owner}@postgres/integration`],
     key_encryption_key: [INTEGRATION, randomBytes(32).toString('base64')],
   }
@@ -35,7 +36,7 @@ function secrets(): Record<string, [user: number, text: string]> {
     files[`${user}_redis_url`] = [INTEGRATION, `redis://${user}:${userPassword}@redis`]
     users.push(`user ${user} on #${sha256(userPassword)} ${rules}`)
   }
-  files.redis_acl = [REDIS, `${users.join('\n')}\n`]
+  files.redis_acl = [STORE, `${users.join('\n')}\n`]
   return files
 }
 

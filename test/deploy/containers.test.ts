@@ -8,7 +8,7 @@ const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
 const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
 
 /** The users of the containers that read a secret; all others are the services'. */
-const USERS: Record<string, number> = { postgres_password: 0, redis_acl: 999 }
+const USERS: Record<string, number> = { postgres_password: 999, redis_acl: 999 }
 
 describe('the files for containers', () => {
   const kubernetes = readdirSync(join(DEPLOY, 'kubernetes'), { recursive: true, encoding: 'utf8' })

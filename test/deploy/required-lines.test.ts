@@ -70,6 +70,13 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
     ['read_only: true', 'lets a container change its own code'],
     ['cap_drop: [ALL]', 'leaves capabilities of root'],
     ["security_opt: ['no-new-privileges:true']", 'lets a container gain rights'],
+    [
+      '<<: [*running, *unprivileged]\n    image: docker.io/library/postgres:18',
+      'leaves Postgres capabilities',
+    ],
+    ['<<: [*running, *unprivileged]\n    image: docker.io/library/redis:7', 'leaves Redis capabilities'],
+    ['user: postgres', 'starts as root without the capabilities to become another user'],
+    ['user: redis', 'starts as root without the capabilities to become another user'],
     ['stop_grace_period: 30s', 'kills a service before it has drained'],
     ['internal: true', 'opens the stores to other networks'],
     ['restart: unless-stopped', 'stays down after a reboot'],
