@@ -1,4 +1,5 @@
 import type { JWK } from 'jose'
+import { assertPrimary, FENCED } from '#shared/revocation/fence.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Scope } from './scopes.ts'
 
@@ -43,7 +44,10 @@ export const ASSERTION_ALGORITHMS: readonly string[] = Object.values(ALGORITHMS)
 export const assertionAlgorithms = ({ crv, kty = '', alg }: JWK): readonly string[] =>
   (ALGORITHMS[crv ?? kty] ?? []).filter((algorithm) => alg === undefined || alg === algorithm)
 
-/** Returns for each id, in their order, the client's credentials, undefined when no client has that id. */
+/**
+ * Returns for each id, in their order, the client's credentials, undefined when no client has that id.
+ * @throws as `assertPrimary`: a restored database may have a client as Active whose revocation Redis forgot.
+ */
 export async function readClientCredentials(
   db: Queryable,
   clientIds: readonly string[],
@@ -53,12 +57,13 @@ export async function readClientCredentials(
        public_key as "publicKey", expires_at as "expiresAt", status,
        case when workload_issuer is not null then jsonb_build_object('issuer', workload_issuer,
          'claims', workload_claims, 'keys', coalesce(keys, '[]'), 'keysFrom', keys_from,
-         'keysAsOf_ms', floor(extract(epoch from keys_as_of) * 1000)) end as workload
-     from oauth_clients c
-       left join workload_issuers i on i.vendor_id = c.vendor_id and i.issuer = c.workload_issuer
-     where client_id = any(?::text[])`,
+         'keysAsOf_ms', floor(extract(epoch from keys_as_of) * 1000)) end as workload, restored
+     from (select ${FENCED} as restored) as database
+       left join oauth_clients c on client_id = any(?::text[])
+       left join workload_issuers i on i.vendor_id = c.vendor_id and i.issuer = c.workload_issuer`,
     [clientIds as string[]],
   )
+  assertPrimary({ restored: rows[0].restored })
   const clients = new Map((rows as ClientCredentials[]).map((client) => [client.clientId, client]))
   return clientIds.map((clientId) => clients.get(clientId))
 }

@@ -1,4 +1,6 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AuthResponse, sharedAuth, startAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
@@ -80,6 +82,35 @@ describe('when Redis knows that a client is revoked, and Postgres is gone', () =
     const restore = await cutOffDatabase(auth.database)
     assert.equal((await auth.token(client)).status, 401)
     await restore()
+  })
+})
+
+describe('when the database was restored under a Redis that still has its lease', () => {
+  it('issues no token but to clients it knew, for the lease, and to none that was revoked ever', async () => {
+    await using auth = await startAuth({ trusted: true })
+    const [known, recent, old] = [
+      await auth.createClient(),
+      await auth.createClient(),
+      await auth.createClient(),
+    ]
+    for (const client of [known, recent]) assert.equal((await auth.token(client)).status, 200)
+    // Rounds copy clients that were revoked within a day. The backup is older, so it has both as Active.
+    await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('client', recent.clientId), '1'))
+    await auth.db('revocation_trust').update({ place: 'another/1/1' })
+    const restoredAt_ms = performance.now()
+    const assertRefused = async () => {
+      assertUnavailable(await auth.token(old))
+      assert.notEqual((await auth.token(recent)).status, 200)
+    }
+    do {
+      await assertRefused()
+      assert.ok(performance.now() - restoredAt_ms < PRODUCTION_TIMINGS.lease_ms + 1_000, 'too late')
+    } while ((await auth.token(known)).status === 200)
+    for (const _ of [1, 2, 3]) {
+      await sleep(200)
+      await assertRefused()
+      assertUnavailable(await auth.token(known))
+    }
   })
 })
 
