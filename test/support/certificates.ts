@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
 
 /*
  * X.509 certificates (RFC 5280) for TLS servers of tests, written as DER by hand: the few fields that a TLS
- * client looks at, ECDSA with P-256 and SHA-256.
+ * client looks at, by default ECDSA with P-256 and SHA-256.
  */
 
 interface CertificateOptions {
@@ -14,6 +14,9 @@ interface CertificateOptions {
   /** Signed by this one; by itself when there is none. */
   issuer?: { key: KeyObject; commonName: string }
   isAuthority?: boolean
+  /** Of the certificate itself; P-256 when there is none. */
+  keys?: { publicKey: KeyObject; privateKey: KeyObject }
+  hash?: keyof typeof ECDSA_WITH
 }
 
 const DAY_MS = 86_400_000
@@ -25,8 +28,10 @@ export function createCertificate({
   validTo = new Date(Date.now() + 30 * DAY_MS),
   issuer,
   isAuthority = false,
+  keys = generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  hash = 'sha256',
 }: CertificateOptions) {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { publicKey, privateKey } = keys
   const extensions = [
     extension(BASIC_CONSTRAINTS, sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),
     ...(names.length > 0
@@ -36,17 +41,17 @@ export function createCertificate({
   const toBeSigned = sequence([
     element(0xa0, integer(Buffer.from([2]))),
     serialNumber(),
-    ECDSA_WITH_SHA256,
+    ECDSA_WITH[hash],
     encodeName(issuer?.commonName ?? commonName),
     sequence([time(validFrom), time(validTo)]),
     encodeName(commonName),
     publicKey.export({ type: 'spki', format: 'der' }),
     element(0xa3, sequence(extensions)),
   ])
-  const signature = sign('sha256', toBeSigned, issuer?.key ?? privateKey)
+  const signature = sign(hash, toBeSigned, issuer?.key ?? privateKey)
   const der = sequence([
     toBeSigned,
-    ECDSA_WITH_SHA256,
+    ECDSA_WITH[hash],
     element(0x03, Buffer.concat([Buffer.from([0]), signature])),
   ])
   const base64 = der.toString('base64').replace(/.{64}(?=.)/g, '$&\n')
@@ -73,7 +78,10 @@ const identifier = (packed: string): Buffer => element(0x06, Buffer.from(packed,
 const COMMON_NAME = identifier('550403')
 const SUBJECT_ALTERNATIVE_NAME = identifier('551d11')
 const BASIC_CONSTRAINTS = identifier('551d13')
-const ECDSA_WITH_SHA256 = sequence([identifier('2a8648ce3d040302')])
+const ECDSA_WITH = {
+  sha256: sequence([identifier('2a8648ce3d040302')]),
+  sha1: sequence([identifier('2a8648ce3d0401')]),
+}
 
 const integer = (bytes: Buffer): Buffer => element(0x02, bytes)
 

@@ -47,7 +47,8 @@ const ON_FAILURE: Record<FetchFailure, string | ((facts: AdviceFacts) => string)
   tls_timeout: `The receiver accepted the connection but did not finish the TLS handshake within ${seconds(TLS_TIMEOUT_MS)}; check that this port serves HTTPS.`,
   not_tls: 'This port does not speak TLS; serve HTTPS on it, or save the URL with the port that does.',
   tls_version: 'The receiver offers only outdated versions of TLS; enable TLS 1.2 or 1.3.',
-  tls_failed: 'The TLS handshake failed; check the TLS configuration of the receiver.',
+  tls_failed: ({ host }) =>
+    `The TLS handshake failed; check that the receiver has a certificate for ${host}, offers current cipher suites, and asks for no client certificate.`,
   client_certificate:
     'The receiver asks for a client certificate, but events are sent without one; make it accept them.',
   certificate_expired: expired,
@@ -58,6 +59,8 @@ const ON_FAILURE: Record<FetchFailure, string | ((facts: AdviceFacts) => string)
   certificate_unknown_issuer: ({ host }) =>
     `The certificate of ${host} has an unknown issuer; install one from a public certificate authority, with its full chain.`,
   certificate_wrong_host: wrongHost,
+  certificate_weak: ({ host }) =>
+    `The certificate of ${host}, or one in its chain, uses a key or signature that is too weak; install one with an RSA key of at least 2,048 bits or an elliptic curve key, signed with SHA-256.`,
   certificate_refused: ({ host }) =>
     `The certificate of ${host} is not acceptable; install a current one from a public certificate authority.`,
   send_timeout: `The receiver did not read the event within ${seconds(SEND_TIMEOUT_MS)}; check that it is not overloaded.`,
@@ -65,7 +68,24 @@ const ON_FAILURE: Record<FetchFailure, string | ((facts: AdviceFacts) => string)
   interim_only:
     'The receiver sent interim responses (1xx) but no final one; answer a POST with 200 or 204, without switching protocols.',
   closed: 'The receiver closed the connection before answering; check its log for an error.',
-  not_http: 'The answer is not HTTP/1.1; check that a web server is behind this port.',
+  not_http:
+    'The answer does not begin with a status line such as HTTP/1.1 200 OK; check that a web server is behind this port, and that nothing is printed before the status line.',
+  second_tls:
+    'Behind its TLS, the receiver expects TLS again; make the proxy in front of it forward to a port without TLS, or start TLS itself.',
+  http_version: 'The receiver answers in another version of HTTP than 1.1; enable HTTP/1.1.',
+  status_invalid:
+    'The status line of the answer has no status from 200 to 599; begin the answer with a line such as HTTP/1.1 200 OK.',
+  two_lengths:
+    'The answer has both Content-Length and Transfer-Encoding; send only one. Often a proxy adds the second.',
+  length_sent_twice:
+    'The answer has Content-Length twice; send it once. Often the application and a proxy each add one.',
+  length_invalid: "The answer's Content-Length is not one whole number; send the size of the body in bytes.",
+  line_end_invalid: 'A line of the status or headers does not end in CR LF; end each of them with both.',
+  header_folded: 'A header of the answer is continued on the next line; send it in one line.',
+  header_name_invalid:
+    'A header line of the answer has no valid name before its colon; look for a space in or after the name, a missing colon, or an empty line that is not CR LF.',
+  header_value_invalid: 'A header of the answer contains a control character; remove it.',
+  http_invalid: 'The answer breaks HTTP/1.1; check the program or proxy that writes it.',
   headers_too_large:
     'The answer has more than 16 KiB or 500 lines of headers; make the receiver send fewer or shorter ones.',
   total_timeout: 'The test was cancelled after 10 seconds; check that the receiver is not overloaded.',

@@ -169,5 +169,6 @@ const BODY_NOTES: Record<BodyEnd, string | null> = {
   whole: null,
   too_long: `the body was cut after ${BODY_LIMIT_BYTES / 1_024} KiB`,
   too_slow: `the body was cut after ${BODY_TIMEOUT_MS / 1_000} seconds`,
+  malformed: 'the rest of the body breaks HTTP/1.1: a wrong chunk, or bytes after the end',
   broken: 'the connection broke before the body was complete',
 }

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls'
 import got, { type Request } from 'got'
 import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { type CertificateFacts, certificateFacts } from './certificate.ts'
-import { classifyFailure, type FetchFailure, PeerError } from './failures.ts'
+import { breaksHttp, classifyFailure, type FetchFailure, PeerError } from './failures.ts'
 
 export const CONNECT_TIMEOUT_MS = 3_000
 export const TLS_TIMEOUT_MS = 3_000
@@ -28,7 +28,7 @@ export interface Moments {
 }
 
 /** How reading the body ended. */
-export type BodyEnd = 'whole' | 'too_long' | 'too_slow' | 'broken'
+export type BodyEnd = 'whole' | 'too_long' | 'too_slow' | 'malformed' | 'broken'
 
 /** `not_checked`: public, but not one of the addresses checked before. */
 export type PeerRefusal = AddressReason | 'not_checked'
@@ -138,8 +138,10 @@ interface AnswerHead {
 
 /** Refuses oversized answers, and those that Node's parser accepts although HTTP forbids them. */
 function headFailure({ statusCode, httpVersion, rawHeaders }: AnswerHead): FetchFailure | undefined {
+  if (!/^1\.[01]$/.test(httpVersion)) return 'http_version'
   // RFC 9110 §15: three digits from 100 to 599, of which 1xx is never final
-  if (statusCode < 200 || statusCode > 599 || !/^1\.[01]$/.test(httpVersion)) return 'not_http'
+  if (statusCode >= 100 && statusCode < 200) return 'interim_only'
+  if (statusCode < 200 || statusCode > 599) return 'status_invalid'
   return rawHeaders.length > 2 * HEADER_FIELDS_LIMIT ? 'headers_too_large' : undefined
 }
 
@@ -291,7 +293,7 @@ function readBody(
       if (size > bodyLimit_bytes) end('too_long')
     })
     request.once('end', () => end('whole'))
-    request.once('error', () => end('broken'))
+    request.once('error', (error: Error) => end(breaksHttp(error) ? 'malformed' : 'broken'))
     request.once('close', () => end('broken'))
   })
 }

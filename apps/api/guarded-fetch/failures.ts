@@ -20,12 +20,24 @@ export type FetchFailure =
   | 'certificate_self_signed'
   | 'certificate_unknown_issuer'
   | 'certificate_wrong_host'
+  | 'certificate_weak'
   | 'certificate_refused'
   | 'send_timeout'
   | 'no_answer'
   | 'interim_only'
   | 'closed'
   | 'not_http'
+  | 'second_tls'
+  | 'http_version'
+  | 'status_invalid'
+  | 'two_lengths'
+  | 'length_sent_twice'
+  | 'length_invalid'
+  | 'line_end_invalid'
+  | 'header_folded'
+  | 'header_name_invalid'
+  | 'header_value_invalid'
+  | 'http_invalid'
   | 'headers_too_large'
   | 'total_timeout'
   | 'stopped'
@@ -49,8 +61,26 @@ const NOT_TLS =
 const TLS_VERSION =
   /UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|VERSION_TOO_LOW|LEGACY_SIGALG|INSUFFICIENT_SECURITY/
 const HTTP_2_ONLY = /NO_APPLICATION_PROTOCOL/
+/** Node has no name for these verification errors, so OpenSSL's words have to do. */
+const TOO_WEAK = /(?:key|digest algorithm) too weak/
 const CLIENT_CERTIFICATE =
   /CERTIFICATE_REQUIRED|TLSV1_ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_NO_CERTIFICATE/
+
+/** What llhttp says of an answer whose head breaks HTTP/1.1. The first expression that matches decides. */
+const HTTP_FAULTS: readonly (readonly [RegExp, FetchFailure])[] = [
+  [/can't be present with/, 'two_lengths'],
+  [/Duplicate Content-Length/, 'length_sent_twice'],
+  [/Content-Length/, 'length_invalid'],
+  [/whitespace after header value|space after start line/, 'header_folded'],
+  [/expected (?:CR|LF)|Expected LF/, 'line_end_invalid'],
+  [/header value char/, 'header_value_invalid'],
+  [/header (?:token|field)/, 'header_name_invalid'],
+  [/response status|status code/, 'status_invalid'],
+  [/version|Expected dot/, 'http_version'],
+  [/Expected HTTP/, 'not_http'],
+]
+/** A TLS record that holds an alert (RFC 8446 §5.1), as a server sends it that expected a handshake. */
+const TLS_ALERT = Buffer.from([0x15, 0x03])
 
 /** By got's names for the phases of a request. */
 const TIMEOUTS: Record<string, FetchFailure> = {
@@ -71,12 +101,24 @@ export function classifyFailure(
   if (error instanceof TimeoutError) return TIMEOUTS[error.event] ?? 'no_answer'
   const code = errorCode(error)
   if (!connected) return code === 'ETIMEDOUT' ? 'connect_timeout' : 'unreachable'
-  const fromTls = tlsFailureOf(code)
+  const fromTls = TOO_WEAK.test(error?.message ?? '') ? 'certificate_weak' : tlsFailureOf(code)
   if (!secured) return fromTls ?? (code === 'ECONNRESET' ? 'closed' : 'tls_failed')
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   if (code === 'HPE_INVALID_EOF_STATE') return 'closed'
-  if (code.startsWith('HPE_')) return 'not_http'
+  if (breaksHttp(error)) return httpFailureOf(error)
   return fromTls ?? 'closed'
+}
+
+type ParseError = Error & { code: string; rawPacket?: Buffer }
+
+/** Whether Node's parser refused what the receiver sent. */
+export const breaksHttp = (error: Error | undefined): error is ParseError =>
+  String((error as NodeJS.ErrnoException | undefined)?.code).startsWith('HPE_')
+
+function httpFailureOf({ message, cause }: ParseError): FetchFailure {
+  const failure = HTTP_FAULTS.find(([words]) => words.test(message))?.[1] ?? 'http_invalid'
+  const start = (cause as ParseError | undefined)?.rawPacket?.subarray(0, TLS_ALERT.length)
+  return failure === 'not_http' && start?.equals(TLS_ALERT) ? 'second_tls' : failure
 }
 
 /**
@@ -94,7 +136,7 @@ function tlsFailureOf(code: string): FetchFailure | undefined {
   const failure = CERTIFICATE_ERRORS[code]
   if (failure) return failure
   if (OTHER_CERTIFICATE_ERROR.test(code)) return 'certificate_refused'
-  if (HTTP_2_ONLY.test(code)) return 'not_http'
+  if (HTTP_2_ONLY.test(code)) return 'http_version'
   if (CLIENT_CERTIFICATE.test(code)) return 'client_certificate'
   if (NOT_TLS.test(code)) return 'not_tls'
   if (TLS_VERSION.test(code)) return 'tls_version'

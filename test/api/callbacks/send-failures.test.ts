@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { TLSSocket, type TlsOptions } from 'node:tls'
 import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { createResolver, type Resolution } from '../../../apps/api/guarded-fetch/resolver.ts'
@@ -26,6 +27,8 @@ import {
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 const DAY_MS = 86_400_000
 
+const WEAK = /uses a key or signature that is too weak/
+
 describe('a test send over TLS', () => {
   async function resultWith(tls: TlsOptions, options: SendingOptions = {}): Promise<TestResult> {
     await using receiver = await startTlsReceiver({ tls, talk: answering(OK) })
@@ -40,7 +43,7 @@ describe('a test send over TLS', () => {
       issuer: authority,
       ...given,
     })
-    return { cert: certificate.pem, key: certificate.keyPem }
+    return { cert: certificate.pem, key: certificate.keyPem, ciphers: 'DEFAULT@SECLEVEL=0' }
   }
 
   it('refuses an expired certificate and says on which day it expired', async () => {
@@ -66,9 +69,15 @@ describe('a test send over TLS', () => {
     validFrom: new Date('2025-01-01T00:00:00Z'),
     validTo: new Date('2026-01-31T00:00:00Z'),
   })
+  const weak = createCertificate({
+    commonName: 'Weak',
+    isAuthority: true,
+    issuer: authority,
+    hash: 'sha1',
+  })
   const withIssuer = (issuer: typeof authority): TlsOptions => {
-    const { cert, key } = certified({ issuer })
-    return { key, cert: `${cert}${issuer.pem}` }
+    const { cert, ...others } = certified({ issuer })
+    return { ...others, cert: `${cert}${issuer.pem}` }
   }
   for (const [what, tls, advice] of [
     [
@@ -95,6 +104,13 @@ describe('a test send over TLS', () => {
       withIssuer(ended),
       /^An intermediate certificate of hooks\.acme-receiver\.com has expired;/,
     ],
+    [
+      'with an RSA key of 1,024 bits',
+      certified({ keys: generateKeyPairSync('rsa', { modulusLength: 1_024 }) }),
+      WEAK,
+    ],
+    ['signed with SHA-1', certified({ hash: 'sha1' }), WEAK],
+    ['whose intermediate certificate is signed with SHA-1', withIssuer(weak), WEAK],
     ['signed by another one that is no authority', withIssuer(leaf), /certificate/],
   ] as const) {
     it(`refuses a certificate ${what}`, async () => {
