@@ -27,7 +27,7 @@ const BAD: [RegExp, length: number][] = [
 
 /** Expressions that are built at run time, and their parts: literals, each checked on its own. */
 const PUT_TOGETHER: Record<string, string> = {
-  'apps/api/callbacks/redaction.ts': 'the shapes of secrets, with the flag g',
+  'apps/api/guarded-fetch/secret-shapes.ts': 'the shapes of secrets, with the flag g',
   'apps/api/sessions/access.ts': 'the shape of a session token, from start to end: a bounded length',
   'apps/api/sessions/cookie.ts': 'the same, or one run of plain characters, after one fixed name',
   'apps/api/people/invitation-token.ts': 'the shape of an invitation, from start to end: a bounded length',

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { domainToUnicode } from 'node:url'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '../problems/callback-url-problems.ts'
 import { ADDRESS_REASONS, type AddressReason, type AddressRule } from './address-verdict.ts'
-import { isCredentialName, SECRET_SHAPES } from './secret-shapes.ts'
+import { hasCredentialParameter, hasSecret } from './url-credentials.ts'
 
 /** A public https URL without credentials, normalised. `address` is set if its host is an IP literal. */
 export interface PublicUrl {
@@ -129,8 +129,8 @@ function checkParsedUrl(url: URL, checkAddress: AddressRule): UrlVerdict {
   if (port !== HTTPS_PORT && (port < FIRST_UNPRIVILEGED_PORT || BAD_PORTS.has(port))) {
     return refuse('callback_url_port')
   }
-  const code = credentialProblem(url)
-  if (code) return refuse(code)
+  if (hasCredentialParameter(url)) return refuse('callback_url_credential')
+  if (hasSecret(url)) return refuse('callback_url_secret')
   return { ok: true, url: { href: url.href, hostname, host: url.host, port, address } }
 }
 
@@ -155,29 +155,3 @@ function nameProblem(name: string): CallbackUrlProblemCode | undefined {
 /** Punycode that cannot be decoded (RFC 3492) stays as it is. */
 const isHostLabel = (label: string): boolean =>
   LABEL.test(label) && (!label.startsWith('xn--') || domainToUnicode(label) !== label)
-
-function credentialProblem(url: URL): CallbackUrlProblemCode | undefined {
-  // Both raw and decoded, because a parameter may contain a URL with its own parameters.
-  const parameters = [url.search.slice(1), percentDecode(url.search.slice(1))].flatMap((query) =>
-    query.split(/[?&;]/),
-  )
-  const names = parameters.map((parameter) => percentDecode(parameter.split('=', 1)[0] ?? ''))
-  if (names.some(isCredentialName)) return 'callback_url_credential'
-  const text = percentDecode(`${url.pathname}${url.search}`)
-  return SECRET_SHAPES.some((shape) => shape.test(text)) ? 'callback_url_secret' : undefined
-}
-
-const DECODED_TIMES = 4
-
-/** Percent-decodes until nothing changes, at most four times, as a receiver might. */
-function percentDecode(text: string): string {
-  let result = text.replaceAll('+', ' ')
-  for (let time = 0; time < DECODED_TIMES; time++) {
-    const next = result.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
-      Buffer.from(run.replaceAll('%', ''), 'hex').toString(),
-    )
-    if (next === result) break
-    result = next
-  }
-  return result
-}

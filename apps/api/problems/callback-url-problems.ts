@@ -30,9 +30,9 @@ export const CALLBACK_URL_PROBLEMS = {
   callback_url_single_label: 'Use the full host name with its domain, such as hooks.example.com.',
   callback_url_top_level: 'The host name must end with a real top-level domain, such as .com or .de.',
   callback_url_credential:
-    'A query parameter has the name of a credential (token, key, password, signature …); a URL must not contain credentials.',
+    'A parameter carries a credential (code, key, sig, signature, token, password …), which a URL must not contain. Save the URL of a relay of your own that adds it.',
   callback_url_secret:
-    'Part of the URL looks like a secret key or an access token; remove it, and if it is real, replace it at its issuer.',
+    'Part of the URL looks like a secret key or an access token. Remove it, and if it is real, replace it at its issuer; a relay of your own can add it.',
   callback_url_private_address: 'Use a publicly reachable address.',
   callback_url_resolves_to_private_address:
     'DNS returned an address for this host that is not public; every address of the host must be publicly reachable.',

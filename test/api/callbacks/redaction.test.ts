@@ -31,6 +31,7 @@ describe('redaction hides', () => {
     ['an AWS secret', 'bPxRfiCY', 'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYzJ4m8Q2vLk'],
     ['a Stripe key', '4eC39HqLyjWDarjtT1zdp7dc', 'sk_live_4eC39HqLyjWDarjtT1zdp7dc'],
     ['a GitHub token', 'a1B2c3a1B2c3', `ghp_${'a1B2c3'.repeat(6)}`],
+    ['what may be a key, though it reads like words', 'bratislava', 'see /sk-bratislava-warehouse-events'],
     ['a PEM key', 'MIIEvQIBADANBg', '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----'],
     ['a PEM key that was cut', 'MIIEvQIBADANBg', '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg'],
     ['a password in a URL', 'hunter2', 'could not connect to postgres://app:hunter2@db/x'],

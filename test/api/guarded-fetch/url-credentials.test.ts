@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { createAddressRule } from '../../../apps/api/guarded-fetch/address-verdict.ts'
+import { checkPublicUrl } from '../../../apps/api/guarded-fetch/url-verdict.ts'
+
+const HEX = '9f86d081884c7d659a2feaa0c55ad015'
+const RANDOM = '4eC39HqLyjWDarjtT1zdp7dcXq8Zm2RvTy6Bn0Pw'
+const UUID = '3f2b8c1e-7d4a-4b5e-9f60-1a2b3c4d5e6f'
+const AZURE_WORKFLOW =
+  'prod-26.uksouth.logic.azure.com:443/workflows/852a3c17/triggers/manual/paths/invoke?api-version=2016-06-01'
+
+/** What services print as the address of a receiver, and where the credential is. */
+const WITH_CREDENTIAL: [service: string, url: string][] = [
+  ['Power Automate', `${AZURE_WORKFLOW}&sp=%2Ftriggers%2Fmanual%2Frun&sv=1.0&sig=${RANDOM}`],
+  ['Logic Apps, and Teams workflows', `${AZURE_WORKFLOW}&sp=/triggers/manual/run&sv=1.0&sig=a_b-c`],
+  ['Azure Functions', `acme.azurewebsites.net/api/hook?code=${RANDOM}==`],
+  ['Azure Functions, with a key of the user', 'acme.azurewebsites.net/api/hook?code=my-R4nd0mCode=='],
+  ['Azure Functions, by client', `acme.azurewebsites.net/api/hook?clientId=default&code=${RANDOM}`],
+  ['Azure Storage (SAS)', `acme.blob.core.windows.net/in?sv=2022-11-02&se=2026-12-01&sr=b&sig=${RANDOM}%3D`],
+  ['Azure Event Grid', 'acme.westeurope-1.eventgrid.azure.net/api/events?aeg-sas-key=x'],
+  ['Azure API Management', `acme.azure-api.net/hook?subscription-key=${HEX}`],
+  ['Azure Automation', `acme.webhook.ne.azure-automation.net/webhooks?token=${RANDOM}%3d`],
+  ['Google Chat', `chat.googleapis.com/v1/spaces/AAAA/messages?key=AIza&token=${RANDOM}`],
+  ['Google Chat, key alone', 'chat.googleapis.com/v1/spaces/AAAA/messages?key=AIzaSy'],
+  ['Google signed URLs', 'storage.googleapis.com/b/o?X-Goog-Algorithm=GOOG4-RSA-SHA256&X-Goog-Signature=ab'],
+  [
+    'Google signed URLs, version 2',
+    'storage.googleapis.com/b/o?GoogleAccessId=a@b.com&Expires=1&Signature=a',
+  ],
+  ['Firebase', 'acme.firebaseio.com/events.json?auth=x'],
+  ['AWS presigned', 's3.amazonaws.com/b/o?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=a%2Fb'],
+  ['AWS presigned, signature alone', 's3.amazonaws.com/b/o?X-Amz-Signature=ab'],
+  ['AWS presigned, version 2', 's3.amazonaws.com/b/o?AWSAccessKeyId=a&Expires=1'],
+  ['Alibaba OSS', 'acme.oss-cn-hangzhou.aliyuncs.com/o?OSSAccessKeyId=a&Expires=1'],
+  ['CloudFront', 'd111.cloudfront.net/o?Expires=1&Key-Pair-Id=APKA&Signature=a'],
+  ['Cloudinary', 'api.cloudinary.com/v1_1/acme/upload?timestamp=1&signature=a'],
+  ['DingTalk', `oapi.dingtalk.com/robot/send?access_token=${HEX}`],
+  ['DingTalk, signed', `oapi.dingtalk.com/robot/send?timestamp=1577262236757&sign=${RANDOM}%3D`],
+  ['WeCom', `qyapi.weixin.qq.com/cgi-bin/webhook/send?key=${UUID}`],
+  ['Zoho', 'flow.zoho.com/1/flow/webhook/incoming?zapikey=1001.a&isdebug=false'],
+  ['HubSpot', `api.hubapi.com/webhooks?hapikey=${UUID}`],
+  ['GitLab', 'gitlab.com/api/v4/projects/1/trigger/pipeline?private_token=x'],
+  ['Jenkins', 'ci.acme.com/generic-webhook-trigger/invoke?token=x'],
+  ['CircleCI', 'circleci.com/api/v1.1/project/github/a/b?circle-token=x'],
+  ['Render', 'api.render.com/deploy/srv-abc?key=x'],
+  ['Retool', 'api.retool.com/v1/workflows/1/startTrigger?workflowApiKey=x'],
+  ['Rollbar', 'api.rollbar.com/webhooks?access_token=x'],
+  ['Datadog', `event-management-intake.datadoghq.com/api/v2/events?dd-api-key=${HEX}`],
+  ['GA4', 'www.google-analytics.com/mp/collect?measurement_id=G-1&api_secret=x'],
+  ['Supabase', 'acme.supabase.co/functions/v1/hook?apikey=x'],
+  ['PagerDuty', `events.pagerduty.com/x?routing_key=x`],
+  ['Shopify', 'hooks.acme.com/?shop=acme&hmac=x'],
+  ['WebSub', 'hooks.acme.com/?hub.verify_token=x'],
+  ['Jira', 'hooks.acme.com/?issueKey=PROJ-12&secret=x'],
+  ['a password', 'hooks.acme.com/?user=app&pass=x'],
+  ['a password of the database', 'hooks.acme.com/?dbpass=x'],
+  ['a short name of a password', 'hooks.acme.com/?pw=x'],
+  ['a key of an unknown kind', `hooks.acme.com/?projectkey=${RANDOM}`],
+  ['a session of a kind', `hooks.acme.com/?crm_session=${RANDOM}`],
+  ['a token of an environment', `hooks.acme.com/?token_prod=${RANDOM}`],
+  ['a secret for a purpose', `hooks.acme.com/?secret_for_orders=${HEX}`],
+  ['a code of access', `hooks.acme.com/?access_code=${HEX}`],
+  ['a version of a signature', 'hooks.acme.com/?signature_v2=x'],
+  ['a value of a token', 'hooks.acme.com/?token_value=x'],
+  ['a parameter of the path', 'hooks.acme.com/events;jsessionid=x'],
+  ['a parameter in the middle of the path', 'hooks.acme.com/a;v=1;token=x/events'],
+]
+
+const WITH_SECRET: [kind: string, url: string][] = [
+  ['OpenAI project key', `hooks.acme.com/sk-proj-${RANDOM}`],
+  ['OpenAI legacy key', 'hooks.acme.com/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'],
+  ['OpenRouter key', `hooks.acme.com/sk-or-v1-${HEX}${HEX}`],
+  ['Anthropic key', `hooks.acme.com/sk-ant-api03-${RANDOM}`],
+  ['key behind a slug', `hooks.acme.com/sk-bratislava-warehouse-events/sk-${RANDOM}`],
+  ['key whose first part is a slug', `hooks.acme.com/sk-bratislava-events-${RANDOM}`],
+  ['key as a UUID', `hooks.acme.com/sk-${UUID}`],
+  ['AWS access key id without a digit', 'hooks.acme.com/AKIAIOSFODNNZEXAMPLE'],
+  ['Slack token', 'hooks.acme.com/xoxb-123456789012-abcdefghijkl'],
+  ['GitLab token', 'hooks.acme.com/glpat-aBcDeFgH-jKlMnOpQrSt'],
+  ['Telegram bot', 'api.telegram.org/bot123456789:AAabcdefghijklmnopqrstuvwxyz0123456/sendMessage'],
+]
+
+/** Opaque paths, words in a path, and parameters that only look like credentials. */
+const HARMLESS: [kind: string, url: string][] = [
+  ['Slack', 'hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX'],
+  ['Slack workflow', 'hooks.slack.com/triggers/T00000000/123456789012/0a1b2c3d4e5f60718293a4b5c6d7e8f9'],
+  ['Discord', `discord.com/api/webhooks/1234567890/${RANDOM}?wait=true&thread_id=1`],
+  ['Teams connector', `acme.webhook.office.com/webhookb2/${UUID}@${UUID}/IncomingWebhook/${HEX}/${UUID}`],
+  ['Zapier', 'hooks.zapier.com/hooks/catch/123456/abcdef/'],
+  ['Make', 'hook.eu1.make.com/0a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p'],
+  ['Pipedream', 'eo1a2b3c4d5e6f7.m.pipedream.net/'],
+  ['IFTTT', `maker.ifttt.com/trigger/orders/with/key/${RANDOM}`],
+  ['Feishu', `open.feishu.cn/open-apis/bot/v2/hook/${UUID}`],
+  ['n8n', `acme.app.n8n.cloud/webhook/${UUID}`],
+  ['webhook.site', `webhook.site/${UUID}`],
+  ['Mattermost', 'chat.acme.com/hooks/xxx-generatedkey-xxx'],
+  ['Tines', `acme.tines.com/webhook/${HEX}/${HEX}`],
+  ['Apps Script', `script.google.com/macros/s/AKfycb${RANDOM}/exec`],
+  ['Vercel', `api.vercel.com/v1/integrations/deploy/prj_${RANDOM}/x`],
+  ['slug', 'hooks.acme.com/sk-bratislava-warehouse-events'],
+  ['slug with a year', 'hooks.acme.com/sk-bratislava-warehouse-events-2026'],
+  ['slug with an id', 'hooks.acme.com/sk-bratislava-3f2b8c1e-events'],
+  ['slug in capitals', 'hooks.acme.com/sk-Bratislava-Warehouse-EVENTS'],
+  ['slug after a word', 'hooks.acme.com/task-sk-risk-desk-brief-checks'],
+  ['slug like a token of Slack', 'hooks.acme.com/xoxo-gossip/xoxb-warehouse-events'],
+  ['slug like a token of GitLab', 'hooks.acme.com/glpat-warehouse-events-for-orders'],
+  ['slug like a token of PyPI', `hooks.acme.com/pypi-${'mirror-of-packages-'.repeat(3)}events`],
+  ['slug like a key of SendGrid', 'hooks.acme.com/SG.singapore-warehouse.incoming-order-events'],
+  ['slug like a key of Stripe', 'hooks.acme.com/sk_test_warehouseorderevents'],
+  ['words in the path', 'hooks.acme.com/token-service/api-keys/apikeys/password-reset/signature/secret/v1'],
+  ['key and value in the path', 'hooks.acme.com/key=orders/events'],
+  ['parameter of the path', 'hooks.acme.com/events;v=1;lang=de'],
+  ['pass_through', 'hooks.acme.com/?pass_through=orders'],
+  ['URL to pass through', 'hooks.acme.com/?pass_through=https://acme.com/orders/2'],
+  [
+    'time of a session',
+    'hooks.acme.com/?session_start=2026-11-28T10:00:00.5Z&auth_time=2026-11-28T11:00:00%2B01:00',
+  ],
+  ['passthrough', 'hooks.acme.com/?passthrough=orders'],
+  ['bypass', 'hooks.acme.com/?bypass=cache'],
+  ['boarding pass', 'hooks.acme.com/?boarding_pass=economy'],
+  ['keyboard', 'hooks.acme.com/?keyboard=de&author=ada&signal=7&compass=n&passenger=2'],
+  ['type of token', 'hooks.acme.com/?token_type=bearer&auth_mode=none&key_type=ec'],
+  ['version of signatures', 'hooks.acme.com/?signature_version=2&session_type=user&cookie_policy=strict'],
+  ['method of signatures', 'hooks.acme.com/?oauth_signature_method=HMAC-SHA1&password_policy=strong'],
+  ['number of tokens', 'hooks.acme.com/?max_tokens=100&total_tokens=20'],
+  ['switch', 'hooks.acme.com/?require_auth=true&use_session=1&has_token=false&signature=off'],
+  ['issue key', 'hooks.acme.com/?issueKey=PROJ-12&project_key=PROJ&space_key=DOCS'],
+  ['key of deduplication', 'hooks.acme.com/?dedup_key=order&lookup_key=sku&sort_key=date'],
+  ['code of a country', 'hooks.acme.com/?code=DE&country_code=DE&currencyCode=EUR&zip_code=10115'],
+  ['code of a warehouse', 'hooks.acme.com/?code=warehouse-7&discountcode=SUMMER2026'],
+  ['plus sign', 'hooks.acme.com/?sign=plus&design=1&assignment=2'],
+  ['session of a conference', 'hooks.acme.com/?training_session=intro'],
+  ['identifier', `hooks.acme.com/?tenant=${UUID}&client_id=cli_4eC39HqLyjWDarjtT1zdp7&hash=${HEX}`],
+]
+
+describe('credentials in a callback URL', () => {
+  const verdict = (url: string): string => {
+    const result = checkPublicUrl(`https://${url}`, createAddressRule())
+    return result.ok ? 'accepted' : result.code
+  }
+  for (const [rows, expected] of [
+    [WITH_CREDENTIAL, 'callback_url_credential'],
+    [WITH_SECRET, 'callback_url_secret'],
+    [HARMLESS, 'accepted'],
+  ] as const) {
+    describe(expected, () => {
+      for (const [what, url] of rows) it(`judges ${what}`, () => assert.equal(verdict(url), expected))
+    })
+  }
+})
