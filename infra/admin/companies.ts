@@ -14,6 +14,7 @@ import {
   lockMembers,
   type Member,
 } from '../../apps/api/accounts/people.ts'
+import { timezoneName } from '../../apps/api/analytics/calendar.ts'
 import { revokeClient } from '../../apps/api/clients/revoke-client.ts'
 import { addPerson } from '../../apps/api/people/invite-person.ts'
 import { endAccountWithoutCompany } from '../../apps/api/people/remove-person.ts'
@@ -171,11 +172,8 @@ export async function requireCompany(db: Queryable, vendorId: string): Promise<C
 }
 
 function parseTimezone(timezone: string): string {
-  // Intl accepts an offset such as +02:00, but that has no daylight saving time and no IANA name.
-  try {
-    if (/^[A-Za-z]/.test(timezone))
-      return new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone
-  } catch {}
+  const name = timezoneName(timezone)
+  if (name !== undefined) return name
   throw new OperatorError(`${JSON.stringify(timezone)} is not an IANA time zone, such as Europe/Berlin.`)
 }
 

@@ -34,6 +34,20 @@ describe('admin company create', () => {
     assert.deepEqual([json.company.name, json.company.currency], ['🛒'.repeat(200), 'USD'])
   })
 
+  it('keeps the name of a time zone as it was typed, in the letters of its own', async () => {
+    for (const [typed, stored] of [
+      ['Asia/Kolkata', 'Asia/Kolkata'],
+      ['asia/calcutta', 'Asia/Calcutta'],
+      ['US/EASTERN', 'US/Eastern'],
+      ['utc', 'UTC'],
+      ['Etc/UTC', 'Etc/UTC'],
+    ])
+      assert.equal(
+        (await succeeded(create({ '--timezone': typed, '--new-account': '' }))).json.company.timezone,
+        stored,
+      )
+  })
+
   it('refuses a database that a newer version migrated, and changes nothing in it', async () => {
     await markSchema(operator.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED + 1)
     const { code, stderr } = await create()
@@ -133,6 +147,8 @@ describe('admin company create', () => {
   const REFUSED: [why: string, changes: Record<string, string | undefined>, sentence: RegExp][] = [
     ['a vendor id that is none', { '--vendor-id': 'acme' }, /^\{"error":"A vendor id is ven_ followed by/],
     ['a time zone that is none', { '--timezone': 'Mars/Base' }, /is not an IANA time zone/],
+    ['an abbreviation for a time zone', { '--timezone': 'PST' }, /is not an IANA time zone/],
+    ['a time zone that only ICU knows', { '--timezone': 'SystemV/EST5' }, /is not an IANA time zone/],
     ['an offset for a time zone', { '--timezone': '+02:00' }, /is not an IANA time zone/],
     ['a currency that is none', { '--currency': 'QQQ' }, /is not an ISO 4217 currency/],
     ['an empty name', { '--name': '  ' }, /name must have 1 to 200 characters/],

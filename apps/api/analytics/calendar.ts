@@ -45,6 +45,21 @@ const zoneDay = (start: Temporal.ZonedDateTime, next: Temporal.ZonedDateTime): Z
   end_ms: next.epochMilliseconds,
 })
 
+/**
+ * Returns the IANA name of a time zone as it was typed, with its case corrected, or undefined if there is no
+ * such zone. Intl would answer with the oldest of its names, such as Asia/Calcutta for Asia/Kolkata, which
+ * newer systems may lack.
+ */
+export function timezoneName(typed: string): string | undefined {
+  // An offset such as +02:00 has no daylight saving time, and only ICU has SystemV/EST5.
+  if (!/^(?!systemv)[a-z]/i.test(typed)) return undefined
+  try {
+    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(typed).timeZoneId
+  } catch {
+    return undefined
+  }
+}
+
 const DAYS_CACHED_MAX = 5_000
 
 /** Returns a function that finds the date of a moment. It caches days, since events come by the thousand. */

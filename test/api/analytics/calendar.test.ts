@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { createDateFinder, zoneDayAt } from '../../../apps/api/analytics/calendar.ts'
+import { createDateFinder, timezoneName, zoneDayAt } from '../../../apps/api/analytics/calendar.ts'
 import { sharedDatabase } from '../../support/database.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,6 +24,22 @@ const ZONES = [
 
 describe("a company's days", () => {
   const database = sharedDatabase()
+
+  it('knows the name of every time zone in any case', async () => {
+    const { rows } = await database.owner.raw(
+      `select name from pg_timezone_names where name ~ '/' and name !~ '^(posix|right)/' order by name`,
+    )
+    const names: string[] = rows.map(({ name }: { name: string }) => name)
+    assert.ok(names.length > 300, `${names.length}`)
+    assert.deepEqual(
+      names.map((name) => timezoneName(name.toLowerCase())),
+      names,
+    )
+    assert.deepEqual(
+      names.map((name) => timezoneName(name)),
+      names,
+    )
+  })
 
   const lengths: [string, string, number][] = [
     ['Europe/Berlin', '2026-03-28', 24],
