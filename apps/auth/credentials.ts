@@ -14,7 +14,6 @@ export interface PresentedCredentials {
 export const CREDENTIAL_FIELDS = ['client_id', 'client_secret', 'client_assertion_type', 'client_assertion']
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
-const TWO_WAYS = invalidRequest('two_ways', 'the client must authenticate in one way only')
 const MALFORMED = invalidRequest('malformed_basic', 'the Authorization header is not well-formed HTTP Basic')
 const MISMATCH = invalidRequest(
   'client_id_mismatch',
@@ -31,7 +30,13 @@ export function readCredentials(request: IncomingMessage, form: Form): Presented
   const type = form.get('client_assertion_type')
   const jwt = form.get('client_assertion')
   const hasAssertion = type !== undefined || jwt !== undefined
-  if (headers + Number(secret !== undefined) + Number(hasAssertion) > 1) return TWO_WAYS
+  const ways = [
+    headers > 1 ? 'several Authorization headers' : headers === 1 && 'an Authorization header',
+    secret !== undefined && 'client_secret',
+    hasAssertion && 'client_assertion',
+  ].filter(Boolean)
+  if (headers > 1 || ways.length > 1)
+    return invalidRequest('two_ways', `authenticate the client in one way only, not by ${ways.join(' and ')}`)
   if (hasAssertion) {
     const assertion = decodeAssertion(type, jwt)
     const { sub } = assertion.claims
