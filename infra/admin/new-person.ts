@@ -98,9 +98,9 @@ async function chooseAccount(db: Queryable, accounts: readonly Account[]): Promi
   )
 }
 
-/** Returns the trimmed name of a person or company. @throws OperatorError that says what is wrong. */
-export function parseName(name: string): string {
-  const { data, error } = personName.safeParse(name)
+/** Returns the trimmed name of a person, a company or a service. @throws OperatorError: what is wrong. */
+export function parseName(name: string, rule = personName): string {
+  const { data, error } = rule.safeParse(name)
   if (data === undefined) throw new OperatorError(`The name ${error?.issues[0]?.message}.`)
   return data
 }

@@ -2,7 +2,9 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { newClientSecret, newServiceId } from '../../apps/api/accounts/new-ids.ts'
+import { oneLine } from '../../apps/api/http/input.ts'
 import { type CommandGroup, formatTable, required } from './commands.ts'
+import { parseName } from './new-person.ts'
 import { OperatorError } from './operator.ts'
 
 /** A service that may introspect tokens. */
@@ -15,7 +17,7 @@ export interface RegisteredService {
 
 const SERVICE = 'service_id as "serviceId", name, created_at as "createdAt", revoked_at as "revokedAt"'
 const TITLES = { serviceId: 'SERVICE ID', name: 'NAME', createdAt: 'CREATED', revokedAt: 'REVOKED' }
-const NAME = /^[^\p{C}]{1,100}$/u
+const NAME = oneLine(1, 100)
 
 export const SERVICES: CommandGroup = {
   name: 'service',
@@ -66,14 +68,13 @@ export const SERVICES: CommandGroup = {
 
 /**
  * Registers a service. Its secret is returned only here: the database has its hash.
- * @throws OperatorError if the name is not 1 to 100 printable characters.
+ * @throws OperatorError that says what is wrong with the name.
  */
 export async function registerService(
   db: Database,
-  { name, by }: { name: string; by: OperatorActor },
+  { name: text, by }: { name: string; by: OperatorActor },
 ): Promise<RegisteredService & { serviceSecret: string }> {
-  if (!NAME.test(name) || name.trim() === '')
-    throw new OperatorError('The name must be 1 to 100 printable characters.')
+  const name = parseName(text, NAME)
   const serviceSecret = newClientSecret()
   return db.transaction(async (transaction) => {
     const { rows } = await transaction.raw(

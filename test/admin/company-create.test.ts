@@ -158,6 +158,8 @@ describe('admin company create', () => {
     ['a name of two lines', { '--owner-name': 'Bill\nOwner of all' }, /name must be one line of plain text/],
     ['an address with a control', { '--owner-email': 'a\u0001@b.example' }, /is not an email address/],
     ['an address that reads backwards', { '--owner-email': 'a\u202E@b.example' }, /is not an email address/],
+    ['a name that no one sees', { '--name': '\u200B' }, /name must be one line of plain text/],
+    ['an address that looks like another', { '--owner-email': 'a\u200E@b.example' }, /is not an email/],
     [
       'an address too long in lower case',
       { '--owner-email': `${'\u0130'.repeat(200)}@b.cc` },

@@ -49,11 +49,16 @@ describe('admin service', () => {
     assert.deepEqual([code, stderr], [1, 'There is no service svc_nobody.\n'])
   })
 
-  for (const name of ['', ' ', 'x'.repeat(101), 'a\nb'])
+  for (const [name, sentence] of [
+    ...['', ' ', 'x'.repeat(101)].map((name) => [name, 'The name must have 1 to 100 characters.\n'] as const),
+    ...['a\nb', 'a\u202Eb', '\u3164'].map(
+      (name) => [name, 'The name must be one line of plain text without invisible characters.\n'] as const,
+    ),
+  ])
     it(`refuses a service’s name ${JSON.stringify(name.slice(0, 5))} of ${name.length} characters`, async () => {
       const before = await operator.db('services')
       const { code, stderr } = await operator.admin(['service', 'create', '--name', name])
-      assert.deepEqual([code, stderr], [1, 'The name must be 1 to 100 printable characters.\n'])
+      assert.deepEqual([code, stderr], [1, sentence])
       assert.deepEqual(await operator.db('services'), before)
     })
 })

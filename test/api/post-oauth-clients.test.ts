@@ -89,6 +89,17 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.equal((await create({ ...VALID, name: '😀'.repeat(100) })).status, 201)
   })
 
+  it('takes a name in any script, with the joiners and signs that it needs', async () => {
+    for (const name of [
+      'می\u200cخواهم',
+      'שלום\u200f!',
+      'ශ්\u200dරී',
+      '👩\u200d🚀 ❤\ufe0f',
+      '🏴\u{e0067}\u{e0062}\u{e007f}',
+    ])
+      assert.equal((await create({ ...VALID, name })).json.name, name)
+  })
+
   for (const [what, body, ...pointers] of [
     ['no name', { scopes: ['analytics:read'] }, '/name'],
     ['an empty name', { ...VALID, name: '' }, '/name'],
@@ -98,6 +109,10 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     ['a name with NUL', { ...VALID, name: 'a\0b' }, '/name'],
     ['a name with an escape', { ...VALID, name: 'a\u001b[31mb' }, '/name'],
     ['a name with a bidi override', { ...VALID, name: 'a\u202eb' }, '/name'],
+    ['a name with a space of no width', { ...VALID, name: 'a\u200bb' }, '/name'],
+    ['a name of joiners', { ...VALID, name: '\u200d\u200d' }, '/name'],
+    ['a name of letters without form', { ...VALID, name: '\u3164\u2800' }, '/name'],
+    ['a name of blank cells', { ...VALID, name: '\u2800' }, '/name'],
     ['a name with half a surrogate pair', `{"name":"\\ud800","scopes":["analytics:read"]}`, '/name'],
     ['a number as name', { ...VALID, name: 5 }, '/name'],
     ['no scopes', { name: 'Warehouse' }, '/scopes'],

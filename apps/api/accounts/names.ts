@@ -1,7 +1,10 @@
 import { z } from 'zod'
-import { oneLine, UNPRINTABLE } from '../http/input.ts'
+import { oneLine } from '../http/input.ts'
 
 export const EMAIL_MAX_CHARACTERS = 254
+/** No invisible characters, since an address with one looks like the address without it. */
+const ADDRESS =
+  /^[^\s@\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+@[^\s@\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
 
 /** Validated as far as possible without sending to it. Addresses are compared in lower case. */
 export const emailAddress = z
@@ -13,7 +16,7 @@ export const emailAddress = z
     `must be at most ${EMAIL_MAX_CHARACTERS} characters in lower case`,
   )
   .refine((text) => text.isWellFormed(), 'must be valid Unicode')
-  .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
+  .refine((text) => ADDRESS.test(text), 'must be an email address')
   .meta({ format: 'email' })
 
 export const PERSON_NAME_MAX_CHARACTERS = 200

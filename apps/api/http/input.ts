@@ -88,8 +88,14 @@ export function headersReader<Schema extends z.ZodObject>(
   }
 }
 
-/** Controls, line separators and bidirectional overrides, none of which anyone types into a name. */
-export const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
+/**
+ * Controls, line separators, bidirectional overrides and other invisible characters, none of which anyone
+ * types into a name. Joiners, marks of direction and what forms emoji are allowed.
+ */
+const UNPRINTABLE =
+  /[[\p{Cc}\u2028\u2029\p{Default_Ignorable_Code_Point}]--[\u200C-\u200F\p{Variation_Selector}\u{E0020}-\u{E007F}]]/v
+/** U+2800 is a blank Braille cell. */
+const VISIBLE = /[[\p{L}\p{N}\p{P}\p{S}]--[\u2800]]/v
 
 /** One line of text typed by a person. It is trimmed; `min` and `max` count characters (code points). */
 export const oneLine = (min: number, max: number) =>
@@ -100,9 +106,12 @@ export const oneLine = (min: number, max: number) =>
       const length = [...text].length
       return length >= min && length <= max
     }, `must have ${min} to ${max} characters`)
-    .refine((text) => text.isWellFormed() && !UNPRINTABLE.test(text), 'must be one line of plain text')
+    .refine(
+      (text) => text.isWellFormed() && VISIBLE.test(text) && !UNPRINTABLE.test(text),
+      'must be one line of plain text without invisible characters',
+    )
     // As much of the rule as the regular expressions of all languages can say.
     .meta({
       pattern: '^[^\\x00-\\x1F\\x7F]*$',
-      description: 'One line of plain text. Spaces around it are removed.',
+      description: 'One line of plain text without invisible characters. Spaces around it are removed.',
     })
