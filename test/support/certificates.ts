@@ -17,6 +17,8 @@ interface CertificateOptions {
   /** Of the certificate itself; P-256 when there is none. */
   keys?: { publicKey: KeyObject; privateKey: KeyObject }
   hash?: keyof typeof ECDSA_WITH
+  /** With a critical extension that no client knows. */
+  isUnknown?: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -30,6 +32,7 @@ export function createCertificate({
   isAuthority = false,
   keys = generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   hash = 'sha256',
+  isUnknown = false,
 }: CertificateOptions) {
   const { publicKey, privateKey } = keys
   const extensions = [
@@ -37,6 +40,7 @@ export function createCertificate({
     ...(names.length > 0
       ? [extension(SUBJECT_ALTERNATIVE_NAME, sequence(names.map((name) => element(0x82, Buffer.from(name)))))]
       : []),
+    ...(isUnknown ? [extension(identifier('2a0304'), sequence([]), true)] : []),
   ]
   const toBeSigned = sequence([
     element(0xa0, integer(Buffer.from([2]))),

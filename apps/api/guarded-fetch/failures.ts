@@ -42,6 +42,8 @@ export type FetchFailure =
   | 'total_timeout'
   | 'stopped'
 
+/** Our name for errors of which Node only says UNSPECIFIED. */
+const TOO_WEAK = 'CERT_TOO_WEAK'
 /** OpenSSL's verification errors by Node's names for them. */
 const CERTIFICATE_ERRORS: Record<string, FetchFailure> = {
   CERT_HAS_EXPIRED: 'certificate_expired',
@@ -53,16 +55,15 @@ const CERTIFICATE_ERRORS: Record<string, FetchFailure> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate_unknown_issuer',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_wrong_host',
   HOSTNAME_MISMATCH: 'certificate_wrong_host',
+  [TOO_WEAK]: 'certificate_weak',
 }
 const OTHER_CERTIFICATE_ERROR =
-  /^(?:CERT_|CRL_|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CA_|EE_|ERROR_IN_CERT|UNABLE_TO_DECRYPT_CERT|ERR_SSL_(?:EE|CA)_)/
+  /^(?:CERT_|CRL_|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CA_|EE_|ERROR_IN_CERT|UNABLE_TO_DECRYPT_CERT|UNSPECIFIED$|ERR_SSL_(?:EE|CA)_)/
 const NOT_TLS =
   /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER|BAD_RECORD|INVALID_RECORD/
 const TLS_VERSION =
   /UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|VERSION_TOO_LOW|LEGACY_SIGALG|INSUFFICIENT_SECURITY/
 const HTTP_2_ONLY = /NO_APPLICATION_PROTOCOL/
-/** Node has no name for these verification errors, so OpenSSL's words have to do. */
-const TOO_WEAK = /(?:key|digest algorithm) too weak/
 const CLIENT_CERTIFICATE =
   /CERTIFICATE_REQUIRED|TLSV1_ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_NO_CERTIFICATE/
 
@@ -101,7 +102,7 @@ export function classifyFailure(
   if (error instanceof TimeoutError) return TIMEOUTS[error.event] ?? 'no_answer'
   const code = errorCode(error)
   if (!connected) return code === 'ETIMEDOUT' ? 'connect_timeout' : 'unreachable'
-  const fromTls = TOO_WEAK.test(error?.message ?? '') ? 'certificate_weak' : tlsFailureOf(code)
+  const fromTls = tlsFailureOf(code)
   if (!secured) return fromTls ?? (code === 'ECONNRESET' ? 'closed' : 'tls_failed')
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   if (code === 'HPE_INVALID_EOF_STATE') return 'closed'
@@ -122,11 +123,13 @@ function httpFailureOf({ message, cause }: ParseError): FetchFailure {
 }
 
 /**
- * Returns Node's code for an error. If a write was waiting for a handshake that failed, the code is only
- * EPROTO, and the message has OpenSSL's reason: `…:SSL routines:function:reason:…`.
+ * Returns Node's code for an error. For a weak key or signature, only the message is specific. If a write was
+ * waiting for a handshake that failed, the code is only EPROTO, and the message has OpenSSL's reason:
+ * `…:SSL routines:function:reason:…`.
  */
 function errorCode(error: Error | undefined): string {
   const code = String((error as NodeJS.ErrnoException | undefined)?.code ?? '')
+  if (code === 'UNSPECIFIED' && /too weak/.test(error?.message ?? '')) return TOO_WEAK
   const [, reason] =
     code === 'EPROTO' ? (/:SSL routines:[^:]*:([^:]+):/.exec(error?.message ?? '') ?? []) : []
   return reason ? `ERR_SSL_${reason.toUpperCase().replaceAll(' ', '_')}` : code

@@ -111,6 +111,7 @@ describe('a test send over TLS', () => {
     ],
     ['signed with SHA-1', certified({ hash: 'sha1' }), WEAK],
     ['whose intermediate certificate is signed with SHA-1', withIssuer(weak), WEAK],
+    ['with a critical extension that no one knows', certified({ isUnknown: true }), /is not acceptable/],
     ['signed by another one that is no authority', withIssuer(leaf), /certificate/],
   ] as const) {
     it(`refuses a certificate ${what}`, async () => {
