@@ -33,7 +33,6 @@ import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
-import { checkTarget } from './http/target.ts'
 import { type Job, startJobs } from './jobs.ts'
 import { createMeasuringMiddleware, measureIssuers } from './metrics.ts'
 import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from './people/invitations.ts'
@@ -314,7 +313,6 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
     createRequestMiddleware(log, config.TRUSTED_PROXIES, (ctx) => recordClientRequest(services.usage, ctx)),
   )
   app.use(createProblemMiddleware(config.API_RESOURCE))
-  app.use(checkTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))

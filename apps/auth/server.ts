@@ -10,9 +10,9 @@ import { answerUncached, type Handler, type HttpAnswer, type OAuthExchange, OAut
 const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8 * 1_024 }
 
 export const createAuthServer = (listener: RequestListener): Server =>
-  createHttpServer(listener, LIMITS, () => ({
+  createHttpServer(listener, LIMITS, ({ detail }) => ({
     contentType: 'application/json',
-    body: { error: 'invalid_request' },
+    body: { error: 'invalid_request', error_description: detail },
   }))
 
 export type Methods = ReadonlyMap<string, Handler>

@@ -1,33 +1,40 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server, type ServerOptions, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** Longer than proxies keep an idle connection, so the proxy closes it first. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000
-const CHECK_EVERY_MS = 1_000
+/** Longer than most proxies keep an idle connection, so the proxy closes it first. */
+export const KEEP_ALIVE_TIMEOUT_S = 130
+const CHECK_MS = 1_000
 const IDLE_SWEEP_MS = 50
+/** Time to read a refusal. Without it, a sender that never closes would stay connected. */
+const LINGER_MS = 1_000
 
 const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
+/** Host and port, which may both be missing (RFC 9110 §7.2). */
+const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\w.:%]+\])(?::\d*)?$/
+/** The host and the rest of an absolute target (RFC 9112 §3.2.2). It has no user (RFC 9110 §4.2.4). */
+const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i
+
+export type Unreadable = { status: number; requestId: string; detail: string | undefined }
 
 /**
- * A node:http server that does not listen yet.
+ * A node:http server that does not listen yet. Its listener gets targets that are a path or `*`.
  * @param limits what an unknown sender may occupy, in bytes, and for how long, in milliseconds.
- * @param unreadable the answer to bytes that cannot be read as a request.
+ * @param unreadable the answer to what cannot be read as a request.
  */
 export function createHttpServer(
   listener: RequestListener,
   limits: ServerOptions & { requestTimeout: number; maxHeaderSize: number },
-  unreadable: (about: { status: number; requestId: string }) => { contentType: string; body: object },
+  unreadable: (about: Unreadable) => { contentType: string; body: object },
 ): Server {
-  const times = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, connectionsCheckingInterval: CHECK_EVERY_MS }
-  const server = createServer({ ...limits, ...times }, listener)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0)
-      return void socket.destroy()
-    const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
+  /** Answers on the bare socket and closes it, without an answer if another is on its way there. */
+  function refuse(socket: Socket & { _httpMessage?: ServerResponse }, status: number, detail?: string): void {
+    const { _httpMessage: pending } = socket
+    if (!socket.writable || pending?.headersSent || pending?.req.complete) return void socket.destroy()
     const requestId = randomUUID()
-    const { contentType, body } = unreadable({ status, requestId })
+    const { contentType, body } = unreadable({ status, requestId, detail })
     const text = JSON.stringify(body)
     const lines = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -37,9 +44,39 @@ export function createHttpServer(
       `X-Request-Id: ${requestId}`,
       'Connection: close',
     ]
-    socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`)
+    socket.on('error', () => {})
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${pending?.req.method === 'HEAD' ? '' : text}`)
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  }
+  const times = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_S * 1_000, connectionsCheckingInterval: CHECK_MS }
+  const server = createServer({ ...limits, ...times, requireHostHeader: false }, (request, response) => {
+    const fault = normalizeTarget(request)
+    if (fault) refuse(request.socket, 400, fault)
+    else listener(request, response)
+  })
+  server.on('checkExpectation', ({ socket }) => refuse(socket, 417, 'Expect only 100-continue.'))
+  server.on('connect', ({ socket }) => refuse(socket, 501))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else refuse(socket, UNREADABLE_STATUS[error.code ?? ''] ?? 400)
   })
   return server
+}
+
+/** Turns an absolute target into Host and path. Returns what is wrong with these, if anything. */
+function normalizeTarget(request: IncomingMessage): string | undefined {
+  const { httpVersion, headersDistinct, url = '' } = request
+  const { host: hosts = httpVersion === '1.0' ? [''] : [], 'content-type': types = [] } = headersDistinct
+  if (hosts.length !== 1 || !HOST.test(hosts[0] as string)) return 'Send one valid Host field.'
+  // Node keeps the first of two, and a proxy may have read the second.
+  if (types.length > 1) return 'Send one Content-Type field.'
+  if (url.startsWith('/') || url === '*') return undefined
+  const [, host, rest = ''] = ABSOLUTE.exec(url) ?? []
+  if (host === undefined || !HOST.test(host) || !URL.canParse(url))
+    return 'The request target is not a valid URL.'
+  request.headers.host = host
+  request.url = rest.startsWith('/') ? rest : `/${rest}`
+  return undefined
 }
 
 /** Returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */

@@ -1,11 +1,12 @@
 import cluster from 'node:cluster'
-import { createServer } from 'node:http'
+import { randomUUID } from 'node:crypto'
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { listen } from './http-server.ts'
+import { createHttpServer, listen } from './http-server.ts'
 import { VERSION } from './version.ts'
 
 /** Upper bounds in seconds: most answers take milliseconds, none more than the 10 s of a callback test. */
 const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8 * 1_024 }
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -97,14 +98,16 @@ export async function serveMetrics(
     return
   }
   const workers = processes > 1 ? new AggregatorRegistry() : undefined
-  const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()
+  const serve: Parameters<typeof createHttpServer>[0] = ({ method, url }, response) => {
+    response.setHeader('X-Request-Id', randomUUID())
+    if (method !== 'GET' || url !== '/metrics') return void response.writeHead(404).end()
     const text = workers ? workers.clusterMetrics() : registry.metrics()
     text.then(
       (body) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(body),
       () => response.writeHead(503).end(),
     )
-  })
+  }
+  const server = createHttpServer(serve, LIMITS, (body) => ({ contentType: 'application/json', body }))
   server.on('connection', (socket) => socket.unref())
   await listen(server, { host, port })
   server.unref()

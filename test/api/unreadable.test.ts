@@ -33,6 +33,7 @@ describe('bytes that are no HTTP request', () => {
     'http://x:99999/v1/session',
     'http://%/v1/session',
     'http://',
+    'http://user@x/v1/session',
   ])
     it(`answers 400 to the request target ${target}, whose authority is broken`, async () => {
       const warnings: string[] = []
@@ -44,11 +45,19 @@ describe('bytes that are no HTTP request', () => {
       process.off('warning', note)
       assert.match(head, /^HTTP\/1\.1 400 /)
       assert.match(head, /content-type: application\/problem\+json/i)
-      assert.equal(JSON.parse(body).code, 'invalid_request')
+      assert.equal(JSON.parse(body).detail, 'The request target is not a valid URL.')
       assert.ok(head.includes(JSON.parse(body).requestId), body)
       // Node warns (DEP0170) when it takes what is no URL for one.
       assert.deepEqual(warnings, [])
     })
+
+  it('says what is wrong with two Hosts, in a problem with a request id', async () => {
+    const answer = await exchange('GET /v1/session HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n')
+    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    const { type, status, detail, requestId } = JSON.parse(body)
+    assert.deepEqual([type, status, detail], ['about:blank', 400, 'Send one valid Host field.'])
+    assert.ok(head.includes(`X-Request-Id: ${requestId}`))
+  })
 
   it('takes an absolute request target for its path (RFC 9112 §3.2.2)', async () => {
     const target = 'http://elsewhere.example/v1/session?'

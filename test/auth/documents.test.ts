@@ -201,7 +201,7 @@ describe('what answers on the authorization server', () => {
       '/v1/oauth/token;x=1',
       '/v1/oauth/token#x',
       '*',
-      'http://issuer.test/v1/oauth/token',
+      'http://issuer.test/token',
       '/',
       // As oidc-provider names its own.
       '/token',

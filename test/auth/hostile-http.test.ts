@@ -44,6 +44,7 @@ describe('hostile HTTP', () => {
     'a negative length': post('content-length: -1'),
     'a bad chunk': `${post('transfer-encoding: chunked', 'connection: close')}zz\r\n`,
     'a line break in the path': 'GET /healthz\nx HTTP/1.1\r\nhost: x\r\n\r\n',
+    'two Hosts': 'GET /healthz HTTP/1.1\r\nhost: x\r\nhost: x\r\n\r\n',
   }
   for (const [name, bytes] of Object.entries(unreadable)) {
     it(`answers ${name} with 400 or closes`, async () => {
@@ -57,6 +58,18 @@ describe('hostile HTTP', () => {
     const text = await exchange('hello\r\n\r\n')
     assert.match(text, /x-request-id: [0-9a-f-]{36}/i)
     assert.deepEqual(JSON.parse(bodyOf(text)), { error: 'invalid_request' })
+  })
+
+  it('takes an absolute request target for its path (RFC 9112 §3.2.2)', async () => {
+    const fields = 'host: x\r\nconnection: close\r\n'
+    const text = await exchange(`GET http://x.test/healthz HTTP/1.1\r\n${fields}\r\n`)
+    assert.equal(parseStatus(text), 200)
+  })
+
+  it('says what is wrong with a request that it does not look at further', async () => {
+    const text = await exchange('GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: more\r\n\r\n')
+    assert.equal(parseStatus(text), 417)
+    assert.match(JSON.parse(bodyOf(text)).error_description, /100-continue/)
   })
 
   it('refuses headers over 8 KiB with 431', async () => {

@@ -51,6 +51,17 @@ describe('the gateway: where a path goes', () => {
     })
   }
 
+  for (const [what, head, host] of [
+    ['an absolute target (RFC 9112 §3.2.2)', 'GET http://y.test/v1/session?x HTTP/1.1\r\nHost: x', 'y.test'],
+    ['HTTP/1.0 without a Host', 'GET /v1/session?x HTTP/1.0', undefined],
+  ] as const)
+    it(`passes on ${what}`, async () => {
+      await gateway.raw(`${head}\r\nConnection: close\r\n\r\n`)
+      const [request] = gateway.received
+      assert.deepEqual([request?.service, request?.url], ['api', '/v1/session?x'])
+      if (host) assert.equal(request?.headers.host, host)
+    })
+
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
     it(`passes ${method} on, whether or not the service has it`, async () => {
       await fetch(`${gateway.url}/v1/session`, { method })
@@ -152,7 +163,6 @@ describe('the gateway: where a path goes', () => {
     '/..%2f..%2fetc/passwd',
     '/../../etc/passwd',
     '//evil.example/',
-    'http://evil.example/v1/session',
     'http://evil.example/v1/../session',
     'http://evil.example//v1/oauth/token',
     'http://user@evil.example/v1/session',
@@ -175,7 +185,7 @@ describe('the gateway: where a path goes', () => {
 
   it('opens no tunnel', async () => {
     const answer = await gateway.raw('CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n')
-    assert.equal(answer, '')
+    assert.match(answer, /^HTTP\/1\.1 501 .*\r\nX-Request-Id: /s)
   })
 
   for (const [what, bytes, status] of [

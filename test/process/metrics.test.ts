@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
@@ -75,6 +77,7 @@ describe('metrics', () => {
   after(() => Promise.all(children.map((child) => child.kill())))
   const auth = sharedAuth()
   const api = sharedApi()
+  const metricsPorts: number[] = []
   const scraped = { auth: '', api: '' }
   let scrape: { auth: () => Promise<string>; api: () => Promise<string> }
 
@@ -86,6 +89,7 @@ describe('metrics', () => {
       METRICS_PORT: String(metricsPort),
     })
     children.push(child)
+    metricsPorts.push(metricsPort)
     await child.logged('listening')
     await child.logged('ready')
     const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
@@ -210,6 +214,21 @@ describe('metrics', () => {
       assert.ok(offset_s !== undefined && Math.abs(offset_s) < 60, scraped.auth)
     }
   })
+
+  for (const [what, bytes, status] of [
+    ['metrics', 'GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 200],
+    ['another path', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404],
+    ['what is no request', 'hello\r\n\r\n', 400],
+    ['a head that never ends', 'GET /metrics HTTP/1.1\r\n', 408],
+  ] as const)
+    it(`answers ${what} on the port for metrics with ${status} and a request id`, async () => {
+      for (const port of metricsPorts) {
+        const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+        const answer = await text(socket)
+        assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `))
+        assert.match(answer, /\r\nX-Request-Id: [0-9a-f-]{36}\r\n/i)
+      }
+    })
 
   it('counts a decision once, however often metrics are read', async () => {
     const metrics = createMetrics({ service: 'api' })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type RequestListener, STATUS_CODES } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
+import { unreadableProblem } from '../../../apps/api/http/server.ts'
 import { STRICT_TRANSPORT_SECURITY } from '../../workspace-headers.ts'
 import { NO_IPV6 } from '../ports.ts'
 import { errorCode } from '../start-error.ts'
@@ -10,12 +11,7 @@ import { createRefuse } from './refusal.ts'
 import { findService, PLAIN_PATH, SCREEN_PATHS } from './route.ts'
 
 /** The deadline for a whole request. Below the proxy's limit, so a slow caller is reported. */
-const LIMITS = {
-  requestTimeout: 25_000,
-  maxHeaderSize: 16 * 1_024,
-  // Answered here, with a request id.
-  requireHostHeader: false,
-}
+const LIMITS = { requestTimeout: 25_000, maxHeaderSize: 16 * 1_024 }
 const DRAIN_DEADLINE_MS = 10_000
 /** Longer than a service's slowest answer. */
 const IDLE_TIMEOUT_MS = 30_000
@@ -66,12 +62,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-const createServer = (handle: RequestListener) =>
-  createHttpServer(handle, LIMITS, ({ status, requestId }) => ({
-    contentType: 'application/problem+json',
-    // No request could be read, so the status says it all (RFC 9457 §4.2.1).
-    body: { type: 'about:blank', title: STATUS_CODES[status], status, requestId },
-  }))
+const createServer = (handle: RequestListener) => createHttpServer(handle, LIMITS, unreadableProblem)
 
 function createHandler(options: GatewayOptions): RequestListener {
   const { pages, apiResource, idleTimeout_ms = IDLE_TIMEOUT_MS } = options
@@ -79,15 +70,14 @@ function createHandler(options: GatewayOptions): RequestListener {
   // Callers then come through a proxy that terminates TLS. Plain HTTP must not have HSTS (RFC 6797 §7.2).
   const usesTls = apiResource.startsWith('https:')
   return (incoming, response) => {
-    const { url = '', method = '', headers, headersDistinct } = incoming
+    const { url = '', method = '', headers } = incoming
     const [path = ''] = url.split('?', 1)
     const service = findService(path)
     response.setHeader('X-Request-Id', randomUUID())
     if (usesTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
     const refuse = createRefuse(response, { isOAuth: service === 'auth', apiResource })
 
-    if (headersDistinct.host?.length !== 1) refuse('invalid_request', 'The request must have one Host field.')
-    else if (!PLAIN_PATH.test(path)) refuse('invalid_request', 'The request target is not a plain path.')
+    if (!PLAIN_PATH.test(path)) refuse('invalid_request', 'The request target is not a plain path.')
     // http-proxy-3 would declare an empty body and still send this one, in which a second request could hide.
     else if (headers['transfer-encoding'] && (method === 'DELETE' || method === 'OPTIONS'))
       refuse('invalid_request', 'The request must declare its length.')

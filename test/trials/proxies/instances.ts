@@ -1,8 +1,5 @@
 import { createServer } from 'node:http'
-import { listen } from '#shared/process/http-server.ts'
-
-/** As in the services: longer than a proxy keeps an idle connection. */
-const KEEP_ALIVE_MS = 75_000
+import { KEEP_ALIVE_TIMEOUT_S, listen } from '#shared/process/http-server.ts'
 
 /** Starts stand-ins for two instances of each service, one at each host. */
 export async function startInstances(hosts: string[]) {
@@ -13,7 +10,7 @@ export async function startInstances(hosts: string[]) {
     hangUp: false,
   }
   const servers = hosts.map(() =>
-    createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_S * 1_000 }, (request, response) => {
       if (request.url === '/readyz') return void response.end('{}')
       state.reached.push(`${request.method} ${request.url}`)
       if (state.hangUp) request.resume().on('end', () => request.socket.destroy())
