@@ -2,6 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { getSystemErrorMessage } from 'node:util'
 import { z } from 'zod'
+import { KEEP_ALIVE_TIMEOUT_S } from './http-server.ts'
 
 /** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
 export class ConfigError extends Error {}
@@ -223,6 +224,11 @@ export const commonShape = {
   TRUSTED_PROXIES: addressRanges.meta({
     description:
       'proxy addresses and ranges whose X-Forwarded-For, X-Request-Id and traceparent are trusted; if your proxy is not listed, rate limits see all callers as one address',
+  }),
+  KEEP_ALIVE_TIMEOUT_S: integer(5, 86_400, KEEP_ALIVE_TIMEOUT_S).meta({
+    unit: 's',
+    description:
+      'how long an idle connection is kept open; must be longer than the proxy keeps it, or requests now and then get 502',
   }),
   DRAIN_DELAY_S: integer(0, DRAIN_DELAY_MAX_S, 5).meta({
     unit: 's',

@@ -91,6 +91,7 @@ async function runServer(
   { config, log, stopped }: { config: CommonConfig; log: Log; stopped: Promise<void> },
 ): Promise<void> {
   const { HOST: host, PORT: port, DRAIN_DELAY_S } = config
+  server.keepAliveTimeout = config.KEEP_ALIVE_TIMEOUT_S * 1_000
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())
   const starting = startService(service, log, stopping.signal)

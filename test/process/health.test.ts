@@ -237,6 +237,7 @@ describe('a service with a Redis that refuses it', () => {
     const child = startServiceChild(`apps/${name}/main.ts`, {
       ...environments[name](),
       PORT: String(port),
+      KEEP_ALIVE_TIMEOUT_S: '620',
       ...env,
     })
     children.push(child)
@@ -275,7 +276,7 @@ describe('a service with a Redis that refuses it', () => {
   /** It takes requests for DRAIN_DELAY_S after SIGTERM, and tells everybody to go. */
   async function takesLeave(child: ServiceChild, url: string): Promise<void> {
     const before = await fetch(`${url}/healthz`)
-    assert.equal(before.headers.get('connection'), 'keep-alive')
+    assert.equal(before.headers.get('keep-alive'), 'timeout=620')
     child.process.kill('SIGTERM')
     const killedAt = performance.now()
     const ready = () => fetch(`${url}/readyz`)
