@@ -1,6 +1,7 @@
 import Koa from 'koa'
 import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
+import { createContextReader } from '#shared/http/request-context.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
@@ -310,7 +311,9 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(metrics))
   app.use(
-    createRequestMiddleware(log, config.TRUSTED_PROXIES, (ctx) => recordClientRequest(services.usage, ctx)),
+    createRequestMiddleware(log, createContextReader(config, log), (ctx) =>
+      recordClientRequest(services.usage, ctx),
+    ),
   )
   app.use(createProblemMiddleware(config.API_RESOURCE))
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)

@@ -52,7 +52,7 @@ export function createAuthService(
   const health = () => ({ waitingFor: waitingFor(), degraded: connections.degraded() })
   measureReadiness(metrics, async () => health())
   const routes = createRoutes(config, clock, parts, createGetReadiness(health))
-  const readContext = createContextReader(config.TRUSTED_PROXIES, log)
+  const readContext = createContextReader(config, log)
   const errorPage = `${config.ISSUER}/docs/errors`
   let ticking: NodeJS.Timeout | undefined
   return {

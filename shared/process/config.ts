@@ -168,7 +168,7 @@ export const addressRangeList = z
     })
   })
 
-/** The proxies whose X-Forwarded-For and X-Request-Id are trusted; no private range is wider than /7. */
+/** The proxies whose header fields are trusted; no private range is wider than /7. */
 const addressRanges = addressRangeList
   .refine(
     (ranges) => ranges.every((range) => Number(range.split('/')[1]) >= 7),
@@ -223,7 +223,11 @@ export const commonShape = {
   API_RESOURCE: publicUrl.meta({ description: "the API's identifier, used as `aud` in tokens; https" }),
   TRUSTED_PROXIES: addressRanges.meta({
     description:
-      'proxy addresses and ranges whose X-Forwarded-For, X-Request-Id and traceparent are trusted; if your proxy is not listed, rate limits see all callers as one address',
+      'proxy addresses and ranges whose TRUSTED_PROXY_HEADER, X-Request-Id and traceparent are trusted; if your proxy is not listed, rate limits see all callers as one address',
+  }),
+  TRUSTED_PROXY_HEADER: z.enum(['X-Forwarded-For', 'Forwarded']).default('X-Forwarded-For').meta({
+    description:
+      'where trusted proxies write the address of a caller: `X-Forwarded-For`, or `Forwarded` (RFC 7239); only the one that every proxy overwrites or adds to is safe, since callers can send the other',
   }),
   KEEP_ALIVE_TIMEOUT_S: integer(5, 86_400, KEEP_ALIVE_TIMEOUT_S).meta({
     unit: 's',

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { BlockList } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Koa from 'koa'
+import { createContextReader } from '#shared/http/request-context.ts'
 import { listen } from '#shared/process/http-server.ts'
 import { createDeadlineMiddleware } from '../../apps/api/http/deadline.ts'
 import { createProblemMiddleware } from '../../apps/api/http/problem.ts'
@@ -32,7 +33,8 @@ describe('a request that takes longer than the deadline', () => {
     get('/failing', () => Promise.reject(new Error('at once'))),
   ])
   const app = new Koa<ApiState>()
-  app.use(createRequestMiddleware(silentLog(), new BlockList(), () => {}))
+  const proxies = { TRUSTED_PROXIES: new BlockList(), TRUSTED_PROXY_HEADER: 'Forwarded' } as const
+  app.use(createRequestMiddleware(silentLog(), createContextReader(proxies, silentLog()), () => {}))
   app.use(createProblemMiddleware('https://api.test'))
   app.use(createDeadlineMiddleware(DEADLINE_MS) as Koa.Middleware<ApiState>)
   app.use(router.routes() as Koa.Middleware<ApiState>)

@@ -24,9 +24,13 @@ import { assertLinear, SHAPES } from './shapes.ts'
 
 const KIB = 1_024
 const HEADER_CHARACTERS = 16 * KIB
-const loopback = new BlockList()
-loopback.addAddress('127.0.0.1')
-const readContext = createContextReader(loopback, pino({ level: 'silent' }))
+const TRUSTED_PROXIES = new BlockList()
+TRUSTED_PROXIES.addAddress('127.0.0.1')
+const [readContext, readForwarded] = (['X-Forwarded-For', 'Forwarded'] as const).map((header) =>
+  createContextReader({ TRUSTED_PROXIES, TRUSTED_PROXY_HEADER: header }, pino({ level: 'silent' })),
+) as [ContextReader, ContextReader]
+
+type ContextReader = ReturnType<typeof createContextReader>
 
 const requestWith = (headers: Record<string, string>) =>
   ({
@@ -104,6 +108,7 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
     HEADER_CHARACTERS,
     (input) => readContext(requestWith({ 'x-forwarded-for': input, 'x-request-id': input })),
   ],
+  ['Forwarded', HEADER_CHARACTERS, (input) => readForwarded(requestWith({ forwarded: `for=${input}` }))],
   ['If-None-Match', HEADER_CHARACTERS, (input) => matchesNone(input, '"tag"')],
   ['Idempotency-Key', HEADER_CHARACTERS, (input) => CreationHeaders.safeParse({ 'Idempotency-Key': input })],
   ['a query', HEADER_CHARACTERS, (input) => ignoring(() => parseQuery(page, input))],

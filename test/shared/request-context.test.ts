@@ -1,27 +1,143 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
-import { BlockList } from 'node:net'
 import { pino } from 'pino'
 import { createContextReader } from '#shared/http/request-context.ts'
+import { commonShape } from '#shared/process/config.ts'
 import { listen } from '#shared/process/http-server.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const VALID = `00-${TRACE_ID}-00f067aa0ba902b7-01`
 
-/** The context of a request with this traceparent, sent from 127.0.0.1. */
-async function requestTraceId(traceparent: string, trusted: boolean): Promise<string | undefined> {
-  const proxies = new BlockList()
-  if (trusted) proxies.addAddress('127.0.0.1')
+/** Reads the context of a request with these fields, sent from 127.0.0.1. */
+async function readContext(
+  headers: Record<string, string>,
+  proxies = '127.0.0.1, 10.0.0.0/8, 2001:db8:ffff::/48',
+  proxyHeader?: string,
+) {
+  const events: string[] = []
+  const log = pino({}, { write: (line: string) => void events.push(JSON.parse(line).event) })
+  const read = createContextReader(
+    {
+      TRUSTED_PROXIES: commonShape.TRUSTED_PROXIES.parse(proxies),
+      TRUSTED_PROXY_HEADER: commonShape.TRUSTED_PROXY_HEADER.parse(proxyHeader),
+    },
+    log,
+  )
   const server = createServer((_request, response) => void response.end())
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
-  request({ port, headers: { traceparent } }).end()
+  request({ port, headers }).end()
   const [incoming] = (await once(server, 'request')) as [IncomingMessage]
-  const { traceId } = createContextReader(proxies, pino({ level: 'silent' }))(incoming)
+  const [context] = [read(incoming), read(incoming)]
   server.closeAllConnections()
   server.close()
-  return traceId
+  return { ...context, events }
 }
+
+describe('the address of a caller', () => {
+  for (const [sent, address] of [
+    ['203.0.113.8', '203.0.113.8'],
+    ['203.0.113.8:51234', '203.0.113.8'],
+    ['"203.0.113.8:51234"', '203.0.113.8'],
+    ['[203.0.113.8]:51234', '203.0.113.8'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['2001:DB8:0:0::7', '2001:db8::7'],
+    ['[2001:db8::7]', '2001:db8::7'],
+    ['[2001:db8::7]:443', '2001:db8::7'],
+    ['"[2001:db8::7]:443"', '2001:db8::7'],
+    ['::ffff:203.0.113.8', '203.0.113.8'],
+    ['::FFFF:cb00:7108', '203.0.113.8'],
+    ['[::ffff:203.0.113.8]:51234', '203.0.113.8'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['[fe80::1%25eth0]:80', 'fe80::1'],
+    ['192.0.2.1,203.0.113.8', '203.0.113.8'],
+    ['192.0.2.1, 203.0.113.8:1 ,\t10.0.0.1:2, 127.0.0.1', '203.0.113.8'],
+    ['203.0.113.8, [2001:db8:ffff::1]:80', '203.0.113.8'],
+    [', 203.0.113.8', '203.0.113.8'],
+    ['what a caller wrote, unknown, 203.0.113.8', '203.0.113.8'],
+    ['10.0.0.1', '127.0.0.1'],
+  ] as const)
+    it(`is read from X-Forwarded-For: ${sent}`, async () => {
+      const { clientAddress, events } = await readContext({ 'x-forwarded-for': sent })
+      assert.deepEqual([clientAddress, events], [address, []])
+    })
+
+  for (const sent of [
+    'unknown',
+    '203.0.113.8, unknown',
+    // An empty hop is a caller that the proxy could not name, not one that is further left.
+    '203.0.113.8,',
+    '203.0.113.8, , 10.0.0.1',
+    '203.0.113.8, _hidden',
+    '203.0.113.8, 10.0.0',
+    '203.0.113.8, 010.0.0.1',
+    '203.0.113.8, 2001:db8::7:1:2:3:4:5:6:443',
+    '203.0.113.8, [2001:db8::7',
+    '203.0.113.8, for=203.0.113.9',
+    '203.0.113.8 203.0.113.9',
+  ])
+    it(`is the proxy’s, with one warning, if that sends X-Forwarded-For: ${sent}`, async () => {
+      const { clientAddress, events } = await readContext({ 'x-forwarded-for': sent })
+      assert.deepEqual([clientAddress, events], ['127.0.0.1', ['proxy.unreadable']])
+    })
+
+  for (const [sent, address] of [
+    ['for=203.0.113.8', '203.0.113.8'],
+    ['For="[2001:db8::7]:4711"', '2001:db8::7'],
+    ['for=203.0.113.8:4711;proto=https;by=10.0.0.2', '203.0.113.8'],
+    ['by="_a" ; for=203.0.113.8 ; host=api.test:443;', '203.0.113.8'],
+    ['for=192.0.2.1, for=203.0.113.8;proto=http, for=10.0.0.1', '203.0.113.8'],
+    // A quote that a caller opened ends at the next comma, so it cannot hide what a proxy adds.
+    ['for="192.0.2.1, for=203.0.113.8', '203.0.113.8'],
+    ['for="_secret, for=203.0.113.8;by="_a"', '203.0.113.8'],
+  ] as const)
+    it(`is read from Forwarded: ${sent}`, async () => {
+      const { clientAddress, events } = await readContext({ forwarded: sent }, undefined, 'Forwarded')
+      assert.deepEqual([clientAddress, events], [address, []])
+    })
+
+  for (const sent of [
+    'for=unknown',
+    'for=_hidden',
+    'proto=https',
+    '203.0.113.8',
+    'for=203.0.113.8;by',
+    // The ends of a Host that a proxy wrote in quotes.
+    'for=192.0.2.1;host="x,for=203.0.113.8"',
+    'for=192.0.2.1;host="x,for=203.0.113.8;y="',
+    'for=192.0.2.1;host="x\\",for=203.0.113.8;y=\\"z"',
+    'host="x;for=203.0.113.8;y="',
+  ])
+    it(`is the proxy’s, with one warning, if that sends Forwarded: ${sent}`, async () => {
+      const { clientAddress, events } = await readContext({ forwarded: sent }, undefined, 'Forwarded')
+      assert.deepEqual([clientAddress, events], ['127.0.0.1', ['proxy.unreadable']])
+    })
+
+  for (const [setting, written, other] of [
+    ['X-Forwarded-For', '203.0.113.8', { forwarded: 'for=192.0.2.1' }],
+    ['Forwarded', 'for=203.0.113.8', { 'x-forwarded-for': '192.0.2.1' }],
+  ] as const) {
+    it(`is never read from the header that is not ${setting}, which a caller can send through`, async () => {
+      const both = await readContext({ ...other, [setting]: written }, undefined, setting)
+      assert.deepEqual([both.clientAddress, both.events], ['203.0.113.8', []])
+      const alone = await readContext(other, undefined, setting)
+      assert.deepEqual([alone.clientAddress, alone.events], ['127.0.0.1', ['proxy.unreadable']])
+    })
+
+    it(`is the peer’s, with one warning, if ${setting} comes from a peer that is no proxy`, async () => {
+      const { clientAddress, events } = await readContext({ [setting]: written }, '', setting)
+      assert.deepEqual([clientAddress, events], ['127.0.0.1', ['proxy.untrusted']])
+    })
+  }
+
+  it('is the proxy’s, without a warning, in a request of its own', async () => {
+    const { clientAddress, events } = await readContext({})
+    assert.deepEqual([clientAddress, events], ['127.0.0.1', []])
+  })
+})
+
+const requestTraceId = async (traceparent: string, trusted: boolean): Promise<string | undefined> =>
+  (await readContext({ traceparent }, trusted ? '127.0.0.1' : '')).traceId
 
 describe('the trace id of a request', () => {
   it('takes the trace id from a trusted proxy’s traceparent', async () => {

@@ -1,7 +1,7 @@
-import type { BlockList } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
-import { createContextReader, type RequestContext } from '#shared/http/request-context.ts'
+import type { RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
 import { STANDARD_FIELDS, setMissing } from './fields.ts'
 import type { ApiContext, ApiState } from './state.ts'
@@ -29,10 +29,9 @@ function newState(request: RequestContext, parent: Log): ApiState {
  */
 export function createRequestMiddleware(
   log: Log,
-  trustedProxies: BlockList,
+  readContext: (request: IncomingMessage) => RequestContext,
   onAnswered: (request: Pick<ApiContext, 'method' | 'status' | 'state'>) => void,
 ): Middleware<ApiState> {
-  const readContext = createContextReader(trustedProxies, log)
   return async (ctx, next) => {
     const started_ms = performance.now()
     const request = readContext(ctx.req)
