@@ -9,7 +9,7 @@ const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i
 /** The sender disconnected before its request was complete, so no answer is written. */
 export class ClientGone extends Error {}
 
-/** The fields of a request by name. No value is empty. */
+/** The fields of a request by name. No value is empty. Several of `resource` are separated by spaces. */
 export type Form = ReadonlyMap<string, string>
 
 const tooLarge = (headers?: Record<string, string>): OAuthRefusal =>
@@ -29,8 +29,8 @@ export async function readForm(
   request: IncomingMessage,
   names: ReadonlySet<string>,
 ): Promise<Form | OAuthRefusal> {
-  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers
-  if (!FORM.test(type) || encoding.toLowerCase() !== 'identity') return NOT_A_FORM
+  const { 'content-type': type = '', 'content-encoding': encoding = '' } = request.headers
+  if (!FORM.test(type) || !/^(?:identity)?$/i.test(encoding)) return NOT_A_FORM
   const body = await readBody(request)
   return body instanceof OAuthRefusal ? body : parseForm(body, names)
 }
@@ -56,7 +56,7 @@ function readBody(request: IncomingMessage): Promise<string | OAuthRefusal> {
   })
 }
 
-/** Returns a refusal if a field in `names` was sent twice, or its encoding or that of a name is malformed. */
+/** Returns a refusal if an encoding is malformed, or a field but `resource` (RFC 8707 §2) was sent twice. */
 export function parseForm(body: string, names: ReadonlySet<string>): Form | OAuthRefusal {
   const form = new Map<string, string>()
   for (const pair of body.split('&')) {
@@ -66,8 +66,8 @@ export function parseForm(body: string, names: ReadonlySet<string>): Form | OAut
     if (!names.has(name)) continue
     const value = formDecode(equals < 0 ? '' : pair.slice(equals + 1))
     if (value === undefined) return MALFORMED
-    if (form.has(name)) return invalidRequest('field_twice', `${name} was sent twice`)
-    form.set(name, value)
+    if (form.has(name) && name !== 'resource') return invalidRequest('field_twice', `${name} was sent twice`)
+    form.set(name, [form.get(name), value].filter(Boolean).join(' '))
   }
   // A parameter without a value counts as omitted (RFC 6749 §3.2).
   for (const [name, value] of form) if (!value) form.delete(name)

@@ -29,8 +29,8 @@ export function createPostToken(
     if (client instanceof OAuthRefusal) return client
     const { record, signer, rate, standing } = client
     const scope = form.get('scope') ?? ''
-    const indicator = form.get('resource') ?? audience
-    const resource = URL.parse(indicator)?.href === audienceHref ? audience : indicator
+    const indicators = form.get('resource')?.split(' ') ?? []
+    const resource = indicators.find((url) => URL.parse(url)?.href !== audienceHref) ?? audience
     const grant = grantFor(signer)
     const grantClient = await grant.check({ assigned: record.scopes, grantType, scope, resource })
     if (grantClient instanceof OAuthRefusal) return grantClient

@@ -37,6 +37,11 @@ describe('a JSON body', () => {
     'application/json',
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
+    'application/json;',
+    'application/json ; charset=utf-8 ;',
+    'application/json; charset=utf8',
+    'application/json; charset=US-ASCII',
+    'application/json; odata.metadata=minimal; IEEE754Compatible=true',
   ]) {
     it(`accepts the media type ${type}`, async () => {
       assert.equal((await send(VALID, { 'content-type': type })).status, 201)
@@ -49,6 +54,8 @@ describe('a JSON body', () => {
     'multipart/form-data; boundary=x',
     'application/json; charset=iso-8859-1',
     'application/json; charset=utf-16',
+    'application/json; v=1; Charset="iso-8859-1"',
+    'application/json; charset=utf-8; charset=utf-16',
     'application/json-patch+json',
     'application/problem+json',
     'application/jsonx',

@@ -29,9 +29,16 @@ const ACCEPTED: Record<string, (form: Form) => Sent> = {
   'unknown fields, also twice': (form) => ({
     body: `${changeForm(form)}&foo=1&foo=2&expires_in=99999&__proto__=x`,
   }),
-  'a charset parameter and any case of the media type': () => ({
-    headers: { 'content-type': 'Application/X-WWW-Form-URLencoded; charset=UTF-8' },
-  }),
+  ...Object.fromEntries(
+    [
+      'Application/X-WWW-Form-URLencoded; charset=UTF-8',
+      'application/x-www-form-urlencoded;',
+      'application/x-www-form-urlencoded ; q="x;y"',
+      // What Apache HttpClient sends. The form is percent-encoded, so its own bytes are ASCII.
+      'application/x-www-form-urlencoded; charset=ISO-8859-1',
+    ].map((type) => [`the content type “${type}”`, () => ({ headers: { 'content-type': type } })]),
+  ),
+  'an empty content encoding': () => ({ headers: { 'content-encoding': '' } }),
   'a query that holds no field of the request': () => ({ query: '?utm_source=x' }),
   'HTTP Basic, without client_id in the body': (form) => ({ body: bare(form), headers: withBasic(form) }),
   'HTTP Basic with the same client_id in the body, and an empty client_secret': (form) => ({
@@ -124,10 +131,12 @@ for (const [path, names] of Object.entries(FIELDS))
     for (const [what, sentOf] of Object.entries(REFUSED)) it(`refuses ${what}`, () => refuses(sentOf(form)))
 
     for (const name of names) {
-      it(`refuses ${name} sent twice, also with the same value`, () =>
-        refuses({ body: `${changeForm(form)}&${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
-      it(`refuses ${name} sent twice, once empty, once under an encoded name`, () =>
-        refuses({ body: `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=&${changeForm(form)}` }))
+      if (name !== 'resource') {
+        it(`refuses ${name} sent twice, also with the same value`, () =>
+          refuses({ body: `${changeForm(form)}&${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
+        it(`refuses ${name} sent twice, once empty, once under an encoded name`, () =>
+          refuses({ body: `%${name.charCodeAt(0).toString(16)}${name.slice(1)}=&${changeForm(form)}` }))
+      }
       it(`refuses ${name} in the query`, () =>
         refuses({ query: `?${new URLSearchParams({ [name]: form[name] ?? '' })}` }))
     }

@@ -14,6 +14,12 @@ describe('POST /v1/oauth/token', () => {
   const post = (changes: Record<string, string | undefined> = {}, headers?: Record<string, string>) =>
     auth.post(PATH, { ...tokenFields(client), ...changes }, headers)
 
+  const postResources = (...resources: string[]) => {
+    const form = new URLSearchParams(tokenFields(client))
+    for (const resource of resources) form.append('resource', resource)
+    return auth.post(PATH, form.toString())
+  }
+
   it('answers a Bearer token, its life and its scope, and nothing else', async () => {
     const response = await auth.token(client)
     assert.equal(response.status, 200, response.text)
@@ -97,6 +103,14 @@ describe('POST /v1/oauth/token', () => {
         const resource = API_RESOURCE.toUpperCase() + end
         const { status, json } = await post({ resource })
         assert.equal(status, 200, resource)
+        assert.equal(decodeJwt(json.access_token).aud, API_RESOURCE)
+      }
+    })
+
+    it('takes several resources if each is the identifier of the API (RFC 8707 §2)', async () => {
+      for (const more of [[API_RESOURCE], ['', `${API_RESOURCE}/`], ['']]) {
+        const { status, json } = await postResources(API_RESOURCE, ...more)
+        assert.equal(status, 200, more.join())
         assert.equal(decodeJwt(json.access_token).aud, API_RESOURCE)
       }
     })
@@ -187,6 +201,11 @@ describe('POST /v1/oauth/token', () => {
     ]) {
       it(`refuses the resource ${resource}`, async () => {
         assertError(await post({ resource }), 400, 'invalid_target')
+        for (const several of [
+          [resource, API_RESOURCE],
+          [API_RESOURCE, resource],
+        ])
+          assertError(await postResources(...several), 400, 'invalid_target')
       })
     }
   })

@@ -6,7 +6,6 @@ import { byteReader } from './received-bytes.ts'
 import type { ApiContext } from './state.ts'
 
 const BODY_LIMIT_BYTES = 64 * 1_024
-const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 
 export interface BodyOptions {
   /** Default: 64 KiB. */
@@ -41,8 +40,18 @@ export const BODY_PROBLEMS = [
   'invalid_input',
 ] as const
 
+/** Whether this is JSON in UTF-8. It has no parameters, so others are ignored (RFC 8259 §11). */
+function isJson(contentType: string): boolean {
+  const [type, ...parameters] = contentType
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  const isOther = (text: string) => /^charset=/.test(text) && !/^charset="?(?:utf-?8|us-ascii)"?$/.test(text)
+  return type === 'application/json' && !parameters.some(isOther)
+}
+
 function requireJson(ctx: ApiContext): void {
-  if (!JSON_TYPE.test(ctx.get('Content-Type')))
+  if (!isJson(ctx.get('Content-Type')))
     throw unsupported('Send the body as application/json in UTF-8.', { Accept: 'application/json' })
   if (!/^(identity)?$/i.test(ctx.get('Content-Encoding')))
     throw unsupported('Send the body without a Content-Encoding.', { 'Accept-Encoding': 'identity' })
