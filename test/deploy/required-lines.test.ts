@@ -107,6 +107,8 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
     ['proxy_set_header traceparent "";', "lets strangers join the operator's traces"],
     ['proxy_set_header tracestate "";', "lets strangers join the operator's traces"],
     ['add_header Strict-Transport-Security "max-age=31536000" always;', 'lets browsers come back by http'],
+    ['add_header X-Request-Id $integration_request_id always;', 'refuses without a request id'],
+    ['proxy_hide_header X-Request-Id;', 'answers with two request ids'],
     ['error_page 502 504 = @auth_unanswered;', 'answers OAuth clients in HTML'],
     ['error_page 502 504 = @api_unanswered;', 'answers in HTML'],
     ...['auth-1:8081', 'auth-2:8081', 'api-1:8082', 'api-2:8082'].map((instance): [string, string] => [

@@ -67,6 +67,21 @@ describe('nginx, as it is shipped', () => {
       assert.ok(status >= 502, `${status}`)
     })
 
+  for (const [path, status, idOf, body] of [
+    ['/v1/session', 200, 'the service'],
+    ['/v1//session', 400, 'nginx'],
+    ['/metrics', 404, 'nginx'],
+    ['/assets/x.js', 404, 'nginx'],
+    ['/', 200, 'nginx'],
+    ['/v1/session', 413, 'nginx', 'x'.repeat(1_100_000)],
+  ] as const)
+    it(`answers ${status} with one request id, of ${idOf}: ${path}`, async () => {
+      const response = await site.ask(path, body ? { method: 'POST', body } : {})
+      assert.equal(response.status, status)
+      const id = idOf === 'nginx' ? /^[0-9a-f]{32}$/ : /^of-[0-9a-f]{32}$/
+      assert.match(response.headers.get('x-request-id') ?? '', id)
+    })
+
   it('serves the workspace with its policy, to be kept as it may', async () => {
     const page = await site.ask('/ven_acme/clients')
     assert.deepEqual([page.status, await page.text()], [200, 'the workspace'])

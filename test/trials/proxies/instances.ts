@@ -12,6 +12,7 @@ export async function startInstances(hosts: string[]) {
   const servers = hosts.map(() =>
     createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_S * 1_000 }, (request, response) => {
       if (request.url === '/readyz') return void response.end('{}')
+      response.setHeader('X-Request-Id', `of-${request.headers['x-request-id']}`)
       state.reached.push(`${request.method} ${request.url}`)
       if (state.hangUp) request.resume().on('end', () => request.socket.destroy())
       else response.end('here')
