@@ -24,8 +24,7 @@ export interface RequestContext {
 /**
  * A trusted proxy overwrites X-Request-Id, overwrites or adds to TRUSTED_PROXY_HEADER, and passes the
  * caller's own id on as X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say
- * nothing. Returns a reader of a request's context. It warns once each where limits may see all callers as
- * one: TRUSTED_PROXIES lacks the sender of that header (or it is forged), or a proxy writes no address there.
+ * nothing. Returns a reader of a request's context, which warns once where limits may see all callers as one.
  */
 export function createContextReader(config: ProxySettings, log: Log) {
   const { TRUSTED_PROXIES: proxies, TRUSTED_PROXY_HEADER: header } = config
@@ -53,7 +52,7 @@ export function createContextReader(config: ProxySettings, log: Log) {
     const text = headers[field]
     if (!text) return headers.forwarded || headers['x-forwarded-for'] ? undefined : peer
     for (const element of String(text).split(',').reverse()) {
-      const hop = plainAddress(header === 'Forwarded' ? forwardedNode(element) : element.trim())
+      const hop = plainAddress(header === 'Forwarded' ? readFor(element) : element.trim())
       // What is further left may be the caller's own words.
       if (!isIP(hop)) return undefined
       if (!includes(proxies, hop)) return hop
@@ -72,8 +71,7 @@ const parseTraceId = (header: string | string[] | undefined): string | undefined
 /** An element of Forwarded (RFC 7239 §4) without escapes or open quotes, so no Host in it counts as one. */
 const ELEMENT = /^(?:\s*[\w-]+=(?:[^\s"\\;=]+|"[^"\\;]*")\s*(?:;|$))+$/
 
-/** Returns the value of `for`, or '' without one. */
-const forwardedNode = (element: string): string =>
+const readFor = (element: string): string =>
   (ELEMENT.test(element) && /(?:^|;)\s*for=([^\s;]+)/i.exec(element)?.[1]) || ''
 
 const includes = (list: BlockList, address: string): boolean =>

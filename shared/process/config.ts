@@ -2,7 +2,6 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { getSystemErrorMessage } from 'node:util'
 import { z } from 'zod'
-import { KEEP_ALIVE_TIMEOUT_S } from './http-server.ts'
 
 /** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
 export class ConfigError extends Error {}
@@ -227,12 +226,12 @@ export const commonShape = {
   }),
   TRUSTED_PROXY_HEADER: z.enum(['X-Forwarded-For', 'Forwarded']).default('X-Forwarded-For').meta({
     description:
-      'where trusted proxies write the address of a caller: `X-Forwarded-For`, or `Forwarded` (RFC 7239); only the one that every proxy overwrites or adds to is safe, since callers can send the other',
+      'where every trusted proxy writes its caller; `Forwarded` is RFC 7239. The other is not read',
   }),
-  KEEP_ALIVE_TIMEOUT_S: integer(5, 86_400, KEEP_ALIVE_TIMEOUT_S).meta({
+  KEEP_ALIVE_TIMEOUT_S: integer(5, 86_400, 130).meta({
     unit: 's',
     description:
-      'how long an idle connection is kept open; must be longer than the proxy keeps it, or requests now and then get 502',
+      'how long an idle connection stays open; if the proxy keeps it longer, some requests get 502',
   }),
   DRAIN_DELAY_S: integer(0, DRAIN_DELAY_MAX_S, 5).meta({
     unit: 's',

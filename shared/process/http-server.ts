@@ -4,9 +4,7 @@ import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerRes
 import { createServer, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** Longer than most proxies keep an idle connection, so the proxy closes it first. */
-export const KEEP_ALIVE_TIMEOUT_S = 130
-const CHECK_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 const IDLE_SWEEP_MS = 50
 /** Time to read a refusal. Without it, a sender that never closes would stay connected. */
 const LINGER_MS = 1_000
@@ -15,14 +13,12 @@ const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ER
 /** Host and port, which may both be missing (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\w.:%]+\])(?::\d*)?$/
 /** The host and the rest of an absolute target (RFC 9112 §3.2.2). It has no user (RFC 9110 §4.2.4). */
-const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i
-
+const ABSOLUTE = /^https?:\/\/([^/?#]+)([/?#].*)?$/is
 export type Unreadable = { status: number; requestId: string; detail: string | undefined }
 
 /**
- * A node:http server that does not listen yet. Its listener gets targets that are a path or `*`.
+ * A node:http server that does not listen yet. What has no path or `*` as its target is `unreadable`.
  * @param limits what an unknown sender may occupy, in bytes, and for how long, in milliseconds.
- * @param unreadable the answer to what cannot be read as a request.
  */
 export function createHttpServer(
   listener: RequestListener,
@@ -48,18 +44,17 @@ export function createHttpServer(
     socket.end(`${lines.join('\r\n')}\r\n\r\n${pending?.req.method === 'HEAD' ? '' : text}`)
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
   }
-  const times = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_S * 1_000, connectionsCheckingInterval: CHECK_MS }
-  const server = createServer({ ...limits, ...times, requireHostHeader: false }, (request, response) => {
+  const options = { ...limits, connectionsCheckingInterval: CHECK_EVERY_MS, requireHostHeader: false }
+  const server = createServer(options, (request, response) => {
     const fault = normalizeTarget(request)
     if (fault) refuse(request.socket, 400, fault)
     else listener(request, response)
   })
   server.on('checkExpectation', ({ socket }) => refuse(socket, 417, 'Expect only 100-continue.'))
   server.on('connect', ({ socket }) => refuse(socket, 501))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET') socket.destroy()
-    else refuse(socket, UNREADABLE_STATUS[error.code ?? ''] ?? 400)
-  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+    refuse(socket, UNREADABLE_STATUS[error.code ?? ''] ?? 400),
+  )
   return server
 }
 
@@ -68,12 +63,10 @@ function normalizeTarget(request: IncomingMessage): string | undefined {
   const { httpVersion, headersDistinct, url = '' } = request
   const { host: hosts = httpVersion === '1.0' ? [''] : [], 'content-type': types = [] } = headersDistinct
   if (hosts.length !== 1 || !HOST.test(hosts[0] as string)) return 'Send one valid Host field.'
-  // Node keeps the first of two, and a proxy may have read the second.
   if (types.length > 1) return 'Send one Content-Type field.'
   if (url.startsWith('/') || url === '*') return undefined
   const [, host, rest = ''] = ABSOLUTE.exec(url) ?? []
-  if (host === undefined || !HOST.test(host) || !URL.canParse(url))
-    return 'The request target is not a valid URL.'
+  if (!host || !HOST.test(host) || !URL.canParse(url)) return 'The request target is not a valid URL.'
   request.headers.host = host
   request.url = rest.startsWith('/') ? rest : `/${rest}`
   return undefined

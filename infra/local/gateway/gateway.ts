@@ -11,7 +11,7 @@ import { createRefuse } from './refusal.ts'
 import { findService, PLAIN_PATH, SCREEN_PATHS } from './route.ts'
 
 /** The deadline for a whole request. Below the proxy's limit, so a slow caller is reported. */
-const LIMITS = { requestTimeout: 25_000, maxHeaderSize: 16 * 1_024 }
+const LIMITS = { requestTimeout: 25_000, maxHeaderSize: 16 * 1_024, keepAliveTimeout: 130_000 }
 const DRAIN_DEADLINE_MS = 10_000
 /** Longer than a service's slowest answer. */
 const IDLE_TIMEOUT_MS = 30_000

@@ -1,5 +1,8 @@
 import { createServer } from 'node:http'
-import { KEEP_ALIVE_TIMEOUT_S, listen } from '#shared/process/http-server.ts'
+import { listen } from '#shared/process/http-server.ts'
+
+/** As in the services: longer than a proxy keeps an idle connection. */
+const KEEP_ALIVE_MS = 130_000
 
 /** Starts stand-ins for two instances of each service, one at each host. */
 export async function startInstances(hosts: string[]) {
@@ -10,7 +13,7 @@ export async function startInstances(hosts: string[]) {
     hangUp: false,
   }
   const servers = hosts.map(() =>
-    createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_S * 1_000 }, (request, response) => {
+    createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
       if (request.url === '/readyz') return void response.end('{}')
       response.setHeader('X-Request-Id', `of-${request.headers['x-request-id']}`)
       state.reached.push(`${request.method} ${request.url}`)
