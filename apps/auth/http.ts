@@ -76,7 +76,13 @@ export const invalidRequest = (
 ): OAuthRefusal => new OAuthRefusal({ status: 400, error: 'invalid_request', description, reason, headers })
 
 /** Reasons that operators watch. Their counters start at zero. */
-export const AUTHENTICATION_FAILURES = ['unknown_client', 'wrong_secret', 'no_secret', 'revoked_client']
+export const AUTHENTICATION_FAILURES = [
+  'unknown_client',
+  'wrong_secret',
+  'no_secret',
+  'revoked_client',
+  'failures_of_address',
+]
 
 /**
  * The caller gets the same answer for every reason. RFC 9110 §15.5.2 requires a challenge with a 401, and
