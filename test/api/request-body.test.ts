@@ -104,7 +104,6 @@ describe('a JSON body', () => {
     ['a bare word', 'undefined'],
     ['two values', '{}{}'],
     ['NaN', 'NaN'],
-    ['nested 30,000 deep and never closed', '['.repeat(30_000)],
     ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
   ] as const) {
     it(`refuses as malformed a body that is ${what}`, async () => {
@@ -119,6 +118,8 @@ describe('a JSON body', () => {
     ['an empty string', '""', ''],
     ['nested 30,000 deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, ''],
     ['__proto__', '{"name":"x","scopes":["boost:read"],"__proto__":{"admin":true}}', '/__proto__'],
+    ['nested 30,000 deep and never closed', '['.repeat(30_000), ''],
+    ['20,001 values', `[1${',1'.repeat(19_999)}]`, ''],
     ['nested 33 deep', `${'['.repeat(33)}${']'.repeat(33)}`, ''],
     ['nested 33 deep in a member', `{"name":${'{"a":'.repeat(32)}1${'}'.repeat(33)}`, ''],
     ['constructor', '{"name":"x","scopes":["boost:read"],"constructor":1}', '/constructor'],
@@ -203,6 +204,15 @@ describe('a JSON body', () => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x${index}`, 1]))
     const response = await send(JSON.stringify({ ...JSON.parse(VALID), ...many }))
     assert.equal(response.json.errors.length, 20)
+  })
+
+  it('does not repeat the long name of an unknown member', async () => {
+    const name = 'x'.repeat(256)
+    assertInvalid(await send(JSON.stringify({ ...JSON.parse(VALID), [name]: 1 })), '')
+    assertInvalid(
+      await send(JSON.stringify({ ...JSON.parse(VALID), [name.slice(1)]: 1 })),
+      `/${name.slice(1)}`,
+    )
   })
 
   it('checks the caller before the body: 401 and 403, then 415, 413, 400, 422', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ZOD_OPTIONS } from '../http/input.ts'
 import { isDate } from './calendar.ts'
 
 const MINUTE_MS = 60_000
@@ -156,7 +157,7 @@ export function checkEvent(
   input: unknown,
   { now_ms, ageMax_ms, currency: expected, findDate }: EventRules,
 ): { event: AnalyticsEvent } | { faults: EventFault[] } {
-  const parsed = analyticsEventSchema.safeParse(input)
+  const parsed = analyticsEventSchema.safeParse(input, ZOD_OPTIONS)
   if (!parsed.success) return { faults: parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX) }
   const event = parsed.data
   const occurredAt_ms = event.occurredAt

@@ -6,6 +6,7 @@ import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared
 import { accessToken } from '../access-tokens/access.ts'
 import { BODY_PROBLEMS, bodyReader } from '../http/body.ts'
 import { createFairQueue, type FairQueue } from '../http/fair-queue.ts'
+import { LONG_NAME } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { type InputError, Problem, unavailable } from '../problems/problems.ts'
@@ -20,7 +21,7 @@ import {
 } from './event.ts'
 import { SumTooLargeError, storeEvents } from './store.ts'
 
-const BODY_LIMIT_BYTES = 1_024 * 1_024
+const BODY_OPTIONS = { limit_bytes: 1_024 * 1_024 }
 const EVENTS_MAX = 1_000
 
 /** The maximum number of bodies in a process's memory, across all companies. */
@@ -46,8 +47,8 @@ const events = <T extends z.ZodType>(element: T) =>
   )
 
 /** Parsed first. Each event is then validated separately, so that the answer can name every invalid one. */
-const Envelope = events(z.unknown())
-const readEnvelope = bodyReader(Envelope, { limit_bytes: BODY_LIMIT_BYTES })
+export const EventsEnvelope = events(z.unknown())
+const readEnvelope = bodyReader(EventsEnvelope, BODY_OPTIONS)
 const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
 
 const EventsAnswer = z
@@ -86,9 +87,10 @@ export const reportEventsRoute = route({
   operationId: 'reportEvents',
   tag: 'Analytics',
   summary: 'Report events',
-  description: `1 to ${EVENTS_MAX} events, at most 1 MiB. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
+  description: `1 to ${EVENTS_MAX} events, at most 1 MiB and 20,000 JSON values. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
   access: accessToken('analytics:write'),
   publishedBody: EventsBody,
+  bodyOptions: BODY_OPTIONS,
   answers: {
     200: { description: 'Stored durably. The next daily read includes them.', schema: EventsAnswer },
   },
@@ -108,7 +110,11 @@ async function storeSentEvents(
   { integratorsDb, clock, findCompanyCalendar, eventsPerClient }: EventNeeds,
   ctx: ApiContext,
 ) {
-  const { events: input } = await readEnvelope(ctx)
+  const { events: input } = await readEnvelope(ctx).catch(async (error: unknown) => {
+    // A refused body may have taken as long to read as the largest call.
+    await eventsPerClient.consume(clientId, EVENTS_MAX)
+    throw error
+  })
   const rate = await eventsPerClient.consume(clientId, input.length)
   if (!rate.allowed) {
     // A smaller call may still fit.
@@ -117,16 +123,16 @@ async function storeSentEvents(
   ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
   const company = await findCompanyCalendar(vendorId)
   if (!company) throw new Problem('not_found', 'This company no longer exists.')
-  const events = await requireValid(input, company, clock.now())
+  const events = await requireValidEvents(input, company, clock.now())
   return storeEvents(integratorsDb, vendorId, events).catch((error: unknown) => {
     throw error instanceof SumTooLargeError ? invalidEvents([SUM_TOO_LARGE]) : error
   })
 }
 
 /** Returns a call's events. @throws Problem invalid_input, which names every invalid one. */
-async function requireValid(
+export async function requireValidEvents(
   input: readonly unknown[],
-  { timezone, currency }: CompanyCalendar,
+  { timezone, currency }: Pick<CompanyCalendar, 'timezone' | 'currency'>,
   now_ms: number,
 ): Promise<AnalyticsEvent[]> {
   const rules = { now_ms, ageMax_ms: EVENT_AGE_MAX_MS, currency, findDate: dateFinderFor(timezone) }
@@ -194,7 +200,7 @@ function inputError(index: number, { path, detail }: EventFault): InputError {
   const parts = path.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
   const pointer = ['/events', index, ...parts].join('/')
   if (Buffer.byteLength(JSON.stringify(pointer)) <= POINTER_LIMIT_BYTES) return { pointer, detail }
-  return { pointer: `/events/${index}`, detail: 'must not have a member with such a long name' }
+  return { pointer: `/events/${index}`, detail: LONG_NAME }
 }
 
 /** With the comma that follows it. */

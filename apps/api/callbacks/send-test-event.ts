@@ -1,8 +1,7 @@
 import type { Database } from '#shared/stores/postgres.ts'
-import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import { canManage } from '../people/access.ts'
+import { canManage, counted } from '../people/access.ts'
 import { Problem, unavailable } from '../problems/problems.ts'
 import { beginTest, endTest, findDestination } from './destinations.ts'
 import { type TestSender, TOTAL_TIMEOUT_MS } from './sender.ts'
@@ -20,21 +19,10 @@ export const sendTestEventRoute = route({
     'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
     'The call succeeds whatever the receiver answers, and reports it. ' +
     `It takes at most ${TOTAL_TIMEOUT_MS / 1_000} seconds.`,
-  access: canManage,
+  access: counted(canManage, 'callbackTestsPerCompany', 'Too many test events for this company.'),
   answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
-  problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
-  async handle(
-    { vendorId },
-    {
-      db,
-      testSender,
-      callbackTestsPerCompany,
-    }: { db: Database; testSender: TestSender; callbackTestsPerCompany: RateLimit },
-    ctx,
-  ) {
-    const rate = await callbackTestsPerCompany.consume(vendorId)
-    ctx.set(rateLimitHeaders(rate))
-    if (!rate.allowed) throw new Problem('rate_limited', 'Too many test events for this company.')
+  problems: ['callback_not_configured', 'test_in_progress'],
+  async handle({ vendorId }, { db, testSender }: { db: Database; testSender: TestSender }, ctx) {
     const test = await beginTest(db, vendorId)
     if (!test) throw await startProblem(db, vendorId)
     const caller = callerSignal(ctx)

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import { Problem } from '../problems/problems.ts'
-import { inputErrors, invalidInput } from './input.ts'
+import { inputErrors, invalidInput, ZOD_OPTIONS } from './input.ts'
 import { parseJson } from './json.ts'
 import { byteReader } from './received-bytes.ts'
 import type { ApiContext } from './state.ts'
 
-const BODY_LIMIT_BYTES = 64 * 1_024
+export const JSON_BODY_LIMIT_BYTES = 64 * 1_024
 
 export interface BodyOptions {
   /** Default: 64 KiB. */
@@ -16,20 +16,25 @@ export interface BodyOptions {
  * Returns a reader that parses the JSON body with `schema`. It is called once the caller is known, so that a
  * stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the limit,
  * 408 if the body takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
- * deep or what `schema` refuses.
+ * deep, holds too many values, or what `schema` refuses.
  */
 export function bodyReader<Schema extends z.ZodType>(
   schema: Schema,
-  { limit_bytes = BODY_LIMIT_BYTES }: BodyOptions = {},
+  { limit_bytes = JSON_BODY_LIMIT_BYTES }: BodyOptions = {},
 ): (ctx: ApiContext) => Promise<z.infer<Schema>> {
   const read = byteReader(limit_bytes)
   return async (ctx) => {
     requireJson(ctx)
-    const result = schema.safeParse(parseJson(await read(ctx)))
-    if (result.success) return result.data
-    const errors = inputErrors(result.error.issues, (path) => path)
-    throw invalidInput('The body is invalid; see errors.', ...errors)
+    return parseBody(schema, await read(ctx))
   }
+}
+
+/** Returns what `schema` makes of a JSON body. @throws Problem 400 or 422 */
+export function parseBody<Schema extends z.ZodType>(schema: Schema, bytes: Buffer): z.infer<Schema> {
+  const result = schema.safeParse(parseJson(bytes), ZOD_OPTIONS)
+  if (result.success) return result.data
+  const errors = inputErrors(result.error.issues, (path) => path)
+  throw invalidInput('The body is invalid; see errors.', ...errors)
 }
 
 export const BODY_PROBLEMS = [

@@ -3,6 +3,8 @@ import { type InputError, Problem } from '../problems/problems.ts'
 import type { ApiContext } from './state.ts'
 
 const ERRORS_SHOWN = 20
+/** A longer name of an unknown member is not repeated. */
+const NAME_SHOWN_CHARACTERS = 255
 
 export const invalidInput = (detail: string, ...errors: InputError[]): Problem =>
   new Problem('invalid_input', detail, { errors })
@@ -14,6 +16,8 @@ export const invalidMember = (pointer: string, detail: string): Problem =>
 /** The detail for an unknown member, whose name is the caller's own text. */
 export const UNKNOWN_MEMBER = 'is not a known field'
 
+export const LONG_NAME = 'must not have a member with such a long name'
+
 /**
  * Turns zod's issues into the `errors[]` of a problem. No value that was sent is repeated.
  * @param pointerOf turns an issue's RFC 6901 pointer into the pointer to show.
@@ -23,20 +27,30 @@ export function inputErrors(
   pointerOf: (pointer: string) => string,
 ): InputError[] {
   const errors = new Map<string, InputError>()
-  for (const issue of issues) {
-    for (const { path, detail } of findings(issue)) {
-      const pointer = pointerOf(jsonPointer(path))
-      // A value of the wrong type often violates other rules too. The first error is enough.
-      if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
-    }
+  for (const { path, detail } of findings(issues)) {
+    const pointer = pointerOf(jsonPointer(path))
+    // A value of the wrong type often violates other rules too. The first error is enough.
+    if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
+    if (errors.size === ERRORS_SHOWN) break
   }
-  return [...errors.values()].slice(0, ERRORS_SHOWN)
+  return [...errors.values()]
 }
 
-const findings = (issue: z.core.$ZodIssue): { path: PropertyKey[]; detail: string }[] =>
-  issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: UNKNOWN_MEMBER }))
-    : [{ path: issue.path, detail: sentence(issue) }]
+function* findings(issues: readonly z.core.$ZodIssue[]): Generator<{ path: PropertyKey[]; detail: string }> {
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys)
+        yield key.length > NAME_SHOWN_CHARACTERS
+          ? { path: issue.path, detail: LONG_NAME }
+          : { path: [...issue.path, key], detail: UNKNOWN_MEMBER }
+    else yield { path: issue.path, detail: sentence(issue) }
+  }
+}
+
+/** Options of zod's parsers. Its own message joins the names of all unknown members. */
+export const ZOD_OPTIONS = {
+  error: ({ code }: { code?: string }) => (code === 'unrecognized_keys' ? UNKNOWN_MEMBER : undefined),
+}
 
 /** Rewords zod's own message for a wrong type to match those of the schemas. */
 const sentence = (issue: z.core.$ZodIssue): string =>
@@ -66,7 +80,7 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
     else parameters.set(name, value)
   }
   const errors = [...repeated].map((name) => ({ pointer: `?${name}`, detail: 'must be sent once' }))
-  const result = schema.safeParse(Object.fromEntries(parameters))
+  const result = schema.safeParse(Object.fromEntries(parameters), ZOD_OPTIONS)
   if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
   if (errors.length > 0 || !result.success) {
     throw invalidInput('A query parameter is invalid; see errors.', ...errors.slice(0, ERRORS_SHOWN))

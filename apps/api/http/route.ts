@@ -42,6 +42,7 @@ export interface RouteDescription extends ServedRoute {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
+  bodyOptions?: BodyOptions
   /** The schema to publish where `body` accepts more, because the handler checks the rest. */
   publishedBody?: z.ZodType
   answers: Record<number, Answer>
@@ -93,7 +94,6 @@ interface Definition<
   query?: Query & z.ZodObject
   headers?: Headers & z.ZodObject
   body?: Body & z.ZodType
-  bodyOptions?: BodyOptions
   answers: Answers & Record<number, Answer>
   /**
    * Returns the answer's body. Its status is the lowest of `answers`, unless the handler sets another on

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { canImport, EcPublicKey, EdPublicKey, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
 
 const KEYS_MAX = 20
+const SET_RULE = 'must be a JSON Web Key Set: an object with a list of keys'
 const KEY_ID_MAX_CHARACTERS = 255
 
 const P384_COORDINATE = z.string().regex(/^[A-Za-z0-9_-]{64}$/)
@@ -20,9 +21,9 @@ const keyAttributes = z.object({
 /** Returns the keys that may sign tokens, with only the members that verifying needs, or what is wrong. */
 export function parseKeySet(set: unknown): JWK[] | string {
   const keys = (set as { keys?: unknown } | null)?.keys
-  if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null))
-    return 'must be a JSON Web Key Set: an object with a list of keys'
+  if (!Array.isArray(keys)) return SET_RULE
   if (keys.length > KEYS_MAX) return `must have at most ${KEYS_MAX} keys`
+  if (!keys.every((key) => typeof key === 'object' && key !== null)) return SET_RULE
   if (keys.some((key) => Object.keys(key).some((name) => SECRET_MEMBERS.has(name))))
     return 'must not have a private or shared key: only public keys belong there'
   const usable = keys.flatMap((key): JWK[] => {
@@ -37,9 +38,15 @@ export function parseKeySet(set: unknown): JWK[] | string {
     : 'must have a key for signatures: RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519'
 }
 
-/** A key set that a person pastes. */
+/** A key set that a person pastes. Only parseKeySet looks at the keys, once it has counted them. */
 export const pastedKeys = z
-  .strictObject({ keys: z.array(z.record(z.string(), z.unknown())) })
+  .strictObject({
+    keys: z.nonoptional(z.unknown(), SET_RULE).meta({
+      type: 'array',
+      items: { type: 'object', additionalProperties: true },
+      maxItems: KEYS_MAX,
+    }),
+  })
   .transform((set, context) => {
     const keys = parseKeySet(set)
     if (typeof keys !== 'string') return keys

@@ -37,10 +37,16 @@ const exponent = base64url(/^[A-Za-z0-9_-]{4,8}$/, EXPONENT_RULE).refine(
   EXPONENT_RULE,
 )
 
-function hasSmallFactor(n: bigint): boolean {
-  for (let factor = 2; factor < FACTOR_MIN; factor += 1) if (n % BigInt(factor) === 0n) return true
-  return false
+const isPrime = (n: number): boolean => {
+  for (let factor = 2; factor * factor <= n; factor += 1) if (n % factor === 0) return false
+  return n > 1
 }
+
+const SMALL_PRIMES = Array.from({ length: FACTOR_MIN }, (_, n) => n)
+  .filter(isPrime)
+  .map(BigInt)
+
+const hasSmallFactor = (n: bigint): boolean => SMALL_PRIMES.some((prime) => n % prime === 0n)
 
 export const EcPublicKey = z
   .object({

@@ -21,14 +21,16 @@ interface CompanyNeeds extends SessionNeeds {
 /** The owner and active admins, for routes that only read. */
 export const canRead = membersWith(['owner', 'admin'], 'the owner and active admins')
 
-/** The people of canRead, for routes that act and have a limit of their own, or none. */
+/** The people of canRead, for routes that act. */
 export const canManage = canRead
 
-/** The people of canRead, for other changes: counted, with the RateLimit fields of the company's limit. */
-export const canWrite = countChange(canManage)
+const TOO_MANY_CHANGES = 'Too many changes in this company.'
 
-/** The owner alone, for changes to people: counted, with the RateLimit fields of the company's limit. */
-export const ownerOnly = countChange(membersWith(['owner'], 'the owner'))
+/** The people of canRead, for changes that have no limit of their own. */
+export const canWrite = counted(canManage, 'changesPerCompany', TOO_MANY_CHANGES)
+
+/** The owner alone, for changes to people. */
+export const ownerOnly = counted(membersWith(['owner'], 'the owner'), 'changesPerCompany', TOO_MANY_CHANGES)
 
 /**
  * Admits only active people of the path's company with one of these roles. Role and status are read on every
@@ -56,19 +58,22 @@ function membersWith(roles: readonly CompanyRole[], who: string): Access<Company
 }
 
 /**
- * Counts each request against the company's limit of changes. The answer's RateLimit fields are then those of
- * this limit, in place of the session's.
+ * Counts each request against a limit of the company, before its body is read. The answer's RateLimit fields
+ * are then those of this limit, in place of the session's.
+ * @param detail the sentence of the 429.
  */
-function countChange(
+export function counted<Limit extends string>(
   access: Access<CompanyCaller, CompanyNeeds>,
-): Access<CompanyCaller, CompanyNeeds & { changesPerCompany: RateLimit }> {
+  limit: Limit,
+  detail: string,
+): Access<CompanyCaller, CompanyNeeds & Record<Limit, RateLimit>> {
   return {
     ...access,
     async admit(ctx, needs) {
       const caller = await access.admit(ctx, needs)
-      const rate = await needs.changesPerCompany.consume(caller.vendorId)
+      const rate = await needs[limit].consume(caller.vendorId)
       ctx.set(rateLimitHeaders(rate))
-      if (!rate.allowed) throw new Problem('rate_limited', 'Too many changes in this company.')
+      if (!rate.allowed) throw new Problem('rate_limited', detail)
       return caller
     },
   }
