@@ -9,6 +9,7 @@ import { listMembers, listMemberships, PEOPLE_MAX } from '../../apps/api/account
 import { findClient, listClients } from '../../apps/api/clients/records.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
+import { readHistories } from '../../apps/api/usage/failing.ts'
 import { readUsageHistory, readUsageSummaries, readUses } from '../../apps/api/usage/read.ts'
 import { DAYS_SHOWN, type UsageStores } from '../../apps/api/usage/windows.ts'
 import { listIssuers } from '../../apps/api/workload/issuers.ts'
@@ -126,6 +127,12 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
         [ROWS],
       )
     await db.raw(
+      `insert into client_address_usage
+       select ?, current_date - day, '198.51.100.' || n, 1, now()
+       from generate_series(1, 90) as day, generate_series(1, 200) as n`,
+      [page.at(-1) as string],
+    )
+    await db.raw(
       `insert into workload_issuers select 'ven_' || n, 'https://idp.example', 'issuer', '[{}]', now(), now()
        from generate_series(1, ?::int) as n`,
       [ROWS],
@@ -143,6 +150,8 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     listClients(db, { vendorId: busy, status: undefined, after: undefined, limit: LIMIT, ...filter })
   const stores = () => ({ db, clock: systemClock }) as UsageStores
   const page = Array.from({ length: LIMIT }, (_, n) => `cli_${String(n + 1).padStart(22, '0')}`) as [string]
+  const refusedPage = () =>
+    page.map((clientId) => ({ clientId, after_ms: 0, addresses: ['198.51.100.7', '203.0.113.9'] }))
   const callbacks = { userId: 'usr_49999', action: 'callback.saved' }
   const lists: [name: string, work: () => Promise<unknown>, most?: number][] = [
     ['the activity', activity(busy)],
@@ -183,6 +192,12 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ['people', () => listMembers(db, busy), 2 * PEOPLE_MAX],
     ['the companies of a person', () => listMemberships(db, 'usr_1')],
     ['the usage of a page of clients', () => readUsageSummaries(stores(), page)],
+    [
+      'whether clients got tokens from where they are refused',
+      () => readHistories(stores(), refusedPage()),
+      // The list of addresses to look for.
+      2 * LIMIT,
+    ],
     ['the usage of a client', () => readUsageHistory(stores(), page[0])],
     ['what was seen of a client in a rotation', () => readUses(db, page[0])],
     ['the issuers of workloads', () => listIssuers(db, 'ven_1')],

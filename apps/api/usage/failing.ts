@@ -58,7 +58,13 @@ export async function readFailing(
   if (!refusals) return undefined
   if (refusals.size === 0) return new Map()
   const refusedClients = suspects.filter(({ clientId }) => refusals.has(clientId))
-  const histories = await readHistories(stores, refusedClients)
+  const histories = await readHistories(
+    stores,
+    refusedClients.map(({ clientId, after_ms }) => {
+      const newest = refusals.get(clientId)?.unproven?.newest ?? []
+      return { clientId, after_ms, addresses: newest.flatMap(({ address }) => address ?? []) }
+    }),
+  )
   return new Map(
     refusedClients.flatMap(({ clientId, isOverdue }): [string, Failing][] => {
       const history = histories.get(clientId) ?? { addresses: new Set<string>() }
@@ -69,7 +75,7 @@ export async function readFailing(
 }
 
 interface History {
-  /** The addresses from which it got tokens. */
+  /** Of the addresses of its newest refusals, those from which it got tokens. */
   addresses: ReadonlySet<string>
   /** The first hour of refusals since its tokens expired. Hourly counts are kept longer than refusals. */
   firstHour_ms?: number | undefined
@@ -99,18 +105,21 @@ function findFailing(
   }
 }
 
-async function readHistories(
-  { db }: UsageStores,
-  clients: readonly { clientId: string; after_ms: number }[],
+export async function readHistories(
+  { db }: Pick<UsageStores, 'db'>,
+  clients: readonly { clientId: string; after_ms: number; addresses: readonly string[] }[],
 ): Promise<Map<string, History>> {
   const { rows } = await db.raw(
     `select u."clientId",
-       array(select distinct address from client_address_usage a where a.client_id = u."clientId")
-         as addresses,
+       array(select refused_from from unnest(u.addresses) as refused_from
+         -- The limit keeps this a look-up in the key: a client may have thousands of rows.
+         where (select true from client_address_usage a
+           where a.client_id = u."clientId" and a.address = refused_from limit 1)) as addresses,
        (select extract(epoch from min(hour)) from client_usage_hourly h
         where h.client_id = u."clientId" and h.refused > 0 and h.hour > to_timestamp(u.after_ms / 1000))
          as "firstHour_s"
-     from jsonb_to_recordset(?::jsonb) as u ("clientId" text, after_ms double precision)`,
+     from jsonb_to_recordset(?::jsonb) 
+       as u ("clientId" text, after_ms double precision, addresses text[])`,
     [JSON.stringify(clients)],
   )
   return new Map(
