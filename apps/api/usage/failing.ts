@@ -118,7 +118,7 @@ export async function readHistories(
        (select extract(epoch from min(hour)) from client_usage_hourly h
         where h.client_id = u."clientId" and h.refused > 0 and h.hour > to_timestamp(u.after_ms / 1000))
          as "firstHour_s"
-     from jsonb_to_recordset(?::jsonb) 
+     from jsonb_to_recordset(?::jsonb)
        as u ("clientId" text, after_ms double precision, addresses text[])`,
     [JSON.stringify(clients)],
   )
