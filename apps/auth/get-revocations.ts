@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
 import { publishedId, readPublishedRevocations } from '#shared/revocation/state.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { ClockWatch } from './clock-watch.ts'
@@ -11,14 +12,17 @@ import type { TokenKey } from './token-key.ts'
 /** A request gets a page whose statement began at most this long before it arrived. */
 const PAGE_LIFE_MS = 1_000
 const STATEMENT_DEADLINE_MS = 3_000
+/** How far from now another process's page may be dated: its age, and clocks that differ by a second. */
+const APART_MAX_S = 3
 
 /**
  * GET /v1/oauth/revocations: what is revoked, as a JWT, for services that verify tokens themselves. One
  * statement reads it from the Postgres primary, so it is complete up to the start of that statement. Requests
- * within a second share a page. 503 while Postgres cannot answer, or may have lost revocations.
+ * at any process within a second share it. 503 while Postgres cannot answer, or may have lost revocations.
  */
 export function createGetRevocations(parts: {
   db: Queryable
+  revocation: Pick<Revocation, 'obtainPage'>
   keys: KeyRing
   clock: Clock
   clockWatch: Pick<ClockWatch, 'isRight'>
@@ -29,26 +33,35 @@ export function createGetRevocations(parts: {
   let startedAt_ms = Number.NEGATIVE_INFINITY
   let latest = Promise.resolve<HttpAnswer | undefined>(undefined)
 
-  async function createPage(): Promise<HttpAnswer | undefined> {
+  async function createPage(): Promise<string | undefined> {
     const now_ms = clock.now()
     const lists = await within(STATEMENT_DEADLINE_MS, readPublishedRevocations(db, new Date(now_ms)))
     let signer = keys.signer()
     while (signer && lists?.keys.includes(publishedId(signer.kid))) signer = await keys.withdraw(signer.kid)
     if (!lists || !signer) return undefined
     const claims = `"clients":${lists.clients},"tokens":${lists.tokens},"keys":${lists.keys}`
-    return signPage(`{"iss":${JSON.stringify(issuer)},"iat":${Math.floor(now_ms / 1_000)},${claims}}`, signer)
+    return signPage(`{"iat":${Math.floor(now_ms / 1_000)},"iss":${JSON.stringify(issuer)},${claims}}`, signer)
+  }
+
+  /** A verifier takes pages by a slower clock for replays. This also bounds what a lying Redis can replay. */
+  function isCurrent(page: string): boolean {
+    const iat = Buffer.from(page.split('.')[1] ?? '', 'base64url').toString('latin1', 7, 17)
+    return Math.abs(clock.now() / 1_000 - Number(iat)) < APART_MAX_S
   }
 
   /**
-   * Pages are created one at a time, at most one a second, even if that fails. Requests that wait for a slow
+   * Pages are obtained one at a time, at most one a second, even if that fails. Requests that wait for a slow
    * page share the next, so no request waits for more than two.
    */
   function currentPage(): Promise<HttpAnswer | undefined> {
     const arrivedAt_ms = monotonic()
-    latest = latest.then((page) => {
+    latest = latest.then(async (page) => {
       if (arrivedAt_ms - startedAt_ms < PAGE_LIFE_MS) return page
-      startedAt_ms = monotonic()
-      return createPage().catch(() => undefined)
+      const conditions = { kid: keys.signer()?.kid ?? '', after_ms: arrivedAt_ms - PAGE_LIFE_MS, isCurrent }
+      const create = () => createPage().catch(() => undefined)
+      const next = await parts.revocation.obtainPage(conditions, create)
+      startedAt_ms = next.startedAt_ms
+      return next.text ? publicDocument(next.text, 'application/jwt', PAGE_LIFE_MS / 1_000) : undefined
     })
     return latest
   }
@@ -62,9 +75,8 @@ export function createGetRevocations(parts: {
 }
 
 /** RFC 7515 §7.1. Postgres writes the claims as text, since parsing that many would block other requests. */
-function signPage(claims: string, signer: TokenKey): HttpAnswer {
+function signPage(claims: string, signer: TokenKey): string {
   const header = JSON.stringify({ alg: signer.alg, typ: 'revocations+jwt', kid: signer.kid })
   const input = [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.')
-  const signature = Buffer.from(signer.sign(Buffer.from(input))).toString('base64url')
-  return publicDocument(Buffer.from(`${input}.${signature}`), 'application/jwt', PAGE_LIFE_MS / 1_000)
+  return `${input}.${Buffer.from(signer.sign(Buffer.from(input))).toString('base64url')}`
 }

@@ -4,6 +4,7 @@ import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
@@ -93,7 +94,8 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   })
   const connections = connectRedis(config, { name: NAME, log })
   const { redis, revocationRedis } = connections
-  const revocation = createRevocation({ redis: revocationRedis, db, onTick: connections.reportTick })
+  const timings = { ...PRODUCTION_TIMINGS, tick_ms: TICK_MS / 4 }
+  const revocation = createRevocation({ redis: revocationRedis, db, timings, onTick: connections.reportTick })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
   const usage = createClientUsage({ redis, db, clock, log })
   measurePools(metrics, { main: db })

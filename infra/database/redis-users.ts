@@ -23,7 +23,9 @@ const COMMON = [
 ]
 
 export const REDIS_USER_RULES = {
-  auth: [...COMMON, '(%W~revoked:token:* %W~assertion:* +set)'].join(' '),
+  auth: [...COMMON, '(%W~revoked:token:* %W~assertion:* +set)', '(%RW~revocation:page:* +get +set)'].join(
+    ' ',
+  ),
   api: [
     ...COMMON,
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',

@@ -62,12 +62,14 @@ export function createLease(parts: {
     }
   }
 
-  function isMarkerValid(marker: string | null, sentAt_ms: number): boolean {
-    const [runId, count] = marker?.split(' ') ?? []
-    if (serverRunId === undefined || runId !== serverRunId) return false
-    const earlier = ticks.find((tick) => tick.count <= Number(count))
-    return earlier !== undefined && sentAt_ms < earlier.sentAt_ms + timings.lease_ms
+  function tickedBefore(marker: string | null): number {
+    const [runId, count] = marker?.split(' ', 2) ?? []
+    const earlier = runId === serverRunId && ticks.find((tick) => tick.count <= Number(count))
+    return earlier ? earlier.sentAt_ms : Number.NEGATIVE_INFINITY
   }
+
+  const isMarkerValid = (marker: string | null, sentAt_ms: number): boolean =>
+    sentAt_ms < tickedBefore(marker) + timings.lease_ms
 
   redis.on('close', forget)
   redis.on('ready', () => {
@@ -83,6 +85,8 @@ export function createLease(parts: {
     isUsable: () => isUsable,
     /** Returns the run_id of the server behind the connection, if known. */
     serverRunId: () => serverRunId,
+    /** Returns when the last tick was sent that this marker or page began after; -Infinity if none was. */
+    tickedBefore,
     /** Whether what was read with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
     isMarkerValid,
     /** Whether Redis could answer now, by the marker of the latest tick. */

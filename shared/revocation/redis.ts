@@ -27,7 +27,7 @@ export const ASK = `#!lua
 ${PRIMARY}
 return redis.call('mget', unpack(ARGV))`
 
-/** ARGV: tick counter, marker → [run_id, the counter's new value, marker or nil]. */
+/** ARGV: tick counter, marker or page → [run_id, the counter's new value, marker or page or nil]. */
 export const TICK = `#!lua
 ${SERVER}
 return {run_id, redis.call('incr', ARGV[1]), redis.call('get', ARGV[2])}`
@@ -37,6 +37,13 @@ export const REVOKE = `#!lua
 ${SERVER}
 redis.call('set', ARGV[1], '1', 'px', ARGV[2])
 return {run_id, redis.call('get', ARGV[3])}`
+
+/** ARGV: page, the words that it must begin with still, what replaces it, its life in ms → 1 if it did. */
+export const PUT_PAGE = `#!lua
+${PRIMARY}
+if string.match(redis.call('get', ARGV[1]) or '', '^%S* ?%S* ?%S*') ~= ARGV[2] then return 0 end
+redis.call('set', ARGV[1], ARGV[3], 'px', ARGV[4])
+return 1`
 
 /** ARGV: nonce key, new nonce, its life in ms, tick counter, marker, what was seen → RoundBegin, as JSON. */
 export const BEGIN = `#!lua

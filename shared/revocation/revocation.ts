@@ -7,6 +7,7 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createLease } from './lease.ts'
 import { entryKey, REVOKE } from './redis.ts'
+import { createSharedPage } from './shared-page.ts'
 import { createPrimaryAsk, readEntries, readNamedRunId } from './state.ts'
 import type { Entry, Standing, Subject } from './subject.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
@@ -106,6 +107,7 @@ export function createRevocation(parts: {
       await settle(entry, namedRunId, monotonic())
       return result
     },
+    obtainPage: createSharedPage({ redis, lease, monotonic }),
     /** How `ask` has decided since the start of the process. */
     counts: () => ({ ...counts }),
     /** Whether Redis vouches for revocations now; else Postgres decides. */

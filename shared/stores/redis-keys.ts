@@ -18,6 +18,8 @@ export const redisKeys = {
   revocationSeen: 'revocation:seen',
   /** A counter that every process advances each second: the age of a marker without Redis' clock. */
   revocationTick: 'revocation:tick',
+  /** The latest page of revocations that this key signed, or the claim of the process that creates it. */
+  revocationPage: (kid: string) => `revocation:page:${kid}`,
   /** How often the subject was counted. Lives for one window of the policy. */
   rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
   /** Present: this assertion was used. Lives until it has expired by every process's clock. */
@@ -37,6 +39,7 @@ export const redisLifetimes = {
   revocationEntry_ms: HOUR_MS,
   revocationMarker_ms: 5 * SECOND_MS,
   revocationNonce_ms: 60 * SECOND_MS,
+  revocationPage_ms: 5 * SECOND_MS,
   refusals_ms: 24 * HOUR_MS,
   requests_ms: 14 * 24 * HOUR_MS,
   requestLogs_ms: 365 * 24 * HOUR_MS,

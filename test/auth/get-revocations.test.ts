@@ -1,8 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { hash } from 'node:crypto'
+import type { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
+import { createRevocation } from '#shared/revocation/revocation.ts'
 import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/state.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { createGetRevocations } from '../../apps/auth/get-revocations.ts'
 import { type Handler, type HttpAnswer, type OAuthExchange, OAuthRefusal } from '../../apps/auth/http.ts'
 import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
@@ -10,10 +14,13 @@ import { sharedAuth } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
+import { dump, restartFrom, asAdmin as runAsAdmin } from '../support/revocation.ts'
 import { cutOffDatabase, FENCES, untilBlocked } from '../support/stores.ts'
 
 const PATH = '/v1/oauth/revocations'
 const PAGE_LIFE_MS = 1_000
+/** Clocks that differ by more share no page. */
+const APART_MAX_MS = 3_000
 const HOUR_MS = 3_600_000
 
 interface Page {
@@ -37,15 +44,31 @@ describe(`GET ${PATH}`, () => {
     const parts = { db, clock: auth.clock, log: silentLog() }
     keys = createKeyRing({ ...parts, alg: 'ES256', encryptionKey: [auth.encryptionKey] })
     await keys.start()
-    const clockWatch = { isRight: () => true }
-    handler = createGetRevocations({
-      ...parts,
-      keys,
-      clockWatch,
-      issuer: ISSUER,
-      monotonic: () => now_ms,
-    })
+    handler = await createHandler()
   })
+
+  /** The route at one more process, with its own connection to Redis. */
+  async function createHandler({
+    queries = db,
+    monotonic = () => now_ms,
+    onTick = () => {},
+  }: {
+    queries?: Queryable
+    monotonic?: () => number
+    onTick?: () => void
+  } = {}): Promise<Handler> {
+    const redis = await auth.redis.connect('auth')
+    const timings = { ...PRODUCTION_TIMINGS, tick_ms: 20 }
+    return createGetRevocations({
+      db: queries,
+      revocation: createRevocation({ redis, db, timings, monotonic, onTick }),
+      keys,
+      clock: auth.clock,
+      clockWatch: { isRight: () => true },
+      issuer: ISSUER,
+      monotonic,
+    })
+  }
 
   /** What the handler answers when the last page is not yet a second old, or now. */
   async function read(headers: Record<string, string> = {}, ask = handler): Promise<HttpAnswer> {
@@ -79,7 +102,7 @@ describe(`GET ${PATH}`, () => {
       typ: 'revocations+jwt',
       issuer: ISSUER,
     })
-    assert.deepEqual(Object.keys(payload), ['iss', 'iat', 'clients', 'tokens', 'keys'])
+    assert.deepEqual(Object.keys(payload), ['iat', 'iss', 'clients', 'tokens', 'keys'])
     assert.equal(payload.iat, Math.floor(auth.clock.now() / 1_000))
     const expected = {
       'content-type': 'application/jwt',
@@ -212,26 +235,221 @@ describe(`GET ${PATH}`, () => {
 
   it('is shared by all requests that waited for it, however long it took', async () => {
     let statements = 0
-    const slow: Handler = createGetRevocations({
-      db: {
+    const slow = await createHandler({
+      queries: {
         async raw(...query: Parameters<Database['raw']>) {
           statements += 1
           const result = await db.raw(...query)
           now_ms += PAGE_LIFE_MS
           return result
         },
-      } as unknown as Database,
-      keys,
-      clock: auth.clock,
-      clockWatch: { isRight: () => true },
-      issuer: ISSUER,
-      monotonic: () => now_ms,
+      } as unknown as Queryable,
     })
     const tags = await Promise.all(Array.from({ length: 20 }, async () => readTag(await read({}, slow))))
     assert.equal(statements, 1)
     assert.equal(new Set(tags).size, 1)
     await read({}, slow)
     assert.equal(statements, 2)
+  })
+
+  describe('at several processes', () => {
+    type Queries = Pick<Database, 'raw'>
+    /** What Redis holds while a process creates a page. */
+    const CLAIM = /^\S+ \d+ \S+$/
+
+    /** A process whose statements may fail or wait. `ticked` resolves once it has ticked since the call. */
+    async function createProcess(queries: Queries = db) {
+      let ticks = 0
+      const onTick = () => {
+        ticks += 1
+      }
+      const ask = await createHandler({ queries: queries as Queryable, onTick })
+      const ticked = async (from = ticks) => eventually(() => ticks > from + 1)
+      await ticked()
+      return { get: () => read({}, ask), ticked }
+    }
+    type Process = Awaited<ReturnType<typeof createProcess>>
+    let first: Process
+    let second: Process
+    beforeEach(async () => {
+      await pass(PAGE_LIFE_MS)
+      ;[first, second] = [await createProcess(), await createProcess()]
+    })
+
+    async function pass(duration_ms: number, processes = [first, second]): Promise<void> {
+      now_ms += duration_ms
+      await Promise.all(processes.filter(Boolean).map(({ ticked }) => ticked()))
+    }
+    const asAdmin = <T>(act: (redis: Redis) => Promise<T>) => runAsAdmin(auth.redis, act)
+    const pageKey = () => redisKeys.revocationPage(keys.signer()?.kid ?? '')
+    const failing: Queries = { raw: (() => Promise.reject(new Error('gone'))) as never }
+
+    it('is created for all of them, by whichever is asked first', async () => {
+      const tags = new Set<string | undefined>()
+      for (const [one, other] of [
+        [first, second],
+        [second, first],
+      ] as const) {
+        const tag = readTag(await one.get())
+        assert.equal(readTag(await other.get()), tag)
+        await pass(PAGE_LIFE_MS - 1)
+        assert.deepEqual([await one.get(), await other.get()].map(readTag), [tag, tag])
+        tags.add(tag)
+        await pass(1)
+      }
+      assert.equal(tags.size, 2)
+    })
+
+    it('is created for all that ask at once', async () => {
+      const processes = [first, second, await createProcess(), await createProcess()]
+      const answers = await Promise.all(processes.map(({ get }) => get()))
+      assert.equal(new Set(answers.map(readTag)).size, 1)
+    })
+
+    it('is not believed by a process that began to count after it', async () => {
+      const tag = readTag(await first.get())
+      assert.notEqual(readTag(await (await createProcess()).get()), tag)
+    })
+
+    const RETURNS: Record<string, (act: () => Promise<void>) => Promise<void>> = {
+      'nothing happens': (act) => act(),
+      'an older page is put back': async (act) => {
+        const page = await asAdmin((redis) => redis.get(pageKey()))
+        await act()
+        await asAdmin((redis) => redis.set(pageKey(), page ?? ''))
+      },
+      'an older page and count are put back': async (act) => {
+        const [page, tick] = await asAdmin((redis) => redis.mget(pageKey(), redisKeys.revocationTick))
+        await act()
+        await asAdmin((redis) => redis.mset(pageKey(), page ?? '', redisKeys.revocationTick, tick ?? ''))
+      },
+      'Redis is flushed, and the older page put back': async (act) => {
+        const page = await asAdmin((redis) => redis.get(pageKey()))
+        await act()
+        await asAdmin((redis) => redis.flushall())
+        await asAdmin((redis) => redis.set(pageKey(), page ?? ''))
+      },
+      'Redis restarts from a dump with the older page': async (act) => {
+        const file = await dump(auth.redis)
+        await act()
+        await restartFrom(auth.redis, file)
+      },
+      'the clock of Redis stands still, so that no page expires': async (act) => {
+        await asAdmin((redis) => redis.persist(pageKey()))
+        await act()
+      },
+    }
+    for (const [what, happen] of Object.entries(RETURNS))
+      it(`lists what was revoked before the last second when ${what}`, async () => {
+        await first.get()
+        await happen(async () => {
+          await revokeToken(`revoked when ${what}`, auth.clock.now() + 900_000)
+          await pass(PAGE_LIFE_MS)
+        })
+        await Promise.all([first.ticked(), second.ticked()])
+        for (const { get } of [second, first])
+          assert.ok(readClaims(await get()).tokens.includes(digest(`revoked when ${what}`)))
+      })
+
+    it('is not believed if Redis lies about its age', async () => {
+      await first.get()
+      const page = (await asAdmin((redis) => redis.get(pageKey()))) ?? ''
+      await revokeToken('unknown to a liar', auth.clock.now() + 900_000)
+      auth.clock.advance(APART_MAX_MS)
+      await pass(PAGE_LIFE_MS)
+      const claim = await asAdmin((redis) => redis.get(redisKeys.revocationTick))
+      await pass(1)
+      await asAdmin((redis) => redis.set(pageKey(), page.replace(/ \d+ /, ` ${claim} `)))
+      const answer = await second.get().finally(() => auth.clock.advance(-APART_MAX_MS))
+      assert.ok(readClaims(answer).tokens.includes(digest('unknown to a liar')))
+    })
+
+    it('is shared only by processes whose clocks agree, since each clock’s pages must be dated in order', async () => {
+      const tag = readTag(await first.get())
+      auth.clock.advance(APART_MAX_MS)
+      const ahead = await second.get().finally(() => auth.clock.advance(-APART_MAX_MS))
+      assert.notEqual(readTag(ahead), tag)
+      const third = await createProcess()
+      await pass(1, [first, second, third])
+      assert.equal(readTag(await first.get()), tag)
+    })
+
+    it('is not kept if Redis was flushed while it was created', async () => {
+      const transaction = await lockedTokens()
+      const answer = first.get()
+      await untilBlocked(auth.db)
+      assert.match((await asAdmin((redis) => redis.get(pageKey()))) ?? '', CLAIM)
+      await asAdmin((redis) => redis.flushall())
+      await transaction.rollback()
+      assert.equal((await answer).status, 200)
+      await second.ticked()
+      assert.equal(await asAdmin((redis) => redis.get(pageKey())), null)
+      assert.notEqual(readTag(await second.get()), readTag(await answer))
+    })
+
+    it('is created by another process if the first stops meanwhile, and replaces a later one of the first', async () => {
+      const statement = Promise.withResolvers<void>()
+      const stopped = await createProcess({
+        raw: (async (...query: Parameters<Queries['raw']>) => {
+          await statement.promise
+          return db.raw(...query)
+        }) as never,
+      })
+      const late = stopped.get()
+      await eventually(async () => CLAIM.test((await asAdmin((redis) => redis.get(pageKey()))) ?? ''))
+      const tag = readTag(await second.get())
+      statement.resolve()
+      assert.notEqual(readTag(await late), tag)
+      await second.ticked()
+      assert.equal(readTag(await first.get()), tag)
+    })
+
+    it('is created by one of those that waited if the first stops meanwhile', async () => {
+      const stopped = await createProcess({ raw: (() => new Promise(() => {})) as never })
+      const waiting = [first, second, await createProcess(), await createProcess()]
+      void stopped.get()
+      await eventually(async () => CLAIM.test((await asAdmin((redis) => redis.get(pageKey()))) ?? ''))
+      const answers = await Promise.all(waiting.map(({ get }) => get()))
+      assert.equal(new Set(answers.map(readTag)).size, 1)
+    })
+
+    it('is created by another process at once if the first cannot', async () => {
+      const cut = await createProcess(failing)
+      assertUnavailable(await cut.get())
+      await eventually(async () => (await asAdmin((redis) => redis.get(pageKey()))) === '')
+      assert.equal((await second.get()).status, 200)
+    })
+
+    it('reaches a process that cannot ask Postgres, until it is a second old', async () => {
+      const cut = await createProcess(failing)
+      const tag = readTag(await first.get())
+      assert.equal(readTag(await cut.get()), tag)
+      await pass(PAGE_LIFE_MS, [first, second, cut])
+      assertUnavailable(await cut.get())
+    })
+
+    for (const [why, begin, end] of FENCES)
+      it(`is 503 at all of them within a second of when ${why}`, async () => {
+        await first.get()
+        await auth.db.raw(begin)
+        try {
+          await pass(PAGE_LIFE_MS)
+          for (const { get } of [second, first]) assertUnavailable(await get())
+        } finally {
+          await auth.db.raw(end)
+        }
+      })
+
+    it('is created by each while Redis is away', async () => {
+      await auth.redis.stop('SIGKILL')
+      try {
+        const tags = [await first.get(), await second.get()].map(readTag)
+        assert.ok(tags[0] && tags[1] && tags[0] !== tags[1])
+      } finally {
+        await auth.redis.start()
+      }
+      await Promise.all([first.ticked(), second.ticked()])
+    })
   })
 
   /** A transaction that every statement about revoked tokens waits for. */

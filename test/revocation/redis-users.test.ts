@@ -46,6 +46,7 @@ describe('the Redis users of the services', () => {
       'revoked:key:k',
       'revocation:marker',
       'revocation:tick',
+      'revocation:page:k',
     ].flatMap((key) => [
       `del ${key}`,
       `unlink ${key}`,
@@ -122,6 +123,12 @@ describe('the Redis users of the services', () => {
     assert.deepEqual(await allowedAmong('auth', remember), remember)
     assert.deepEqual(await allowedAmong('api', remember), [])
     assert.deepEqual(await allowedAmong('auth', ['get assertion:x', 'del assertion:x']), [])
+  })
+
+  it('allows the authorization server alone to share a page of revocations', async () => {
+    const share = ['get revocation:page:k', 'set revocation:page:k x px 1000']
+    assert.deepEqual(await allowedAmong('auth', share), share)
+    assert.deepEqual(await allowedAmong('api', share), [])
   })
 
   it('allows what the services do', async () => {
