@@ -35,7 +35,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
-import { createMeasuringMiddleware, measureIssuers } from './metrics.ts'
+import { createMeasuringMiddleware, measureIssuers, measurePage } from './metrics.ts'
 import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from './people/invitations.ts'
 import { unavailable } from './problems/problems.ts'
 import { type Reconciling, startReconciling } from './revocation/start-reconciling.ts'
@@ -92,6 +92,7 @@ export function createService({
   const services = createServices({ config, clock, log, internet, timings, metrics, pools, connections })
   measureRedis(metrics, connections.watches, services.revocation)
   measureIssuers(metrics, services.db, clock)
+  measurePage(metrics, services.db, clock)
   const markRound = measureRoundAge(metrics)
 
   let draining = false

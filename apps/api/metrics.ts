@@ -2,6 +2,7 @@ import type { Middleware } from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { within } from '#shared/process/within.ts'
+import { readPublishedRevocations } from '#shared/revocation/state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { reportEventsRoute } from './analytics/report-events.ts'
 import type { ApiState } from './http/state.ts'
@@ -34,5 +35,19 @@ export function measureIssuers({ gauge }: Metrics, db: Database, clock: Clock): 
     const count = countStaleIssuers(db, clock.now()).catch(() => undefined)
     const failing = await within(STORE_WAIT_MS, count)
     if (failing !== undefined) set(failing)
+  })
+}
+
+/**
+ * Measures what each list takes of the page of revocations. Sets nothing while Postgres does not answer, or
+ * access is refused.
+ */
+export function measurePage({ gauge }: Metrics, db: Database, clock: Clock): void {
+  const help = 'Size of the lists on the page of revocations, which each verifier reads every second'
+  gauge('integration_revocations_page_bytes', { help, labels: ['list'], over: 'max' }, async (set) => {
+    const reading = readPublishedRevocations(db, new Date(clock.now())).catch(() => undefined)
+    const lists = await within(STORE_WAIT_MS, reading)
+    for (const list of ['clients', 'tokens', 'keys'] as const)
+      if (lists) set(Math.ceil((lists[list].length * 4) / 3), { list })
   })
 }

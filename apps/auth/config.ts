@@ -17,7 +17,7 @@ export const authShape = {
     description: 'token requests by an authenticated client',
   }),
   RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations by a client' }),
-  RATE_TOKEN_REVOCATIONS_PER_COMPANY: rate('1000/60').meta({
+  RATE_TOKEN_REVOCATIONS_PER_COMPANY: rate('60/60').meta({
     description: 'token revocations by all clients of a company',
   }),
   RATE_ASSERTIONS_PER_COMPANY: rate('6000/60').meta({

@@ -25,6 +25,7 @@ describe('the explanation of a refused request', () => {
     ['wrong_secret', /secret was wrong/, /^Check the deployed secret\. If it is lost/],
     ['failures_of_address', /^Too many requests from that address/, /wait for the time in Retry-After/],
     ['rate_of_client', /more requests than its limit/, /^Reuse a token until it expires/],
+    ['revocations_full', /share of the revoked tokens/, /^Let tokens expire, or revoke the client/],
     ['rate_limited', /more requests than its limit/, /^Send fewer requests/],
     ['expired', /had expired/, /Request a new token from the token endpoint/],
     ['revoked', /or its signing key was revoked/, /Request a new token from the token endpoint/],

@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { decodeJwt } from 'jose'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { assertionFields, createKeyClient, type KeyClient, signAssertion } from '../support/assertions.ts'
 import { type AuthResponse, sharedAuth, startAuth, tokenFields } from '../support/auth.ts'
@@ -99,6 +100,29 @@ for (const store of ['with Redis', 'without Redis']) {
       // At once, since each waits for the processes that may have missed it.
       for (const { status } of await Promise.all(SEVERAL.map(revoke))) assert.equal(status, 200)
       assertTooMany(await revoke(), 'token-revocations-company')
+    })
+
+    it('refuses to revoke a token that the page has no room for, and tells the client', async () => {
+      const token = (await auth.token(client)).json.access_token
+      await auth.db.transaction(async (transaction) => {
+        await transaction.raw('set local session_replication_role = replica')
+        await transaction.raw(
+          `insert into revoked_tokens (jti, client_id, expires_at)
+           select gen_random_uuid(), ?, now() + interval '1 hour' from generate_series(1, 5000)`,
+          [client.clientId],
+        )
+      })
+      const refused = await auth.revokeToken(client, token)
+      assert.equal(refused.status, 429, refused.text)
+      assert.equal(refused.headers.get('retry-after'), '60')
+      assert.equal(refused.headers.get('ratelimit-policy'), '"token-revocations-page";q=10000;w=1200')
+      const { jti = '' } = decodeJwt(token)
+      assert.equal((await auth.db('revoked_tokens').where({ jti })).length, 0)
+      const other = await auth.createClient()
+      const others = (await auth.token(other)).json.access_token
+      assert.equal((await auth.revokeToken(other, others)).status, 200)
+      await auth.db('revoked_tokens').where({ client_id: client.clientId }).delete()
+      assert.equal((await auth.revokeToken(client, token)).status, 200)
     })
 
     it('limits the assertions of a company, not counting those of a revoked client, and no other’s', async () => {

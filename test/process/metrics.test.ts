@@ -187,6 +187,7 @@ describe('metrics', () => {
     ['integration_degraded{without="read-only"}', 0],
     ['integration_rate_limit_hits_total{limit="sign-in-account"}', 0],
     ['integration_found_secrets_total', 1],
+    ['integration_revocations_page_bytes{list="clients"}', 3],
   ] as const)
     it(`reports of the resource API: ${series}`, async () => {
       const isThere = () => seriesValue(scraped.api, series) === expected

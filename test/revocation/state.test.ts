@@ -10,9 +10,11 @@ import {
 } from '#shared/revocation/state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
-import { forBlock } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { createSubjects, newJti } from '../support/revocation.ts'
+
+type Subjects = Awaited<ReturnType<typeof createSubjects>>
 
 describe('what Postgres keeps of revocations', () => {
   const db = sharedDatabase()
@@ -138,5 +140,71 @@ describe('what Postgres keeps of revocations', () => {
     await readRecentRevocations(explaining as unknown as Database, HOUR_MS)
     assert.match(plans[0] ?? '', /revoked_tokens_by_expiry/)
     assert.doesNotMatch(plans[0] ?? '', /Seq Scan on revoked_tokens/)
+  })
+
+  describe('how many tokens a company may have on the page', () => {
+    const companies = forEachTest(() => Promise.all([1, 2, 3].map(() => createSubjects(db.owner))))
+    afterEach(() => db.owner.raw('delete from revoked_tokens'))
+
+    const PAGE_MAX = 10_000
+
+    async function fill(company: Subjects | undefined, count: number, left_s = 900) {
+      const { newClient } = company as Subjects
+      await db.owner.transaction(async (transaction) => {
+        await transaction.raw('set local session_replication_role = replica')
+        await transaction.raw(
+          `insert into revoked_tokens (jti, client_id, expires_at)
+           select gen_random_uuid(), (array[?, ?])[1 + n % 2], now() + make_interval(secs => ?)
+           from generate_series(1, ?) n`,
+          [await newClient(), await newClient(), left_s, count],
+        )
+      })
+    }
+    async function isAdmitted(company: Subjects | undefined, jti = newJti()): Promise<boolean> {
+      const client = await company?.newClient()
+      const token = { jti, clientId: client ?? '', expiresAt: inSeconds(900) }
+      return insertRevokedToken(db.auth, token).then(
+        () => true,
+        ({ code }) => {
+          assert.equal(code, 'PAGE1')
+          return false
+        },
+      )
+    }
+
+    for (const [what, others, its, expected] of [
+      ['all it wants while the page is empty', 0, 0, true],
+      ['up to half of the page', 0, PAGE_MAX / 2 - 1, true],
+      ['no more than half of it', 0, PAGE_MAX / 2, false],
+      ['up to as much as is free', 9_000, 499, true],
+      ['no more than is free', 9_000, 500, false],
+      ['its first token, though others took all they could', PAGE_MAX - 1, 0, true],
+    ] as const)
+      it(`gives a company ${what}`, async () => {
+        await fill(companies[0], others)
+        await fill(companies[1], its)
+        assert.equal(await isAdmitted(companies[1]), expected)
+        if (!expected) assert.equal(await isAdmitted(companies[2]), true)
+      })
+
+    it('stores what Redis alone knew, however full the page is', async () => {
+      await fill(companies[0], PAGE_MAX)
+      const [jti, expiresAt] = [newJti(), inSeconds(900)]
+      await db.api.raw('insert into revoked_tokens (jti, expires_at) values (?, ?)', [jti, expiresAt])
+    })
+
+    it('counts no token that has left the page', async () => {
+      await fill(companies[0], PAGE_MAX, -310)
+      assert.equal(await isAdmitted(companies[0]), true)
+      await fill(companies[0], PAGE_MAX, -290)
+      assert.equal(await isAdmitted(companies[0]), false)
+    })
+
+    it('admits a token again that is revoked already', async () => {
+      await fill(companies[0], PAGE_MAX)
+      const { rows } = await db.owner.raw('select jti from revoked_tokens limit 1')
+      assert.equal(await isAdmitted(companies[0], rows[0].jti), true)
+      assert.equal(await isAdmitted(companies[0]), false)
+    })
   })
 })

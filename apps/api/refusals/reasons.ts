@@ -46,6 +46,11 @@ const REASONS = new Map<string, Explanation | Explain>(
       reason: 'The client, or the whole company, sent more requests than its limit allows.',
       advice: 'Reuse a token until it expires, and wait for the time in Retry-After.',
     },
+    revocations_full: {
+      reason: 'The company has its share of the revoked tokens that the server can list until they expire.',
+      advice:
+        'Let tokens expire, or revoke the client: that is always possible. Else wait as Retry-After says.',
+    },
     rate_limited: {
       reason: 'The client sent more requests than its limit allows.',
       advice: 'Send fewer requests, and wait for the time in Retry-After.',

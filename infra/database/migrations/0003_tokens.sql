@@ -6,6 +6,24 @@ create table revoked_tokens (
   expires_at timestamptz not null
 );
 create index revoked_tokens_by_expiry on revoked_tokens (expires_at);
+-- The page of revocations lists at most 10,000 tokens (247 KiB of 512), so that there is room for clients and
+-- keys, which can always be revoked. Each company may have as many on it as there is room for more: one can
+-- take half; of twenty that take all they can each has a twenty-first, which is also what stays free.
+create function leave_room_on_page() returns trigger language plpgsql as $$
+begin
+  if (select count(*) + count(*) filter (where client_id in (
+        select client_id from oauth_clients where vendor_id =
+          (select vendor_id from oauth_clients where client_id = new.client_id)))
+      from revoked_tokens where expires_at > now() - interval '5 minutes') >= 10000
+    and not exists (select from revoked_tokens where jti = new.jti)
+  then
+    raise exception 'the company has its share of the revocations page' using errcode = 'PAGE1';
+  end if;
+  return new;
+end $$;
+-- What is restored from Redis has no client, and is always stored.
+create trigger leave_room_on_page before insert on revoked_tokens for each row
+  when (new.client_id is not null) execute function leave_room_on_page();
 -- Forgets at most max_rows revocations of tokens that expired over an hour ago.
 create function purge_expired_revoked_tokens(max_rows integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -18,6 +18,7 @@ const AUTH = 'job="integration-auth",instance="a"'
 const API = 'job="integration-api",instance="b"'
 const OTHER_API = 'job="integration-api",instance="c"'
 const KEYS = 'integration_signing_keys'
+const PAGE = 'integration_revocations_page_bytes'
 const AGE = 'integration_revocation_round_age_seconds'
 
 const FIRST_FAILURES = Object.fromEntries(
@@ -225,6 +226,18 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`integration_workload_issuers_failing{${OTHER_API}}`]: '0x180',
     },
     quiet: { [`integration_workload_issuers_failing{${API}}`]: '1x140 0x39' },
+  },
+  {
+    alert: 'IntegrationRevocationsPageLarge',
+    fires: {
+      [`${PAGE}{${API},list="tokens"}`]: '200000x180',
+      [`${PAGE}{${API},list="clients"}`]: '62145x180',
+    },
+    quiet: {
+      [`${PAGE}{${API},list="tokens"}`]: '131072x180',
+      [`${PAGE}{${OTHER_API},list="tokens"}`]: '131072x180',
+      [`${PAGE}{${API},list="clients"}`]: '131072x180',
+    },
   },
   {
     alert: 'IntegrationLimitsHit',

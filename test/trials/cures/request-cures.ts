@@ -165,6 +165,24 @@ async function triggersOff(site: CureSite) {
   }
 }
 
+/** By the tokens of one client, which leave the page as if 20 minutes had passed. */
+async function pageLarge(site: CureSite) {
+  const { clientId, vendorId } = await site.newClient()
+  await site.db.transaction(async (transaction) => {
+    await transaction.raw('set local session_replication_role = replica')
+    await transaction.raw(
+      `insert into revoked_tokens (jti, client_id, expires_at)
+       select gen_random_uuid(), ?, now() + interval '15 minutes' from generate_series(1, 10500)`,
+      [clientId],
+    )
+  })
+  return async () => {
+    const { rows } = await site.db.raw(printedCommand('IntegrationRevocationsPageLarge', /^select /))
+    assert.deepEqual(rows[0], { vendor_id: vendorId, tokens: '10500', clients: '0' })
+    await site.db.raw(`update revoked_tokens set expires_at = now() - interval '6 minutes'`)
+  }
+}
+
 /** DNS and the internet have stand-ins, so this process fetches what is due, as one of the API does. */
 async function issuerKeysOld({ db, use }: CureSite) {
   const keys = [{ ...newKeyPair().jwk, kid: 'a' }]
@@ -236,6 +254,7 @@ export const REQUEST_CURES: readonly Cure[] = [
     },
   },
   { rows: ['days were loaded with triggers off'], cause: triggersOff },
+  { alerts: ['IntegrationRevocationsPageLarge'], cause: pageLarge },
   { alerts: ['IntegrationIssuerKeysOld'], cause: issuerKeysOld },
   { alerts: ['IntegrationVersionsDiffer'], cause: rolloutStopped },
 ]

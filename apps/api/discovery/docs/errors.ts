@@ -53,9 +53,11 @@ export const OAUTH_ERRORS: Record<string, Explanation> = {
   temporarily_unavailable: {
     statuses: [429, 502, 503, 504],
     cause:
-      '429: too many requests by this client or service, or too many failed authentications from this ' +
-      'address. Any other status: the service is temporarily unavailable.',
-    fix: 'Wait as many seconds as `Retry-After` says. If it is 429, reuse each token until it expires.',
+      '429: too many requests by this client, its company or service, too many failed authentications ' +
+      'from this address, or too many revoked tokens. Any other status: the service is temporarily unavailable.',
+    fix:
+      'Wait as many seconds as `Retry-After` says. If it is 429, reuse each token until it expires, ' +
+      'and let it expire, or revoke the client, if it cannot be revoked.',
   },
   server_error: {
     statuses: [500],

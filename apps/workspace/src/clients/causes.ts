@@ -3,6 +3,7 @@ const CAUSES = new Map([
   ['no_secret', 'no credentials'],
   ['failures_of_address', 'too many failures'],
   ['rate_of_client', 'too many requests'],
+  ['revocations_full', 'too many revoked tokens'],
   ['rate_limited', 'too many requests'],
   ['expired', 'expired token'],
   ['revoked', 'revoked token'],
