@@ -1,14 +1,14 @@
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { insertRevokedToken } from '#shared/revocation/state.ts'
-import type { RateLimit, RateLimitVerdict } from '#shared/stores/rate-limit.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import { CREDENTIAL_FIELDS } from './credentials.ts'
 import { EMPTY, type Handler, OAuthRefusal, tooManyRequests, tryLater } from './http.ts'
 import type { ReadIssuedToken } from './issued-token.ts'
 
-/** The limit is in 0003_tokens.sql. A token is on the page for its 900 s and 5 minutes more. */
+/** By the trigger in 0003_tokens.sql. A token is on the page for its 900 s and 5 minutes more. */
 const PAGE = { name: 'token-revocations-page', limit: 10_000, window_s: 1_200 }
-const NO_ROOM_CODE = 'PAGE1'
+const NO_ROOM = { allowed: false, policy: PAGE, remaining: 0, reset_s: 60 }
 
 const FIELDS = new Set(['token', ...CREDENTIAL_FIELDS])
 
@@ -36,13 +36,9 @@ export function createPostRevoke(
     const token = await readIssuedToken(form.value)
     if (token === 'unreadable') return tryLater('signing_key_unreadable')
     if (token?.claims.client_id !== clientId) return EMPTY
-    const refuse = (reason: string, rate: RateLimitVerdict) => {
-      exchange.rate = rate
-      return tooManyRequests(reason, rate)
-    }
     // A revoked token is on the page of revocations until it expires, so limit how many a company can add.
     const rate = await companyLimit.consume(vendorId)
-    if (!rate.allowed) return refuse('rate_of_client', rate)
+    if (!rate.allowed) return tooManyRequests('rate_of_client', rate)
     // An expired token is revoked as well, in case the clock of a resource server is behind.
     const { jti, exp } = token.claims
     const expiresAt = new Date(exp * 1_000)
@@ -51,8 +47,7 @@ export function createPostRevoke(
         insertRevokedToken(transaction, { jti, clientId, expiresAt }),
       )
     } catch (error) {
-      if ((error as { code?: string }).code === NO_ROOM_CODE)
-        return refuse('revocations_full', { allowed: false, policy: PAGE, remaining: 0, reset_s: 60 })
+      if ((error as { code?: string }).code === 'PAGE1') return tooManyRequests('revocations_full', NO_ROOM)
       audit.failed(exchange, error)
       return tryLater('revocation_not_stored')
     }

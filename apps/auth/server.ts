@@ -78,8 +78,9 @@ function write(
   { context: { requestId }, rate }: OAuthExchange,
 ): void {
   response.writeHead(status, {
-    ...headers,
     ...(rate && rateLimitHeaders(rate)),
+    // A refusal states the limit that it is about.
+    ...headers,
     // A 304 would state the length of what it leaves out (RFC 9110 §15.4.5).
     ...(status !== 304 && { 'Content-Length': Buffer.byteLength(body) }),
     'X-Request-Id': requestId,

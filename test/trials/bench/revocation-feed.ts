@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addClients, analyze } from './fixtures.ts'
+import { analyze } from './fixtures.ts'
 import { measureInterleaved, p99 } from './measure.ts'
 import type { Bench, Finding } from './row.ts'
 
