@@ -178,7 +178,8 @@ async function pageLarge(site: CureSite) {
   })
   return async () => {
     const { rows } = await site.db.raw(printedCommand('IntegrationRevocationsPageLarge', /^select /))
-    assert.deepEqual(rows[0], { vendor_id: vendorId, tokens: '10500', clients: '0' })
+    const [{ vendor_id, tokens, clients }] = rows
+    assert.deepEqual([vendor_id, Number(tokens), Number(clients)], [vendorId, 10_500, 0])
     await site.db.raw(`update revoked_tokens set expires_at = now() - interval '6 minutes'`)
   }
 }
