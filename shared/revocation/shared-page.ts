@@ -5,8 +5,9 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import type { Lease } from './lease.ts'
 import { PUT_PAGE, TICK } from './redis.ts'
 
-/** The process that a page is waited for may have stopped. */
+/** The process that a page is waited for may have stopped. If its successor is as slow, none waits longer. */
 const WAIT_MAX_MS = 500
+const WAIT_IN_ALL_MAX_MS = 2 * WAIT_MAX_MS
 const WAIT_MS = 25
 
 /**
@@ -24,6 +25,7 @@ export const createSharedPage =
     const key = redisKeys.revocationPage(kid)
     const put = (expected: string, value: string) =>
       redis.eval(PUT_PAGE, 0, key, expected, value, redisLifetimes.revocationPage_ms).catch(lease.suspect)
+    const end_ms = performance.now() + WAIT_IN_ALL_MAX_MS
     let waitUntil_ms = performance.now() + WAIT_MAX_MS
     let claim = ''
     while (!claim && lease.isUsable()) {
@@ -39,6 +41,7 @@ export const createSharedPage =
       if (isWaiting) await sleep(WAIT_MS)
       else if (!runId) break
       else if (await put(shared ? `${from} ${drawn} ${id}` : '', next)) claim = next
+      else if (performance.now() > end_ms) break
       else waitUntil_ms = performance.now() + WAIT_MAX_MS
     }
     const startedAt_ms = monotonic()

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { hash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { createRevocation } from '#shared/revocation/revocation.ts'
@@ -411,6 +412,22 @@ describe(`GET ${PATH}`, () => {
       await eventually(async () => CLAIM.test((await asAdmin((redis) => redis.get(pageKey()))) ?? ''))
       const answers = await Promise.all(waiting.map(({ get }) => get()))
       assert.equal(new Set(answers.map(readTag)).size, 1)
+    })
+
+    it('is created by each after a second of waiting for others that are slow', async () => {
+      const startedAt: number[] = []
+      const slow = {
+        raw: (async (...query: Parameters<Queries['raw']>) => {
+          startedAt.push(performance.now())
+          await sleep(2_000)
+          return db.raw(...query)
+        }) as never,
+      }
+      const processes = await Promise.all(Array.from({ length: 8 }, () => createProcess(slow)))
+      const began = performance.now()
+      const answers = await Promise.all(processes.map(({ get }) => get()))
+      for (const { status } of answers) assert.equal(status, 200)
+      assert.ok(Math.max(...startedAt) - began < 1_700, String(startedAt.map((at) => at - began)))
     })
 
     it('is created by another process at once if the first cannot', async () => {
