@@ -16,10 +16,10 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
 import { createDailyReads } from './analytics/daily-analytics.ts'
-import { maintainEventPartitions } from './analytics/event-partitions.ts'
+import { createEventPartitions, listEventPurges } from './analytics/event-partitions.ts'
 import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
-import { deleteExpiredIdempotencyKeys, IDEMPOTENCY_KEY_LIFETIME_MS } from './clients/idempotency-keys.ts'
+import { IDEMPOTENCY_KEY_PURGE } from './clients/idempotency-keys.ts'
 import type { ApiConfig } from './config.ts'
 import { createDiscovery, resourceMetadataUrl } from './discovery/routes.ts'
 import { createFoundSecretReports } from './found-secrets/reports.ts'
@@ -35,20 +35,21 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
-import { createMeasuringMiddleware, measureIssuers, measurePage } from './metrics.ts'
-import { deleteExpiredInvitations, EXPIRED_LISTED_MS } from './people/invitations.ts'
+import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
+import { INVITATION_PURGE } from './people/invitations.ts'
 import { unavailable } from './problems/problems.ts'
-import { type Reconciling, startReconciling } from './revocation/start-reconciling.ts'
+import { REVOKED_TOKEN_PURGE, type Reconciling, startReconciling } from './revocation/start-reconciling.ts'
 import { ROUTES } from './routes.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
 import { createPasswordQueue } from './sessions/password-queue.ts'
 import { createAccountNames } from './sessions/prove-account.ts'
-import { endExpiredSessions } from './sessions/session-events.ts'
-import { deleteOldSignInAddresses } from './sessions/sign-in-addresses.ts'
+import { createSessionPurge } from './sessions/session-events.ts'
+import { SIGN_IN_PURGES } from './sessions/sign-in-addresses.ts'
 import { PENDING_SIGN_IN_LIFETIME_S } from './sign-in-openid/pending-sign-in.ts'
 import { configureOpenid } from './sign-in-openid/provider.ts'
 import { addressLimits } from './stores/address-limits.ts'
-import { deleteOldUsage } from './usage/purge.ts'
+import { type Purge, runPurges } from './stores/purge.ts'
+import { USAGE_PURGES } from './usage/purge.ts'
 import { recordClientRequest } from './usage/record-request.ts'
 import { createFetchKeys, queueFetches } from './workload/fetch-keys.ts'
 import { refreshIssuers } from './workload/refresh-issuers.ts'
@@ -62,10 +63,7 @@ const REQUEST_DEADLINE_MS = 8_000
 /** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
 const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500, wait_ms: 5_000 }
 const MINUTE_MS = 60_000
-/** At most this many rows per purge, to keep each short. The rest goes next time. */
-const PURGE_ROWS = 5_000
-/** One row per minute for each client in use. */
-const PURGE_USAGE_ROWS = 200_000
+const PURGE_EVERY_MS = 10 * MINUTE_MS
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -93,6 +91,8 @@ export function createService({
   measureRedis(metrics, connections.watches, services.revocation)
   measureIssuers(metrics, services.db, clock)
   measurePage(metrics, services.db, clock)
+  const purges = listPurges(config, log)
+  measurePurges(metrics, { db: services.db, clock, purges: [...purges, REVOKED_TOKEN_PURGE] })
   const markRound = measureRoundAge(metrics)
 
   let draining = false
@@ -121,7 +121,7 @@ export function createService({
           if (step === 'mark') markRound()
         },
       })
-      stopJobs = startJobs(listJobs(services, config), log)
+      stopJobs = startJobs(listJobs(services, { config, purges }), log)
       await services.signingKeys.start()
     },
     drain() {
@@ -328,11 +328,22 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
 
 /* Jobs */
 
+/** Returns the purges that the jobs run. Another deletes revocations: see start-reconciling.ts. */
+export const listPurges = (
+  { EVENT_RETENTION_DAYS }: Pick<ApiConfig, 'EVENT_RETENTION_DAYS'>,
+  log: Log,
+): Purge[] => [
+  createSessionPurge(log),
+  INVITATION_PURGE,
+  ...SIGN_IN_PURGES,
+  IDEMPOTENCY_KEY_PURGE,
+  ...USAGE_PURGES,
+  ...listEventPurges({ eventRetention_days: EVENT_RETENTION_DAYS }),
+]
+
 /** What any process does beside the requests: it removes what has expired, and fetches keys. */
-function listJobs(services: Services, config: ApiConfig): Job[] {
+function listJobs(services: Services, { config, purges }: { config: ApiConfig; purges: Purge[] }): Job[] {
   const { db, clock, log, revocation, fetchKeys } = services
-  const ago = (duration_ms: number) => new Date(clock.now() - duration_ms)
-  const limit = PURGE_ROWS
   const revokeFound: Job = {
     every_ms: 2_000,
     steps: { 'revoking clients whose secret was found': () => revokeFoundClients(db, revocation) },
@@ -346,29 +357,18 @@ function listJobs(services: Services, config: ApiConfig): Job[] {
       },
     },
     {
-      every_ms: 10 * MINUTE_MS,
-      steps: {
-        'ending expired sessions': () => endExpiredSessions({ db, log }, { now: ago(0), limit }),
-        'deleting expired invitations': () =>
-          deleteExpiredInvitations(db, { now: ago(EXPIRED_LISTED_MS), limit }),
-        'deleting old sign-in addresses': () => deleteOldSignInAddresses(db, { now_ms: clock.now(), limit }),
-        'deleting idempotency keys': () =>
-          deleteExpiredIdempotencyKeys(db, { before: ago(IDEMPOTENCY_KEY_LIFETIME_MS), limit }),
-        'deleting old usage': () => deleteOldUsage(db, { now_ms: clock.now(), limit: PURGE_USAGE_ROWS }),
-      },
-    },
-    {
-      every_ms: 10 * MINUTE_MS,
+      every_ms: PURGE_EVERY_MS,
       runAtStart: true,
-      steps: { 'maintaining event partitions': () => maintainEvents(services, config) },
+      steps: {
+        'creating event partitions': () => prepareEvents(services),
+        'deleting what is no longer kept': (isEnding) =>
+          runPurges({ db, clock, log, purges, every_ms: PURGE_EVERY_MS }, isEnding),
+      },
     },
   ]
 }
 
-async function maintainEvents({ db, log }: Services, { EVENT_RETENTION_DAYS }: ApiConfig): Promise<void> {
-  const { created, dropped, forgottenIds } = await maintainEventPartitions(db, {
-    eventRetention_days: EVENT_RETENTION_DAYS,
-  })
-  if (created.length + dropped.length + forgottenIds > 0)
-    log.info({ event: 'housekeeping.done', created, dropped, forgottenIds }, 'event partitions maintained')
+async function prepareEvents({ db, log }: Services): Promise<void> {
+  const created = await createEventPartitions(db)
+  if (created.length > 0) log.info({ event: 'housekeeping.done', created }, 'event partitions created')
 }

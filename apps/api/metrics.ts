@@ -6,9 +6,11 @@ import { readPublishedRevocations } from '#shared/revocation/state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { reportEventsRoute } from './analytics/report-events.ts'
 import type { ApiState } from './http/state.ts'
+import { type Purge, readOverdue } from './stores/purge.ts'
 import { countStaleIssuers } from './workload/issuers.ts'
 
 const STORE_WAIT_MS = 2_000
+const PURGES_MEASURED_EVERY_MS = 60_000
 
 /** Counts each answer, and the events that were stored according to the answer. */
 export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState> {
@@ -49,5 +51,26 @@ export function measurePage({ gauge }: Metrics, db: Database, clock: Clock): voi
     const lists = await within(STORE_WAIT_MS, reading)
     for (const list of ['clients', 'tokens', 'keys'] as const)
       if (lists) set(Math.ceil((lists[list].length * 4) / 3), { list })
+  })
+}
+
+/**
+ * Measures what should have been deleted, whichever process deletes it. Sets nothing without Postgres. Reads
+ * at most once a minute, since rows that are deleted but not yet vacuumed make that slow.
+ */
+export function measurePurges(
+  { gauge }: Metrics,
+  { db, clock, purges }: { db: Database; clock: Clock; purges: readonly Purge[] },
+): void {
+  const read = () => readOverdue(db, { now_ms: clock.now(), purges }).catch(() => undefined)
+  let overdue: ReturnType<typeof read> | undefined
+  let readAt_ms = 0
+  const help = 'How long ago the oldest row that is no longer kept should have been deleted'
+  gauge('integration_purge_overdue_seconds', { help, labels: ['kind'], over: 'max' }, async (set) => {
+    if (!overdue || performance.now() > readAt_ms + PURGES_MEASURED_EVERY_MS) {
+      readAt_ms = performance.now()
+      overdue = read()
+    }
+    for (const [kind, overdue_s] of (await within(STORE_WAIT_MS, overdue)) ?? []) set(overdue_s, { kind })
   })
 }

@@ -244,10 +244,11 @@ export async function readRecentRevocations(
 
 /* The removal of what has expired. */
 
-export const PURGE_BATCH = 1_000
+/** SQL for when the token expires whose revocation is purged next. */
+export const OLDEST_REVOKED_TOKEN = 'select min(expires_at) from revoked_tokens'
 
-/** Removes revocations of tokens that expired over an hour ago. Returns how many, at most PURGE_BATCH. */
-export async function purgeExpiredTokens(db: Queryable): Promise<number> {
-  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
+/** Removes at most `limit` revocations of tokens that expired over an hour ago. Returns how many. */
+export async function purgeExpiredTokens(db: Queryable, limit: number): Promise<number> {
+  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [limit])
   return rows[0].purged
 }

@@ -105,8 +105,8 @@ export function rateLimitHeaders(verdict: RateLimitVerdict): Record<string, stri
 const FOURTH_GROUP = { 64: 0xffff, 56: 0xff00, 48: 0 }
 
 /**
- * Returns what failures are counted by: an IPv4 address, or an IPv6 network: the /64 that one person has, or
- * the /56 or /48 that a provider gives a household or an office.
+ * Returns what failures and tokens are counted by: an IPv4 address, or an IPv6 network as RFC 5952 writes it.
+ * One person or machine has a /64; a provider gives a household or an office a /56 or /48.
  */
 export function addressSubject(address: string, bits: 64 | 56 | 48 = 64): string {
   if (!address.includes(':')) return address
@@ -116,5 +116,5 @@ export function addressSubject(address: string, bits: 64 | 56 | 48 = 64): string
     Number.parseInt(group || '0', 16),
   )
   const groups = [first, second, third, fourth & FOURTH_GROUP[bits]].map((group) => group.toString(16))
-  return `${groups.join(':')}::/${bits}`
+  return `${groups.join(':').replace(/(?:^|:)0(?::0)*$/, '')}::/${bits}`
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { addressSubject } from '#shared/stores/rate-limit.ts'
 
 const USES_PER_BATCH = 1_000
 /** Uses that wait while Postgres cannot be written, about 30 MB. Later ones are dropped. */
@@ -37,7 +38,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
 
   /** Counts an issued token. Synchronous; never throws. @param scope as granted, separated by spaces. */
   const countToken = (clientId: string, scope: string, address: string): void =>
-    enqueue({ clientId, scope, address })
+    enqueue({ clientId, scope, address: addressSubject(address) })
 
   /** Counts a refused request. Synchronous; never throws. */
   const countRefusal = (clientId: string): void => enqueue({ clientId })

@@ -30,7 +30,7 @@ describe('clients whose requests are only refused', () => {
     }))
     return noted.answered(...requests)
   }
-  const issued = () => noted.issued(clientId, { address: OWN })
+  const issued = (address = OWN) => noted.issued(clientId, { address })
   const read = async (path = `/${clientId}`) => {
     const token = await api.createSession(owner.userId)
     const { status, json } = await owner.request('GET', `oauth-clients${path}`, { token })
@@ -91,6 +91,17 @@ describe('clients whose requests are only refused', () => {
     const { address, senderKnown } = await failing()
     assert.deepEqual({ address, senderKnown }, { address: STRANGER, senderKnown: false })
   })
+
+  for (const [where, address, senderKnown] of [
+    ['the same IPv6 network', '2001:db8:1:2:ffff::9', true],
+    ['another IPv6 network', '2001:db8:1:3::7', false],
+  ] as const)
+    it(`says whether it knows the sender of a wrong secret from ${where}`, async () => {
+      await issued('2001:db8:1:2::7')
+      api.clock.advance(24 * HOUR_MS)
+      await refused({ address })
+      assert.partialDeepStrictEqual(await failing(), { address, senderKnown })
+    })
 
   it('does not count a stranger’s old token against a client that runs each night', async () => {
     await issued()

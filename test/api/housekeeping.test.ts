@@ -1,19 +1,30 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { systemClock } from '#shared/process/clock.ts'
+import { createMetrics } from '#shared/process/metrics.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import {
-  deleteExpiredIdempotencyKeys,
   IDEMPOTENCY_KEY_LIFETIME_MS,
+  IDEMPOTENCY_KEY_PURGE,
 } from '../../apps/api/clients/idempotency-keys.ts'
+import { listPurges } from '../../apps/api/compose.ts'
 import { startJobs } from '../../apps/api/jobs.ts'
-import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
+import { measurePurges } from '../../apps/api/metrics.ts'
+import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
+import { createSessionPurge } from '../../apps/api/sessions/session-events.ts'
+import { deleteStep, type Purge, readOverdue, runPurges } from '../../apps/api/stores/purge.ts'
 import { readUsesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
-import { deleteOldUsage } from '../../apps/api/usage/purge.ts'
+import { USAGE_PURGES } from '../../apps/api/usage/purge.ts'
 import { sharedApi } from '../support/api.ts'
+import { freshDatabase } from '../support/database.ts'
+import { createTestLog, silentLog } from '../support/log.ts'
 
 describe('what has expired', () => {
   const api = sharedApi()
+  const deleteRows = (purge: Purge, limit = 100) =>
+    deleteStep({ db: api.apiDb, clock: api.clock }, purge, limit)
 
   it('removes and logs expired sessions, a bounded number at a time, oldest first', async () => {
     const { userId } = await api.createPerson()
@@ -27,7 +38,7 @@ describe('what has expired', () => {
     const remove = async (limit: number) => {
       const lines: string[] = []
       const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) })
-      await endExpiredSessions({ db: api.apiDb, log }, { now: new Date(api.clock.now()), limit })
+      await deleteRows(createSessionPurge(log), limit)
       return lines
         .map((line) => {
           const { sessionId, ...rest } = JSON.parse(line)
@@ -55,8 +66,7 @@ describe('what has expired', () => {
     api.clock.advance(IDEMPOTENCY_KEY_LIFETIME_MS)
     owner.sessionToken = await api.createSession(owner.userId)
     const first = await create('new')
-    const before = new Date(api.clock.now() - IDEMPOTENCY_KEY_LIFETIME_MS)
-    assert.equal(await deleteExpiredIdempotencyKeys(api.apiDb, { before, limit: 100 }), 1)
+    assert.equal(await deleteRows(IDEMPOTENCY_KEY_PURGE), 1)
     const again = await create('new')
     assert.equal(again.status, 200)
     assert.equal(again.json.clientId, first.json.clientId)
@@ -71,7 +81,7 @@ describe('what has expired', () => {
         hour - age,
       ])
     }
-    assert.equal(await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 100 }), 2)
+    assert.deepEqual(await Promise.all(USAGE_PURGES.map((purge) => deleteRows(purge))), [2, 0, 0, 0])
   })
 
   it('removes all vanished processes but the last, and none that may be running', async () => {
@@ -84,9 +94,220 @@ describe('what has expired', () => {
     await api.db('usage_writers').delete()
     for (const ago_h of [0, 23, 25, 26, 900]) await writer(ago_h)
     const before = await readUsesMissingBefore(api.apiDb)
-    await deleteOldUsage(api.apiDb, { now_ms: api.clock.now(), limit: 100 })
+    for (const purge of USAGE_PURGES) await deleteRows(purge)
     assert.deepEqual((await api.db('usage_writers').orderBy('batch').pluck('batch')).map(Number), [0, 23, 25])
     assert.deepEqual(await readUsesMissingBefore(api.apiDb), before)
+  })
+})
+
+describe('a round of purges', () => {
+  const database = freshDatabase()
+  const { log, lines } = createTestLog()
+  const never = () => false
+  let db: Database
+  beforeEach(() => {
+    db = database.api
+    lines.length = 0
+  })
+
+  const HOURS = 'client_usage_hourly'
+  const [hourPurge] = USAGE_PURGES as [Purge]
+  const insertOldHours = (rows: number) =>
+    database.owner.raw(
+      `insert into client_usage_hourly
+       select 'cli_x', timestamptz '2020-01-01Z' + n * interval '1 hour', 1 from generate_series(1, ?::int) as n`,
+      [rows],
+    )
+  const hours = async () => (await database.owner(HOURS)).length
+  const run = (purges: Purge[], { every_ms = 60_000, isEnding = never } = {}) =>
+    runPurges({ db, clock: systemClock, log, purges, every_ms }, isEnding)
+  /** A purge that always leaves more. */
+  const endless = (deleteRows: Purge['deleteRows']): Purge => ({ ...hourPurge, kind: 'endless', deleteRows })
+
+  it('goes on until nothing is left', async () => {
+    await insertOldHours(12_345)
+    await run([hourPurge])
+    assert.equal(await hours(), 0)
+    assert.partialDeepStrictEqual(lines, [
+      { event: 'housekeeping.done', deleted: { [HOURS]: 12_345 }, unfinished: [] },
+    ])
+  })
+
+  it('stops at half of the interval, and says what is unfinished', async () => {
+    const started_ms = performance.now()
+    await run([endless(async (_, { limit }) => ({ rowCount: limit }))], { every_ms: 1_000 })
+    const lasted_ms = performance.now() - started_ms
+    assert.ok(lasted_ms >= 500 && lasted_ms < 900, String(lasted_ms))
+    assert.partialDeepStrictEqual(lines, [{ event: 'housekeeping.done', unfinished: ['endless'] }])
+  })
+
+  it('takes a step of each purge in turn', async () => {
+    await insertOldHours(6_000)
+    const left: number[] = []
+    const other = endless(async (_, { limit }) => {
+      left.push(await hours())
+      return { rowCount: left.length === 3 ? 0 : limit }
+    })
+    await run([other, hourPurge])
+    assert.deepEqual(left, [6_000, 1_000, 0])
+  })
+
+  it('logs a purge that fails, and runs the next', async () => {
+    await insertOldHours(3)
+    await run([endless(() => Promise.reject(new Error('no right to do this'))), hourPurge])
+    assert.equal(await hours(), 0)
+    assert.partialDeepStrictEqual(lines, [
+      { event: 'housekeeping.failed', what: 'purging endless', error: 'no right to do this' },
+      { event: 'housekeeping.done', deleted: { [HOURS]: 3 } },
+    ])
+  })
+
+  it('waits two seconds at most for a lock', async () => {
+    await insertOldHours(3)
+    const blocker = await database.owner.transaction()
+    await blocker.raw('lock table client_usage_hourly in share mode')
+    const started_ms = performance.now()
+    await run([hourPurge])
+    assert.ok(performance.now() - started_ms < 4_000)
+    assert.match(String(lines[0]?.error), /canceling statement due to lock timeout/)
+    await blocker.rollback()
+  })
+
+  it('repeats a step that ran out of time with fewer rows', async () => {
+    await insertOldHours(1_200)
+    const slow = endless(async (transaction, range) => {
+      if (range.limit > 500) await transaction.raw("set local statement_timeout = '20ms'")
+      if (range.limit > 500) await transaction.raw('select pg_sleep(1)')
+      return hourPurge.deleteRows(transaction, range)
+    })
+    await run([slow])
+    assert.equal(await hours(), 0)
+    assert.deepEqual(
+      lines.map(({ event }) => event),
+      ['housekeeping.done'],
+    )
+  })
+
+  it('takes over from a process that purges the same and vanishes', async () => {
+    await insertOldHours(7)
+    const other = await database.owner.transaction()
+    await other.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`purge of ${HOURS}`])
+    const done = run([hourPurge])
+    await sleep(300)
+    assert.equal(await hours(), 7, 'it ran beside the other')
+    await other.rollback()
+    await done
+    assert.equal(await hours(), 0)
+  })
+
+  it('deletes each row once when several processes begin at the same time', async () => {
+    await insertOldHours(12_000)
+    await Promise.all([run([hourPurge]), run([hourPurge]), run([hourPurge])])
+    const deleted = lines.map((line) => (line.deleted as Record<string, number>)[HOURS] ?? 0)
+    assert.equal(
+      deleted.reduce((sum, rows) => sum + rows, 0),
+      12_000,
+    )
+    assert.equal(await hours(), 0)
+  })
+
+  it('ends after the step under way when the process stops', async () => {
+    let steps = 0
+    const counted = endless(async (_, { limit }) => {
+      steps += 1
+      return { rowCount: limit }
+    })
+    await run([counted, counted], { isEnding: () => steps === 1 })
+    assert.equal(steps, 1)
+  })
+})
+
+const DAY_S = 86_400
+
+/** For each kind: how long a row is kept after its time, in seconds, and what inserts one of the time AT. */
+const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
+  [
+    'sessions',
+    0,
+    `sessions (token_hash, user_id, created_at, expires_at) values ('\\x${'00'.repeat(32)}', 'u', AT, AT)`,
+  ],
+  [
+    'invitations',
+    30 * DAY_S,
+    `invitations values ('\\x${'00'.repeat(32)}', 'v', 'usr_x', 'a@b', 'n', 'member', 'u', AT, AT)`,
+  ],
+  ['sign_in_addresses', 30 * DAY_S, `sign_in_addresses values ('u', '192.0.2.1', AT)`],
+  ['sign_in_browsers', 400 * DAY_S, `sign_in_addresses values ('u', 'browser:x', AT)`],
+  [
+    'client_creation_keys',
+    DAY_S,
+    `client_creation_keys values ('v', 'u', 'k', '\\x${'00'.repeat(32)}', 'c', AT)`,
+  ],
+  ['client_usage_hourly', 15 * DAY_S, `client_usage_hourly values ('c', AT, 1)`],
+  ['client_usage_by_minute', 7_200, `client_usage_by_minute values ('c', AT, 1, 0)`],
+  // By days, of which the whole day counts.
+  ['client_address_usage', 101 * DAY_S, `client_address_usage values ('c', AT, '192.0.2.1', 1, now())`],
+  ['analytics_event_ids', 36 * DAY_S, `analytics_event_ids values ('v', 'e', AT)`],
+  // Of those that vanished, the last stays.
+  [
+    'usage_writers',
+    DAY_S,
+    `usage_writers values (gen_random_uuid(), 1, AT), (gen_random_uuid(), 1, AT::timestamptz + '1 s'::interval)`,
+  ],
+  [
+    'analytics_events_default',
+    90 * DAY_S,
+    `analytics_events_default values ('v', 'e', 'click', AT, AT, AT, 1, null)`,
+  ],
+  ['revoked_tokens', 3_600, `revoked_tokens values ('jti', null, AT, AT)`],
+]
+const DAY_COLUMNS = ['client_address_usage', 'analytics_event_ids']
+
+describe('the gauge of what should be gone', () => {
+  const database = freshDatabase()
+  const purges = [...listPurges({ EVENT_RETENTION_DAYS: 90 }, silentLog()), REVOKED_TOKEN_PURGE]
+
+  it('knows every purge', () => {
+    const kinds = [...OLD_ROWS.map(([kind]) => kind), 'analytics_events']
+    assert.deepEqual(purges.map(({ kind }) => kind).sort(), kinds.sort())
+  })
+
+  for (const [kind, kept_s, insert] of OLD_ROWS)
+    it(`says for how long ${kind} are late, until they are deleted`, async () => {
+      const { owner, api: db } = database
+      const now_ms = Date.now()
+      const clock = { now: () => now_ms }
+      const purge = purges.find((each) => each.kind === kind) as Purge
+      const overdue = async () => {
+        const metrics = createMetrics({ service: 'test' })
+        measurePurges(metrics, { db, clock, purges })
+        const gauge = await metrics.registry.getSingleMetric('integration_purge_overdue_seconds')?.get()
+        return gauge?.values.find(({ labels }) => labels.kind === kind)?.value
+      }
+      const insertAt = (at_ms: number) =>
+        owner.raw(
+          `set session_replication_role = replica;
+           insert into ${insert.replaceAll('AT', `'${new Date(at_ms).toISOString()}'`)}`,
+        )
+      const due_ms = now_ms - kept_s * 1_000
+      await insertAt(due_ms + 2 * DAY_S * 1_000)
+      assert.deepEqual([await overdue(), await deleteStep({ db, clock }, purge, 100)], [0, 0])
+      await owner.raw(`delete from ${insert.split(' ')[0]}`)
+      const at_ms = due_ms - 1_000_000
+      await insertAt(at_ms)
+      const beginsDay_s = DAY_COLUMNS.includes(kind) ? (at_ms / 1_000) % DAY_S : 0
+      assert.ok(Math.abs(Number(await overdue()) - 1_000 - beginsDay_s) < 0.01)
+      assert.deepEqual([await deleteStep({ db, clock }, purge, 100), await overdue()], [1, 0])
+    })
+
+  it('counts a week of events from its end', async () => {
+    const { owner, api: db } = database
+    await owner.raw(
+      `create table analytics_events_20200106 partition of analytics_events
+       for values from ('2020-01-06Z') to ('2020-01-13Z')`,
+    )
+    const now_ms = Date.parse('2020-01-13Z') + (90 * DAY_S + 5) * 1_000
+    assert.equal((await readOverdue(db, { now_ms, purges })).get('analytics_events'), 5)
   })
 })
 

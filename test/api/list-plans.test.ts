@@ -7,13 +7,17 @@ import { listActivity, wasRemoved } from '../../apps/api/accounts/activity.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { listMembers, listMemberships, PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
 import { findClient, listClients } from '../../apps/api/clients/records.ts'
+import { listPurges } from '../../apps/api/compose.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
+import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
 import { listSessions } from '../../apps/api/sessions/sessions.ts'
+import { readOverdue } from '../../apps/api/stores/purge.ts'
 import { readHistories } from '../../apps/api/usage/failing.ts'
 import { readUsageHistory, readUsageSummaries, readUses } from '../../apps/api/usage/read.ts'
 import { DAYS_SHOWN, type UsageStores } from '../../apps/api/usage/windows.ts'
 import { listIssuers } from '../../apps/api/workload/issuers.ts'
 import { forBlock } from '../support/block.ts'
+import { silentLog } from '../support/log.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
 
 const ROWS = 20_000
@@ -137,6 +141,29 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
        from generate_series(1, ?::int) as n`,
       [ROWS],
     )
+    await db.raw(
+      `insert into client_creation_keys
+       select ?, 'usr_1', 'key ' || n, sha256('x'), ?, now() from generate_series(1, ?::int) as n`,
+      [busy, replaced, ROWS],
+    )
+    // Browsers that are known for longer than addresses, and older than any of those.
+    await db.raw(
+      `insert into sign_in_addresses
+       select 'usr_1', case when n % 2 = 0 then 'browser:' else '' end || n,
+         now() - case when n % 2 = 0 then interval '200 days' else interval '0' end
+       from generate_series(1, ?::int) as n`,
+      [ROWS],
+    )
+    await db.raw(
+      `insert into analytics_event_ids select ?, n::text, current_date - 40 from generate_series(1, ?::int) as n`,
+      [busy, ROWS],
+    )
+    await db.raw(
+      `insert into analytics_events_default
+       select ?, n::text, 'click', now(), now(), now() - interval '100 days', 1
+       from generate_series(1, ?::int) as n`,
+      [busy, ROWS],
+    )
     await db.raw('analyze')
     // Plans for larger tables. At this size a whole table may cost less than a few index pages.
     await db.raw('set random_page_cost = 1.5')
@@ -224,6 +251,20 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     assert.deepEqual(summaries[1], summaries[0])
     const days = { lastUsedAt: null, tokensByDay: Array(DAYS_SHOWN).fill(24) }
     assert.deepEqual(summaries[0], new Map(busyPage.map((clientId) => [clientId, days])))
+  })
+
+  const purges = [...listPurges({ EVENT_RETENTION_DAYS: 90 }, silentLog()), REVOKED_TOKEN_PURGE]
+  const soon = new Date(Date.now() + 2 * 3_600_000)
+  // It runs once, since each run deletes rows.
+  for (const { kind, deleteRows } of purges)
+    it(`reads no more than what it deletes to purge ${kind}`, async () => {
+      const rows = rowsRead(await plansOf(() => deleteRows(db, { before: soon, limit: LIMIT })))
+      assert.ok(rows <= PAGE_ROWS_MAX, `${rows} rows`)
+    })
+
+  it('reads a row of each table to say what should be gone', async () => {
+    const rows = rowsRead(await plansOf(() => readOverdue(db, { now_ms: Date.now(), purges })))
+    assert.ok(rows <= 3 * purges.length, `${rows} rows`)
   })
 
   for (const [name, work, most = 0] of lists)

@@ -143,7 +143,7 @@ async function usedUntilYesterday(clientId: string): Promise<void> {
     `insert into client_usage select id, at, at from (values (?, now() - interval '26 hours')) as use (id, at)`,
     [clientId],
   )
-  for (const address of ['127.0.0.1', '::1'])
+  for (const address of ['127.0.0.1', '::/64'])
     await db.raw(
       `insert into client_address_usage (client_id, day, address, tokens, last_seen_at)
        values (?, now() - interval '26 hours', ?, 40, now() - interval '26 hours')`,

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
+import { connectedDatabase } from '../support/stores.ts'
 import {
   api,
   assertAccessible,
@@ -10,6 +11,7 @@ import {
   OWNER,
   requestToken,
   sessionToken,
+  testStack,
   untilUsed,
   visit,
 } from '../support/workspace.ts'
@@ -91,7 +93,16 @@ describe('workspace: a client secret that was found', () => {
     await warning(page)
       .getByText(/Used since from/)
       .waitFor()
-    assert.match(await warning(page).innerText(), /Used since from (127\.0\.0\.1|::1) \(not seen before\)\./)
+    assert.match(
+      await warning(page).innerText(),
+      /Used since from (127\.0\.0\.1|::\/64) \(not seen before\)\./,
+    )
+    // As if its first 200 addresses of the day had all been seen before.
+    const { stores } = await testStack()
+    await using db = connectedDatabase(stores.postgres.ownerUrl)
+    await db('client_address_usage').where({ client_id: clientId }).delete()
+    await page.reload()
+    await warning(page).getByText('Used since, from many addresses.').waitFor()
     await page.getByRole('button', { name: `Revoke now: ${NAME}` }).click()
     await page.getByLabel('Type the client’s name to confirm').fill(NAME)
     await page.getByRole('button', { name: 'Revoke permanently' }).click()

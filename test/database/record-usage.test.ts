@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
+import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { createTestClient, type TestClient } from '../support/auth.ts'
 import { sharedDatabase } from '../support/database.ts'
@@ -101,6 +102,43 @@ describe('record_usage', () => {
       Object.values<string>(scopes).map((text) => Date.parse(text)),
       [AT_MS + 1_000],
     )
+  })
+
+  /** Tokens of this client at so many addresses from `first` on. */
+  const addresses = (count: number, { first = 0, ...part }: { first?: number; at_ms?: number } = {}) =>
+    Array.from({ length: count }, (_, index) => token({ address: `10.0.0.${first + index}`, ...part }))
+  const stored = async () =>
+    (
+      await owner.raw('select address, tokens::int from client_address_usage where client_id = ?', [
+        client.clientId,
+      ])
+    ).rows
+
+  it('counts the tokens of the first 200 addresses of a client and day, and all of them by the hour', async () => {
+    await record(addresses(150))
+    await record([
+      ...addresses(150, { first: 100 }),
+      token({ address: '10.0.0.0' }),
+      token({ clientId: other.clientId }),
+    ])
+    const rows = await stored()
+    assert.equal(rows.length, ADDRESSES_PER_DAY_MAX)
+    assert.deepEqual(
+      rows.find(({ address }: { address: string }) => address === '10.0.0.0'),
+      { address: '10.0.0.0', tokens: 2 },
+    )
+    await record([...addresses(1, { first: 500 }), ...addresses(1)])
+    assert.equal((await stored()).length, 200)
+    await record(addresses(1, { first: 500, at_ms: AT_MS + 86_400_000 }))
+    assert.equal((await stored()).length, 201, 'on another day')
+    const [{ tokens }] = await owner('client_usage_hourly').where({ client_id: client.clientId })
+    assert.equal(Number(tokens), 150 + 151 + 2)
+  })
+
+  it('stores 200 addresses of a client and day however many processes record them at once', async () => {
+    await record([token()])
+    await Promise.all([0, 1, 2, 3].map((process) => record(addresses(180, { first: 180 * process }))))
+    assert.equal((await stored()).length, 200)
   })
 
   const refused: [what: string, uses: () => unknown][] = [

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import {
   insertRevokedSigningKey,
   insertRevokedToken,
-  PURGE_BATCH,
   purgeExpiredTokens,
   readRecentRevocations,
   readStandings,
@@ -63,7 +62,7 @@ describe('what Postgres keeps of revocations', () => {
   it('lets the authorization server revoke tokens and the resource API purge them, and neither the other', async () => {
     const token = { jti: newJti(), clientId, expiresAt: inSeconds(900) }
     await assert.rejects(insertRevokedToken(db.api, token), /permission denied/)
-    await assert.rejects(purgeExpiredTokens(db.auth), /permission denied/)
+    await assert.rejects(purgeExpiredTokens(db.auth, 1), /permission denied/)
     await assert.rejects(insertRevokedSigningKey(db.auth, 'kid'), /permission denied/)
     await assert.rejects(insertRevokedSigningKey(db.api, 'kid'), /permission denied/)
     await assert.rejects(replaceNamedServer(db.auth, { runId: '', since: null }, 'x'), /permission denied/)
@@ -71,7 +70,7 @@ describe('what Postgres keeps of revocations', () => {
   })
 
   it('purges tokens an hour after they expired, a batch at a time, and no others', async () => {
-    const expired = PURGE_BATCH + 5
+    const [expired, limit] = [15, 10]
     await db.owner.raw(
       `insert into revoked_tokens select 'long-' || n, ?, now(), now() - interval '61 minutes' from generate_series(1, ?) n`,
       [clientId, expired],
@@ -80,8 +79,12 @@ describe('what Postgres keeps of revocations', () => {
     await insertRevokedToken(db.owner, { jti: kept[0] as string, clientId, expiresAt: inSeconds(-3_500) })
     await insertRevokedToken(db.owner, { jti: kept[1] as string, clientId, expiresAt: inSeconds(900) })
     assert.deepEqual(
-      [await purgeExpiredTokens(db.api), await purgeExpiredTokens(db.api), await purgeExpiredTokens(db.api)],
-      [PURGE_BATCH, 5, 0],
+      [
+        await purgeExpiredTokens(db.api, limit),
+        await purgeExpiredTokens(db.api, limit),
+        await purgeExpiredTokens(db.api, limit),
+      ],
+      [10, 5, 0],
     )
     const { rows } = await db.owner.raw('select jti from revoked_tokens where jti = any(?)', [kept] as never)
     assert.equal(rows.length, 2)

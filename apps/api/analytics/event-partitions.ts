@@ -1,39 +1,67 @@
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import type { Purge } from '../stores/purge.ts'
 import { EVENT_IDS_REMEMBERED_DAYS } from './event.ts'
 
+const DAY_MS = 24 * 3_600_000
 /** Weekly partitions created in advance. If the job fails for longer, the default partition is used. */
 const WEEKS_AHEAD = 4
-/** A statement with so many ids takes about 50 ms, and a round of 20 less than the shutdown deadline. */
-const IDS_PER_STATEMENT = 10_000
-const STATEMENTS_PER_ROUND = 20
 
 /** Events are kept for recounting and lookups; the daily figures do not need them. The minimum is 35. */
 export const EVENT_RETENTION_DAYS_MIN = EVENT_IDS_REMEMBERED_DAYS
 export const EVENT_RETENTION_DAYS_DEFAULT = 90
 
-/**
- * Creates the partitions that will be needed, drops those whose events are all older than
- * `eventRetention_days`, and deletes old ids. Any process may call it at any time, because Postgres runs one
- * call at a time. The work is done by database functions that enforce the limits themselves, since the
- * service's role may neither create or drop a table nor delete an event or an id. Returns the names of the
- * partitions, and how many ids it deleted.
+/*
+ * Database functions do the work and enforce the limits, since the service's role may neither create or drop
+ * a table nor delete an event or an id.
  */
-export async function maintainEventPartitions(
-  db: Database,
-  { eventRetention_days }: { eventRetention_days: number },
-) {
-  const created = await names(db, 'select create_analytics_event_partitions(?) as name', WEEKS_AHEAD)
-  const dropped = await names(db, 'select drop_old_analytics_events(?) as name', eventRetention_days)
-  let forgottenIds = 0
-  for (let statement = 1; statement <= STATEMENTS_PER_ROUND; statement++) {
-    const { rows } = await db.raw('select forget_old_analytics_event_ids(?) as n', [IDS_PER_STATEMENT])
-    forgottenIds += rows[0].n
-    if (rows[0].n < IDS_PER_STATEMENT) break
-  }
-  return { created, dropped, forgottenIds }
+
+/** Creates the partitions that will be needed, unless another process is doing so. Returns their names. */
+export async function createEventPartitions(db: Database): Promise<string[]> {
+  const { rows } = await db.raw('select create_analytics_event_partitions(?) as name', [WEEKS_AHEAD])
+  return rows.map((row: { name: string }) => row.name)
 }
 
-async function names(db: Database, sql: string, binding: number): Promise<string[]> {
-  const { rows } = await db.raw(sql, [binding])
-  return rows.map((row: { name: string }) => row.name)
+/** Returns the purges of weeks of events, of events outside the weekly partitions, and of their ids. */
+export function listEventPurges({ eventRetention_days }: { eventRetention_days: number }): Purge[] {
+  const kept_ms = eventRetention_days * DAY_MS
+  return [
+    {
+      kind: 'analytics_events',
+      // When the oldest week ended.
+      oldest: `select to_date(min(right(relname, 8)), 'YYYYMMDD') + 7
+        from pg_inherits join pg_class c on c.oid = inhrelid
+        where inhparent = 'analytics_events'::regclass and relname ~ '^analytics_events_[0-9]{8}$'`,
+      kept_ms,
+      async deleteRows(transaction) {
+        const { rowCount } = await transaction.raw('select drop_old_analytics_events(?)', [
+          eventRetention_days,
+        ])
+        return { rowCount }
+      },
+    },
+    {
+      kind: 'analytics_events_default',
+      oldest: 'select min(received_at) from analytics_events_default',
+      kept_ms,
+      deleteRows: (transaction, { limit }) =>
+        callPurge(transaction, 'delete_old_default_events(?, ?)', [eventRetention_days, limit]),
+    },
+    {
+      kind: 'analytics_event_ids',
+      oldest: 'select min(received_on) from analytics_event_ids',
+      // For whole days after the one on which they came.
+      kept_ms: (EVENT_IDS_REMEMBERED_DAYS + 1) * DAY_MS,
+      deleteRows: (transaction, { limit }) =>
+        callPurge(transaction, 'forget_old_analytics_event_ids(?)', [limit]),
+    },
+  ]
+}
+
+async function callPurge(
+  transaction: Queryable,
+  call: string,
+  values: number[],
+): Promise<{ rowCount: number }> {
+  const { rows } = await transaction.raw(`select ${call} as "rowCount"`, values)
+  return rows[0]
 }

@@ -3,6 +3,7 @@ import type { Scope } from '#shared/oauth/scopes.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { NewKey } from '../keys/public-key.ts'
 import { Problem } from '../problems/problems.ts'
+import { purgeByTime } from '../stores/purge.ts'
 import type { NewIssuerKeys } from '../workload/trust-issuer.ts'
 import type { NewWorkload } from '../workload/workload.ts'
 
@@ -101,16 +102,9 @@ export async function saveIdempotencyKey(
   )
 }
 
-/** Deletes at most `limit` expired keys. Returns their number. */
-export async function deleteExpiredIdempotencyKeys(
-  db: Queryable,
-  { before, limit }: { before: Date; limit: number },
-): Promise<number> {
-  const { rowCount } = await db.raw(
-    `delete from client_creation_keys where (vendor_id, user_id, idempotency_key) in
-       (select vendor_id, user_id, idempotency_key from client_creation_keys
-        where created_at <= ? order by created_at limit ?)`,
-    [before, limit],
-  )
-  return rowCount
-}
+export const IDEMPOTENCY_KEY_PURGE = purgeByTime({
+  table: 'client_creation_keys',
+  key: 'vendor_id, user_id, idempotency_key',
+  time: 'created_at',
+  kept_ms: IDEMPOTENCY_KEY_LIFETIME_MS,
+})

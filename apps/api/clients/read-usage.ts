@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canRead } from '../people/access.ts'
@@ -30,8 +31,9 @@ const OAuthClientUsage = z
       )
       .meta({
         description:
-          `The ${ADDRESSES_SHOWN} addresses that most recently got a token, from the last ${DAYS_SHOWN} days. ` +
-          '`firstDay` (UTC): the first of 100 days on which it got one.',
+          `The ${ADDRESSES_SHOWN} addresses that most recently got a token, from the last ${DAYS_SHOWN} days; ` +
+          `of each day (UTC), the first ${ADDRESSES_PER_DAY_MAX} are counted. An IPv6 address is counted and ` +
+          'shown by its network, such as `2001:db8::/64`. `firstDay`: the first of 100 days on which it got one.',
       }),
   })
   .meta({ id: 'OAuthClientUsage' })

@@ -1,4 +1,5 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { purgeByTime } from '../stores/purge.ts'
 
 /* The table of invitations. */
 
@@ -97,15 +98,9 @@ export async function withdrawInvitationTo(
   await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
 }
 
-/** Removes at most `limit` expired invitations. Returns how many. */
-export async function deleteExpiredInvitations(
-  db: Queryable,
-  { now, limit }: { now: Date; limit: number },
-): Promise<number> {
-  const { rowCount } = await db.raw(
-    `delete from invitations where token_hash in
-       (select token_hash from invitations where expires_at <= ? order by expires_at limit ?)`,
-    [now, limit],
-  )
-  return rowCount
-}
+export const INVITATION_PURGE = purgeByTime({
+  table: 'invitations',
+  key: 'token_hash',
+  time: 'expires_at',
+  kept_ms: EXPIRED_LISTED_MS,
+})

@@ -1,10 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import { PURGE_BATCH, purgeExpiredTokens } from '#shared/revocation/state.ts'
+import { OLDEST_REVOKED_TOKEN, purgeExpiredTokens } from '#shared/revocation/state.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import { deleteStep, logPurgeFailure, type Purge } from '../stores/purge.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './round.ts'
 
 const PURGE_EVERY_MS = 600_000
+/** After each round until none is left: few, since rounds must not be late. */
+const PURGE_ROWS = 1_000
+/** Purged by the rounds, and only after one that has just compared the clocks. */
+export const REVOKED_TOKEN_PURGE: Purge = {
+  kind: 'revoked_tokens',
+  oldest: OLDEST_REVOKED_TOKEN,
+  kept_ms: 3_600_000,
+  deleteRows: async (transaction, { limit }) => ({ rowCount: await purgeExpiredTokens(transaction, limit) }),
+}
 /** The share by which a pause varies, so that processes do not run their rounds at the same time. */
 const JITTER = 0.2
 
@@ -32,7 +43,8 @@ export type Reconciling = ReturnType<typeof startReconciling>
  * expired tokens every ten minutes. A failure is logged once, when it begins; meanwhile Postgres decides.
  */
 export function startReconciling(options: StartReconcilingOptions) {
-  const { db, log, timings = PRODUCTION_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
+  const { db, log, clock = systemClock, timings = PRODUCTION_TIMINGS } = options
+  const { purgeEvery_ms = PURGE_EVERY_MS } = options
   const stopping = new AbortController()
   const reconciler = createReconciler({
     ...options,
@@ -67,9 +79,13 @@ export function startReconciling(options: StartReconcilingOptions) {
   /** A round that marked has just compared the clocks. */
   async function purge(): Promise<void> {
     if (latest?.outcome !== 'marked' || performance.now() < purgeAt_ms) return
-    const removed = await purgeExpiredTokens(db).catch(() => 0)
-    // A full batch means that there may be more.
-    purgeAt_ms = performance.now() + (removed < PURGE_BATCH ? purgeEvery_ms : 0)
+    const removed = await deleteStep({ db, clock }, REVOKED_TOKEN_PURGE, PURGE_ROWS).catch((error) => {
+      logPurgeFailure(log, REVOKED_TOKEN_PURGE, error)
+      return 0
+    })
+    // There may be more, or another process is at it.
+    const isDone = removed !== undefined && removed < PURGE_ROWS
+    purgeAt_ms = performance.now() + (isDone ? purgeEvery_ms : 0)
   }
 
   async function run(): Promise<void> {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { clientStatus, requireClient } from '../clients/client.ts'
@@ -14,7 +15,11 @@ import type { UsageStores } from '../usage/windows.ts'
 
 const addressesUsed = z
   .array(z.object({ address: z.string(), lastUsedAt: instant }).meta({ id: 'AddressUsed' }))
-  .meta({ description: 'Addresses that got a token in the last 100 days, the latest 200.' })
+  .meta({
+    description:
+      'Addresses that got a token in the last 100 days, the latest 200; of IPv6, the /64 networks. ' +
+      `Of each day, the first ${ADDRESSES_PER_DAY_MAX} are counted.`,
+  })
 
 const ClientRotation = z
   .object({

@@ -1,7 +1,7 @@
 import type { Log } from '#shared/process/log.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import type { ApiContext } from '../http/state.ts'
-import { deleteExpiredSessions } from './sessions.ts'
+import type { Purge } from '../stores/purge.ts'
+import { deleteExpiredSessions, OLDEST_SESSION } from './sessions.ts'
 
 interface SessionIds {
   userId: string
@@ -41,11 +41,18 @@ export function logSessionEnd(
   log.info({ event: 'session.ended', userId, sessionId, why, ...by }, 'session ended')
 }
 
-/** Removes at most `limit` expired sessions, oldest first, and logs each. */
-export async function endExpiredSessions(
-  { db, log }: { db: Database; log: Log },
-  { now, limit }: { now: Date; limit: number },
-): Promise<void> {
-  for (const session of await deleteExpiredSessions(db, { now, limit }))
-    logSessionEnd(log, { ...session, why: 'expired' })
-}
+/** Deletes expired sessions, and logs each. */
+export const createSessionPurge = (log: Log): Purge => ({
+  kind: 'sessions',
+  oldest: OLDEST_SESSION,
+  kept_ms: 0,
+  async deleteRows(transaction, { before, limit }) {
+    const ended = await deleteExpiredSessions(transaction, { now: before, limit })
+    return {
+      rowCount: ended.length,
+      afterCommit() {
+        for (const session of ended) logSessionEnd(log, { ...session, why: 'expired' })
+      },
+    }
+  },
+})

@@ -174,6 +174,9 @@ export async function deleteSessions(db: Queryable, userId: string, keep?: Buffe
   return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
 }
 
+/** SQL for when the oldest session expires. */
+export const OLDEST_SESSION = 'select min(expires_at) from sessions'
+
 /** Removes at most `limit` expired sessions and returns them. */
 export async function deleteExpiredSessions(
   db: Queryable,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { normalizedEmail } from '../accounts/people.ts'
+import { type Purge, purgeByTime } from '../stores/purge.ts'
 
 /* The table of sign-in addresses: from which network addresses and browsers a user has lately signed in. */
 
@@ -19,6 +20,8 @@ export const BROWSER_KNOWN_FOR_S = KNOWN_FOR_MS.browser / 1_000
 const KNOWN_PER_USER_MAX = 20
 /** Stands for every address. The name is that of stored rows. */
 const ANY_ADDRESS = 'everywhere'
+
+const IS_BROWSER = "starts_with(address, 'browser:')"
 
 /** Where a person signs in from. */
 interface SignInOrigin {
@@ -97,16 +100,10 @@ export async function forgetSignInAddresses(transaction: Queryable, userId: stri
   await transaction.raw('delete from sign_in_addresses where user_id = ?', [userId])
 }
 
-/** Removes at most `limit` that are no longer known. Returns how many. */
-export async function deleteOldSignInAddresses(
-  db: Queryable,
-  { now_ms, limit }: { now_ms: number; limit: number },
-): Promise<number> {
-  const { rowCount } = await db.raw(
-    `delete from sign_in_addresses where (user_id, address) in
-       (select user_id, address from sign_in_addresses
-        where last_at <= ? and (last_at <= ? or not starts_with(address, 'browser:')) order by last_at limit ?)`,
-    [new Date(now_ms - KNOWN_FOR_MS.address), new Date(now_ms - KNOWN_FOR_MS.browser), limit],
-  )
-  return rowCount
-}
+/** Each part has an index of its own, since browsers are kept so much longer than addresses. */
+export const SIGN_IN_PURGES: readonly Purge[] = [
+  { kind: 'sign_in_addresses', only: `not ${IS_BROWSER}`, kept_ms: KNOWN_FOR_MS.address },
+  { kind: 'sign_in_browsers', only: IS_BROWSER, kept_ms: KNOWN_FOR_MS.browser },
+].map((part) =>
+  purgeByTime({ table: 'sign_in_addresses', key: 'user_id, address', time: 'last_at', ...part }),
+)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { instant } from '../http/instant.ts'
 import type { UsageSummary } from './read.ts'
 import { type LatestRefusals, latestRefusals } from './refusals.ts'
@@ -62,7 +63,11 @@ export async function readFailing(
     stores,
     refusedClients.map(({ clientId, after_ms }) => {
       const newest = refusals.get(clientId)?.unproven?.newest ?? []
-      return { clientId, after_ms, addresses: newest.flatMap(({ address }) => address ?? []) }
+      return {
+        clientId,
+        after_ms,
+        addresses: newest.flatMap(({ address }) => (address ? addressSubject(address) : [])),
+      }
     }),
   )
   return new Map(
@@ -75,7 +80,7 @@ export async function readFailing(
 }
 
 interface History {
-  /** Of the addresses of its newest refusals, those from which it got tokens. */
+  /** Of the addresses (of IPv6, the networks) of its newest refusals, those from which it got tokens. */
   addresses: ReadonlySet<string>
   /** The first hour of refusals since its tokens expired. Hourly counts are kept longer than refusals. */
   firstHour_ms?: number | undefined
@@ -87,7 +92,7 @@ function findFailing(
   { isOverdue, addresses, firstHour_ms }: History & { isOverdue: boolean },
 ): Failing | undefined {
   const fromOwnAddress = unproven?.newest.find(
-    ({ address }) => address !== undefined && addresses.has(address),
+    ({ address }) => address !== undefined && addresses.has(addressSubject(address)),
   )
   const certain = [...(proven?.newest ?? []), ...(fromOwnAddress ? [fromOwnAddress] : [])].sort(
     (a, b) => b.at_ms - a.at_ms,

@@ -69,7 +69,11 @@ create table sign_in_addresses (
   last_at timestamptz not null,
   primary key (user_id, address)
 );
-create index sign_in_addresses_by_time on sign_in_addresses (last_at);
+-- For the purges of addresses and browsers, which keep them for different times
+create index sign_in_addresses_by_time on sign_in_addresses (last_at)
+  where not starts_with(address, 'browser:');
+create index sign_in_browsers_by_time on sign_in_addresses (last_at)
+  where starts_with(address, 'browser:');
 comment on column sign_in_addresses.address is
   'An address, or "browser:" and the hash of the secret that the browser keeps, or "everywhere".';
 

@@ -207,7 +207,7 @@ create table client_usage_by_minute (
   primary key (client_id, minute)
 ) with (fillfactor = 80);
 create index client_usage_by_minute_by_minute on client_usage_by_minute (minute);
--- Tokens by address and day (UTC)
+-- Tokens by address and day (UTC): for each client and day, of the first 200 addresses
 create table client_address_usage (
   client_id    text not null,
   day          date not null,
@@ -231,9 +231,12 @@ create table usage_writers (
 -- refused request without any. A process that gets no answer sends its batch again, so a batch that is
 -- already stored adds nothing, and one that does not follow the last shows that Postgres lost those between.
 -- Unknown clients, those of erased companies, and scopes that a client does not have are skipped. All callers
--- lock rows in one order.
+-- lock rows in one order, and the rows of client_usage before they count a client's addresses. Else two
+-- callers could both use the last places of a day.
 create function record_usage(writer_id uuid, batch_number bigint, uses jsonb, any_lost boolean, ends boolean)
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  used public.client_address_usage[];
 begin
   if jsonb_array_length(uses) > 1000 or pg_column_size(uses) > 1000000 then
     raise exception 'a batch of usage is too large' using errcode = 'program_limit_exceeded';
@@ -269,12 +272,6 @@ begin
     from counts group by 1, 2 order by 1, 2
     on conflict (client_id, hour) do update
     set tokens = h.tokens + excluded.tokens, refused = h.refused + excluded.refused
-  ), by_address as (
-    insert into public.client_address_usage as a (client_id, day, address, tokens, last_seen_at)
-    select client_id, (at at time zone 'UTC')::date, address, count(*), max(at) from uses
-    where scope is not null group by 1, 2, 3 order by 1, 2, 3
-    on conflict (client_id, day, address) do update
-    set tokens = a.tokens + excluded.tokens, last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at)
   ), by_scope as (
     select client_id, jsonb_object_agg(one, at order by at) as scopes
     from uses, string_to_table(scope, ' ') as one where one = any(own_scopes) group by 1
@@ -282,17 +279,40 @@ begin
     select client_id, min(first_at) as first_at, max(last_at) as last_at,
       case when sum(tokens) > 1 then 0 end as quiet_s
     from counts where tokens > 0 group by 1
+  ), latest as (
+    insert into public.client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s, scopes)
+    select client_id, first_at, last_at, quiet_s, coalesce(scopes, '{}')
+    from by_client left join by_scope using (client_id) order by 1
+    on conflict (client_id) do update
+    set first_used_at = least(l.first_used_at, excluded.first_used_at),
+      last_used_at = greatest(l.last_used_at, excluded.last_used_at),
+      scopes = case when excluded.last_used_at < l.last_used_at then excluded.scopes || l.scopes
+        else l.scopes || excluded.scopes end,
+      longest_quiet_s = greatest(l.longest_quiet_s, least(2147483647, greatest(0,
+        extract(epoch from excluded.first_used_at - l.last_used_at)))::integer)
+  ), by_address as (
+    select client_id, (at at time zone 'UTC')::date as day, address, count(*) as tokens, max(at) as last_at
+    from uses where scope is not null group by 1, 2, 3
   )
-  insert into public.client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s, scopes)
-  select client_id, first_at, last_at, quiet_s, coalesce(scopes, '{}')
-  from by_client left join by_scope using (client_id) order by 1
-  on conflict (client_id) do update
-  set first_used_at = least(l.first_used_at, excluded.first_used_at),
-    last_used_at = greatest(l.last_used_at, excluded.last_used_at),
-    scopes = case when excluded.last_used_at < l.last_used_at then excluded.scopes || l.scopes
-      else l.scopes || excluded.scopes end,
-    longest_quiet_s = greatest(l.longest_quiet_s, least(2147483647, greatest(0,
-      extract(epoch from excluded.first_used_at - l.last_used_at)))::integer);
+  select array_agg((client_id, day, address, tokens, last_at)::public.client_address_usage) into used
+  from by_address;
+
+  with known as (
+    update public.client_address_usage a
+    set tokens = a.tokens + u.tokens, last_seen_at = greatest(a.last_seen_at, u.last_seen_at)
+    from unnest(used) as u where (a.client_id, a.day, a.address) = (u.client_id, u.day, u.address)
+    returning a.client_id, a.day, a.address
+  ), new as materialized (
+    select u.*, row_number() over (partition by client_id, day order by last_seen_at, address) as place
+    from unnest(used) as u left join known using (client_id, day, address) where known.client_id is null
+  ), room as (
+    select client_id, day, 200 - (select count(*) from public.client_address_usage a
+      where (a.client_id, a.day) = (new.client_id, new.day)) as places
+    from new group by 1, 2
+  )
+  insert into public.client_address_usage
+  select client_id, day, address, tokens, last_seen_at
+  from new join room using (client_id, day) where place <= places;
 end $$;
 
 -- Each company has at most one destination, which can be replaced but not removed.

@@ -41,6 +41,7 @@ create table analytics_events (
   check ((type in ('order', 'boost_spend')) = (amount_minor is not null))
 ) partition by range (received_at);
 create table analytics_events_default partition of analytics_events default;
+create index analytics_events_default_by_receipt on analytics_events_default (received_at);
 
 -- A unique key of a partitioned table must contain the partition column, so it would not detect that an event
 -- is sent again in another week. So the ids have a table of their own, whose primary key makes an event count
@@ -119,9 +120,6 @@ begin
   if retention_days is null or retention_days < 35 then
     raise exception 'retention_days must be at least 35' using errcode = 'invalid_parameter_value';
   end if;
-  if not pg_try_advisory_xact_lock(hashtextextended('public.analytics_events', 0)) then return; end if;
-  delete from public.analytics_events_default where ctid = any (array(
-    select ctid from public.analytics_events_default where received_at < oldest_kept limit 10000));
   for partition in
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'public.analytics_events'::regclass
@@ -134,6 +132,22 @@ begin
   end loop;
 end $$;
 
+-- Deletes at most max_rows old events outside the weekly partitions. Those of the last 35 days stay.
+create function delete_old_default_events(retention_days integer, max_rows integer) returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  deleted integer;
+begin
+  if retention_days is null or retention_days < 35 then
+    raise exception 'retention_days must be at least 35' using errcode = 'invalid_parameter_value';
+  end if;
+  delete from public.analytics_events_default where ctid = any (array(
+    select ctid from public.analytics_events_default
+    where received_at < now() - retention_days * interval '1 day' order by received_at limit max_rows));
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+
 -- Forgets at most max_rows ids of those that were received more than 35 whole days ago.
 create function forget_old_analytics_event_ids(max_rows integer) returns integer
 language plpgsql security definer
@@ -141,7 +155,6 @@ set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 declare
   forgotten integer;
 begin
-  if not pg_try_advisory_xact_lock(hashtextextended('public.analytics_event_ids', 0)) then return 0; end if;
   delete from public.analytics_event_ids where ctid = any (array(
     select ctid from public.analytics_event_ids
     where received_on < current_date - 35 order by received_on limit max_rows));

@@ -49,9 +49,9 @@ grant select, insert (reason) on restore_fences to integration_api;
 
 grant select, insert, update on analytics_daily to integration_api;
 grant select, insert on analytics_events, analytics_event_ids to integration_api;
-grant select on analytics_revisions to integration_api;
+grant select on analytics_revisions, analytics_events_default to integration_api;
 grant execute on function remember_which_are_new, create_analytics_event_partitions,
-  drop_old_analytics_events, forget_old_analytics_event_ids to integration_api;
+  drop_old_analytics_events, delete_old_default_events, forget_old_analytics_event_ids to integration_api;
 
 grant select (entry_id, vendor_id, user_id, action, subject, detail, at),
   insert (vendor_id, user_id, action, subject, detail) on activity to integration_api;

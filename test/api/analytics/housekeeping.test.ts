@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
+import { systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { AnalyticsEvent } from '../../../apps/api/analytics/event.ts'
-import { maintainEventPartitions } from '../../../apps/api/analytics/event-partitions.ts'
+import { createEventPartitions, listEventPurges } from '../../../apps/api/analytics/event-partitions.ts'
 import { storeEvents } from '../../../apps/api/analytics/store.ts'
 import { sqlState } from '../../../apps/api/stores/postgres-errors.ts'
+import { runPurges } from '../../../apps/api/stores/purge.ts'
 import { recount, storedDays } from '../../support/analytics.ts'
 import { startApi } from '../../support/api.ts'
 import { freshDatabase } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
+import { createTestLog } from '../../support/log.ts'
 
 const INVALID_PARAMETER = '22023'
 
@@ -61,12 +64,23 @@ describe('housekeeping of analytics events', () => {
     return name
   }
 
+  /** Runs the purges. Returns how many ids they forgot, and the partitions that they dropped. */
+  async function purge(eventRetention_days: number) {
+    const { log, lines } = createTestLog()
+    const purges = listEventPurges({ eventRetention_days })
+    const before = await partitions()
+    await runPurges({ db: api, clock: systemClock, log, purges, every_ms: 10_000 }, () => false)
+    const after = await partitions()
+    const { analytics_event_ids: forgottenIds } = (lines.at(-1)?.deleted ?? {}) as Record<string, number>
+    return { forgottenIds, dropped: before.filter((name) => !after.includes(name)) }
+  }
+
   const eventCount = async (): Promise<number> =>
     (await owner.raw('select count(*)::int as n from analytics_events')).rows[0].n
 
   it('finds partitions for this week and four more made by the migration, and events in the one of this week', async () => {
     assert.equal((await partitions()).filter((name) => /_\d{8}$/.test(name)).length, 5)
-    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 90 })).created, [])
+    assert.deepEqual(await createEventPartitions(api), [])
     await storeEvents(api, vendorId, [click('a')])
     const { rows } = await owner.raw(
       `select tableoid::regclass::text = 'analytics_events_' || to_char(date_trunc('week', now(), 'UTC') at time zone 'UTC', 'YYYYMMDD')
@@ -80,7 +94,7 @@ describe('housekeeping of analytics events', () => {
     await owner.raw(`drop table ${last}`)
     const writer = await api.transaction()
     await storeEvents(writer, vendorId, [click('a')])
-    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 90 })).created, [last])
+    assert.deepEqual(await createEventPartitions(api), [last])
     await writer.commit()
     assert.ok((await partitions()).includes(last as string))
   })
@@ -89,7 +103,7 @@ describe('housekeeping of analytics events', () => {
     const made = (await partitions()).filter((name) => /_\d{8}$/.test(name))
     for (const name of made) await owner.raw(`drop table ${name}`)
     assert.deepEqual(await storeEvents(api, vendorId, [click('a')]), { accepted: 1, duplicates: 0 })
-    const { created } = await maintainEventPartitions(api, { eventRetention_days: 90 })
+    const created = await createEventPartitions(api)
     assert.deepEqual(created, made.slice(1))
     assert.deepEqual(await storeEvents(api, vendorId, [click('a'), click('b')]), {
       accepted: 1,
@@ -103,7 +117,7 @@ describe('housekeeping of analytics events', () => {
     const days = await storedDays(owner, vendorId)
     const [kept, old, older] = [await pastWeek(6), await pastWeek(14), await pastWeek(15)]
     assert.equal(await eventCount(), 23)
-    const { dropped } = await maintainEventPartitions(api, { eventRetention_days: 91 - 7 })
+    const { dropped } = await purge(91 - 7)
     assert.deepEqual(dropped, [older, old].sort())
     assert.ok((await partitions()).includes(kept))
     assert.equal(await eventCount(), 9)
@@ -115,8 +129,8 @@ describe('housekeeping of analytics events', () => {
   it('keeps a week while its newest event is younger than the retention', async () => {
     const week = await pastWeek(6)
     // The week ended between 35 and 42 days ago.
-    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 42 })).dropped, [])
-    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 35 })).dropped, [week])
+    assert.deepEqual((await purge(42)).dropped, [])
+    assert.deepEqual((await purge(35)).dropped, [week])
   })
 
   it('removes old events from the default partition too', async () => {
@@ -126,7 +140,7 @@ describe('housekeeping of analytics events', () => {
               (:vendorId, 'young', 'click', '2026-01-01', '2026-01-01T12:00Z', 1, now() - interval '89 days')`,
       { vendorId },
     )
-    await maintainEventPartitions(api, { eventRetention_days: 90 })
+    await purge(90)
     const { rows } = await owner.raw('select event_id from analytics_events')
     assert.deepEqual(rows, [{ event_id: 'young' }])
   })
@@ -137,7 +151,7 @@ describe('housekeeping of analytics events', () => {
        select ?, 'id-' || n, (now() at time zone 'UTC')::date - n from generate_series(0, 60) as n`,
       [vendorId],
     )
-    assert.equal((await maintainEventPartitions(api, { eventRetention_days: 90 })).forgottenIds, 25)
+    assert.equal((await purge(90)).forgottenIds, 25)
     const { rows } = await owner.raw(
       "select max((now() at time zone 'UTC')::date - received_on) as age from analytics_event_ids",
     )
@@ -150,24 +164,22 @@ describe('housekeeping of analytics events', () => {
        select ?, 'id-' || n, (now() at time zone 'UTC')::date - 36 from generate_series(1, 25000) as n`,
       [vendorId],
     )
-    assert.equal((await maintainEventPartitions(api, { eventRetention_days: 90 })).forgottenIds, 25_000)
+    assert.equal((await purge(90)).forgottenIds, 25_000)
   })
 
-  it('leaves the work to the process already doing it', async () => {
-    await pastWeek(20)
-    const other = await owner.transaction()
-    await other.raw("select pg_advisory_xact_lock(hashtextextended('public.analytics_events', 0))")
-    assert.deepEqual((await maintainEventPartitions(api, { eventRetention_days: 90 })).dropped, [])
-    await other.rollback()
-    assert.equal((await maintainEventPartitions(api, { eventRetention_days: 90 })).dropped.length, 1)
+  it('drops old weeks although old events outside them cannot be deleted', async () => {
+    const week = await pastWeek(20)
+    await owner.raw('revoke execute on function delete_old_default_events from integration_api')
+    assert.deepEqual((await purge(90)).dropped, [week])
   })
 
   it('refuses to drop what is younger than 35 days, and to make partitions without end', async () => {
     for (const days of [34, 0, -1, null]) {
-      await assert.rejects(api.raw('select drop_old_analytics_events(?)', [days]), (error) => {
-        assert.equal(sqlState(error), INVALID_PARAMETER)
-        return true
-      })
+      for (const call of ['drop_old_analytics_events(?)', 'delete_old_default_events(?, 1)'])
+        await assert.rejects(api.raw(`select ${call}`, [days]), (error) => {
+          assert.equal(sqlState(error), INVALID_PARAMETER)
+          return true
+        })
     }
     for (const weeks of [53, -1, null]) {
       await assert.rejects(api.raw('select create_analytics_event_partitions(?)', [weeks]), (error) => {

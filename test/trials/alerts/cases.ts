@@ -240,6 +240,21 @@ export const ALERT_CASES: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'IntegrationPurgesLate',
+    fires: {
+      [`integration_purge_overdue_seconds{${API},kind="sessions"}`]: '90000x180',
+      [`integration_purge_overdue_seconds{${OTHER_API},kind="sessions"}`]: '90000x180',
+      [`integration_purge_overdue_seconds{${API},kind="invitations"}`]: '600x180',
+    },
+    labels: 'kind="sessions"',
+    quiet: { [`integration_purge_overdue_seconds{${API},kind="sessions"}`]: '80000x180' },
+  },
+  {
+    alert: 'IntegrationPurgesLate',
+    fires: { [`up{${API}}`]: '1x180' },
+    quiet: { [`integration_purge_overdue_seconds{${API},kind="sessions"}`]: '0x180' },
+  },
+  {
     alert: 'IntegrationLimitsHit',
     fires: { [`integration_rate_limit_hits_total{${API},limit="api-client"}`]: '0+61x180' },
     labels: 'limit="api-client"',

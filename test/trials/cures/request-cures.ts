@@ -224,6 +224,26 @@ async function rolloutStopped(site: CureSite) {
   return () => second.restart({ main })
 }
 
+/** A transaction that someone left open holds a row that should be gone. */
+async function purgeLate(site: CureSite) {
+  const [api] = site.api as [Instance]
+  await site.db.raw(`insert into client_usage_by_minute values ('cli_x', now() - interval '30 hours', 1, 0)`)
+  const lock = await site.db.transaction()
+  site.use(afterwards(() => lock.rollback().catch(() => {})))
+  await lock.raw(`select from client_usage_by_minute where client_id = 'cli_x' for update`)
+  await api.restart()
+  return async () => {
+    await logs(api, 'housekeeping.failed', 'purging client_usage_by_minute')
+    const [find = '', stop = ''] = printedStatements()
+    const findBlockers = async () => (await site.db.raw(find)).rows
+    await eventually(async () => (await findBlockers()).length === 1, { limit_ms: 2 * MINUTE_MS })
+    const [{ pid }] = await findBlockers()
+    await site.db.raw(stop.replace('PID', pid))
+    await api.restart()
+    await logs(api, 'housekeeping.done', '"client_usage_by_minute":1')
+  }
+}
+
 export const REQUEST_CURES: readonly Cure[] = [
   { alerts: ['IntegrationWrongSecrets'], cause: secretsGuessed },
   { alerts: ['IntegrationLimitsHit'], cause: limitHit },
@@ -257,5 +277,6 @@ export const REQUEST_CURES: readonly Cure[] = [
   { rows: ['days were loaded with triggers off'], cause: triggersOff },
   { alerts: ['IntegrationRevocationsPageLarge'], cause: pageLarge },
   { alerts: ['IntegrationIssuerKeysOld'], cause: issuerKeysOld },
+  { alerts: ['IntegrationPurgesLate'], cause: purgeLate },
   { alerts: ['IntegrationVersionsDiffer'], cause: rolloutStopped },
 ]

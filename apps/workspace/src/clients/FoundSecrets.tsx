@@ -78,12 +78,13 @@ function FoundItem({ client }: { client: OAuthClient }) {
 }
 
 /** Who used the client since its secret was reported. A new address got no token on an earlier day. */
-function UseSince({ client: { clientId, secretFoundAt } }: { client: OAuthClient }) {
+function UseSince({ client: { clientId, secretFoundAt, lastUsedAt } }: { client: OAuthClient }) {
   const { data, isError } = useUsage(clientId)
   if (secretFoundAt === null) return null
   if (!data || isError) return <>Used since: –.</>
   const addresses = data.addresses.filter(({ lastSeenAt }) => lastSeenAt >= secretFoundAt)
-  if (addresses.length === 0) return <>Not used since.</>
+  if (addresses.length === 0)
+    return (lastUsedAt ?? '') < secretFoundAt ? <>Not used since.</> : <>Used since, from many addresses.</>
   return (
     <>
       Used since from{' '}

@@ -1,4 +1,5 @@
 import { useLocation } from 'wouter'
+import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
@@ -51,7 +52,9 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
 function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
   return (
     <table className="table max-w-[640px] max-phone:[&_:is(th,td)]:pe-3">
-      <caption className="py-2 text-start text-ink-2">Where token requests came from</caption>
+      <caption className="py-2 text-start text-ink-2">
+        Where token requests came from: of each day, the first {ADDRESSES_PER_DAY_MAX} addresses
+      </caption>
       <thead>
         <tr>
           <th scope="col">Address</th>
