@@ -244,9 +244,6 @@ export async function readRecentRevocations(
 
 /* The removal of what has expired. */
 
-/** SQL for when the token expires whose revocation is purged next. */
-export const OLDEST_REVOKED_TOKEN = 'select min(expires_at) from revoked_tokens'
-
 /** Removes at most `limit` revocations of tokens that expired over an hour ago. Returns how many. */
 export async function purgeExpiredTokens(db: Queryable, limit: number): Promise<number> {
   const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [limit])

@@ -17,6 +17,7 @@ import { createSessionPurge } from '../../apps/api/sessions/session-events.ts'
 import { deleteStep, type Purge, readOverdue, runPurges } from '../../apps/api/stores/purge.ts'
 import { readUsesMissingBefore } from '../../apps/api/usage/missing-uses.ts'
 import { USAGE_PURGES } from '../../apps/api/usage/purge.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { sharedApi } from '../support/api.ts'
 import { freshDatabase } from '../support/database.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
@@ -165,12 +166,12 @@ describe('a round of purges', () => {
   it('waits two seconds at most for a lock', async () => {
     await insertOldHours(3)
     const blocker = await database.owner.transaction()
+    await using _ = afterwards(() => blocker.rollback())
     await blocker.raw('lock table client_usage_hourly in share mode')
     const started_ms = performance.now()
     await run([hourPurge])
     assert.ok(performance.now() - started_ms < 4_000)
     assert.match(String(lines[0]?.error), /canceling statement due to lock timeout/)
-    await blocker.rollback()
   })
 
   it('repeats a step that ran out of time with fewer rows', async () => {
@@ -191,6 +192,7 @@ describe('a round of purges', () => {
   it('takes over from a process that purges the same and vanishes', async () => {
     await insertOldHours(7)
     const other = await database.owner.transaction()
+    await using _ = afterwards(() => other.rollback())
     await other.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`purge of ${HOURS}`])
     const done = run([hourPurge])
     await sleep(300)
@@ -213,11 +215,12 @@ describe('a round of purges', () => {
 
   it('ends after the step under way when the process stops', async () => {
     let steps = 0
-    const counted = endless(async (_, { limit }) => {
-      steps += 1
-      return { rowCount: limit }
-    })
-    await run([counted, counted], { isEnding: () => steps === 1 })
+    const counted = () =>
+      endless(async (_, { limit }) => {
+        steps += 1
+        return { rowCount: limit }
+      })
+    await run([counted(), counted()], { isEnding: () => steps === 1 })
     assert.equal(steps, 1)
   })
 })

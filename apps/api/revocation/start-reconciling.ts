@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import { OLDEST_REVOKED_TOKEN, purgeExpiredTokens } from '#shared/revocation/state.ts'
+import { purgeExpiredTokens } from '#shared/revocation/state.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { deleteStep, logPurgeFailure, type Purge } from '../stores/purge.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './round.ts'
@@ -12,7 +12,7 @@ const PURGE_ROWS = 1_000
 /** Purged by the rounds, and only after one that has just compared the clocks. */
 export const REVOKED_TOKEN_PURGE: Purge = {
   kind: 'revoked_tokens',
-  oldest: OLDEST_REVOKED_TOKEN,
+  oldest: 'select min(expires_at) from revoked_tokens',
   kept_ms: 3_600_000,
   deleteRows: async (transaction, { limit }) => ({ rowCount: await purgeExpiredTokens(transaction, limit) }),
 }

@@ -181,7 +181,8 @@ create table client_creation_keys (
 create index client_creation_keys_by_time on client_creation_keys (created_at);
 
 -- Written only by record_usage, which checks the client, so most tables do not check it again. Most rows are
--- updated often, so their pages have free space.
+-- updated often, so their pages have free space. Of most, the oldest are deleted all the time, and an index
+-- whose end is full of deleted rows makes that slow, so they are vacuumed early.
 create table client_usage (
   client_id       text primary key references oauth_clients,
   first_used_at   timestamptz not null,
@@ -197,7 +198,7 @@ create table client_usage_hourly (
   tokens    bigint not null check (tokens >= 0),
   refused   bigint not null default 0 check (refused >= 0),
   primary key (client_id, hour)
-) with (fillfactor = 70);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create index client_usage_hourly_by_hour on client_usage_hourly (hour);
 create table client_usage_by_minute (
   client_id text not null,
@@ -205,7 +206,7 @@ create table client_usage_by_minute (
   tokens    bigint not null check (tokens >= 0),
   refused   bigint not null check (refused >= 0),
   primary key (client_id, minute)
-) with (fillfactor = 80);
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 create index client_usage_by_minute_by_minute on client_usage_by_minute (minute);
 -- Tokens by address and day (UTC): for each client and day, of the first 200 addresses
 create table client_address_usage (
@@ -215,7 +216,7 @@ create table client_address_usage (
   tokens       bigint not null check (tokens >= 0),
   last_seen_at timestamptz not null,
   primary key (client_id, day, address)
-) with (fillfactor = 70);
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create index client_address_usage_by_day on client_address_usage (day);
 -- One row for each process that counts uses. A process that ends with everything stored removes its row.
 create table usage_writers (

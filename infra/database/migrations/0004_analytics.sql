@@ -109,10 +109,11 @@ begin
   end loop;
 end $$;
 
--- Events received less than 35 days ago stay, whatever the argument.
+-- Events received less than 35 days ago stay, whatever the argument. While this waits for a reader of the
+-- table, such as a backup, writers wait too, and each process tries, so it gives up early.
 create function drop_old_analytics_events(retention_days integer) returns setof text
 language plpgsql security definer
-set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '2s' as $$
+set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $$
 declare
   oldest_kept timestamptz := now() - retention_days * interval '1 day';
   partition   text;
