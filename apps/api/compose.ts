@@ -10,7 +10,7 @@ import { createRevocation } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
-import type { Redis } from '#shared/stores/redis.ts'
+import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
@@ -197,7 +197,7 @@ type Services = ReturnType<typeof createServices>
 
 function createServices(foundation: Foundation) {
   const { config, clock, log, timings, metrics, pools, connections } = foundation
-  const { redis, revocationRedis, reportTick } = connections
+  const { rateRedis: redis, revocationRedis, reportTick } = connections
   const { workspace: db, integrators: integratorsDb, decisions } = pools
   const { openid, API_RESOURCE: resource } = config
   const baseUrl = new URL(resource).origin
@@ -262,7 +262,7 @@ const createInternet = (
  * Access checks count requestsPerClient, requestsPerSession, sessionGuessesPerAddress, changesPerCompany and
  * foundSecretsPerAddress. Handlers count the others, and sessionGuessesPerAddress for invitation tokens.
  */
-function createLimits(config: ApiConfig, redis: Redis, metrics: Metrics) {
+function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics) {
   const limit = rateLimits(redis, metrics)
   return {
     requestsPerClient: limit('api-client', config.RATE_API_PER_CLIENT),

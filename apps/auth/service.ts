@@ -93,11 +93,11 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
     pooled: config.DATABASE_POOLER === 'transaction',
   })
   const connections = connectRedis(config, { name: NAME, log })
-  const { redis, revocationRedis } = connections
+  const { redis, revocationRedis, rateRedis } = connections
   const timings = { ...PRODUCTION_TIMINGS, tick_ms: TICK_MS / 4 }
   const revocation = createRevocation({ redis: revocationRedis, db, timings, onTick: connections.reportTick })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
-  const usage = createClientUsage({ redis, db, clock, log })
+  const usage = createClientUsage({ redis: rateRedis, db, clock, log })
   measurePools(metrics, { main: db })
   measureRedis(metrics, connections.watches, revocation)
   const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })
@@ -113,7 +113,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
     clockWatch,
     audit: createAudit(log, metrics, usage),
     usage,
-    createLimit: rateLimits(redis, metrics),
+    createLimit: rateLimits(rateRedis, metrics),
   }
 }
 

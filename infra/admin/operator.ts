@@ -1,9 +1,20 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared/process/config.ts'
+import {
+  keyEncryptionKey,
+  RATE_REDIS_PROTOCOLS,
+  REDIS_PROTOCOLS,
+  readConfig,
+  storeUrl,
+} from '#shared/process/config.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import {
+  createRedis,
+  createRedisOrCluster,
+  type RedisOrCluster,
+  type RedisParts,
+} from '#shared/stores/redis.ts'
 import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
 import { omitStatements } from '../database/error-messages.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
@@ -19,7 +30,7 @@ export class OperatorError extends Error {}
 interface OperatorStores {
   databaseUrl: string
   redisUrl: string | undefined
-  /** The Redis for everything but revocations, which may be the same. */
+  /** The Redis for refused and latest requests, which may be the same. */
   usageRedisUrl?: string | undefined
   /** Reads the key from where it is set. Resolves with undefined if there is none. */
   keyEncryptionKey(): Promise<Buffer[] | undefined>
@@ -50,6 +61,12 @@ const STORES_SHAPE = {
     fallback: '`REDIS_URL`',
     description: 'separate server for revocations, if there is one',
   }),
+  RATE_REDIS_URL: storeUrl(RATE_REDIS_PROTOCOLS).optional().meta({
+    secret: true,
+    fallback: '`REDIS_URL`',
+    description:
+      'separate server or cluster for rates and requests, if there is one; needed by `company erase`',
+  }),
   DATA_DIR,
 }
 
@@ -79,7 +96,7 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
     return {
       databaseUrl: settings.DATABASE_URL,
       redisUrl: settings.REVOCATION_REDIS_URL ?? settings.REDIS_URL,
-      usageRedisUrl: settings.REDIS_URL ?? settings.REVOCATION_REDIS_URL,
+      usageRedisUrl: settings.RATE_REDIS_URL ?? settings.REDIS_URL ?? settings.REVOCATION_REDIS_URL,
       keyEncryptionKey: async () => readConfig(env, KEY_SHAPE).KEY_ENCRYPTION_KEY,
     }
   }
@@ -87,7 +104,7 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
   return {
     databaseUrl: stack.databaseUrl,
     redisUrl: settings.REVOCATION_REDIS_URL ?? stack.redisUrl,
-    usageRedisUrl: stack.redisUrl,
+    usageRedisUrl: settings.RATE_REDIS_URL ?? stack.redisUrl,
     keyEncryptionKey: async () => keyEncryptionKey.parse(stack.keyEncryptionKey),
     auditFile: stack.auditFile,
   }
@@ -129,10 +146,10 @@ export function openOperatorAccess(
   })
   omitStatements(db)
   const closing: (() => void)[] = []
-  function connectRedis(url = redisUrl): Redis {
+  function connect<R extends RedisOrCluster>(url: string | undefined, create: (parts: RedisParts) => R): R {
     if (url === undefined)
       throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
-    const redis = createRedis({ url, connectionName: 'integration-admin' })
+    const redis = create({ url, connectionName: 'integration-admin' })
     closing.push(() => redis.disconnect())
     return redis
   }
@@ -142,13 +159,13 @@ export function openOperatorAccess(
     /** The operator named in the activity. */
     by,
     /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
-    redis: () => connectRedis(),
+    redis: () => connect(redisUrl, createRedis),
     /**
      * The Redis for refused requests, which may still be connecting. @throws OperatorError without REDIS_URL.
      */
-    usageRedis: () => connectRedis(usageRedisUrl),
+    usageRedis: () => connect(usageRedisUrl, createRedisOrCluster),
     /** @throws OperatorError without REDIS_URL. */
-    revocation: () => createRevocation({ redis: connectRedis(), db }),
+    revocation: () => createRevocation({ redis: connect(redisUrl, createRedis), db }),
     /** Rejects with OperatorError without KEY_ENCRYPTION_KEY, and with ConfigError if it is invalid. */
     async encryptionKey(): Promise<Buffer[]> {
       const keys = await keyEncryptionKey()

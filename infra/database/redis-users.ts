@@ -11,15 +11,17 @@
 
 /**
  * Both services read revocations, count against rate limits, and record requests. Scripts of the first name
- * no KEYS.
+ * no KEYS. The second line is for RATE_REDIS_URL=redis+cluster://….
  */
 const COMMON = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname +eval',
+  '+cluster|slots +asking',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
   '+time ~rate:* +set +incrby +pttl',
-  '(~refusals:* ~requests:* +set +del +zadd +zrem +zcard +zpopmin +lpush +ltrim +pexpire)',
+  '(~refusals:* ~requests:* +eval +set +del +lpush +ltrim +pexpire ' +
+    '+zadd +zrem +zcard +zrange +zpopmin +zremrangebylex +zremrangebyrank)',
 ]
 
 export const REDIS_USER_RULES = {
@@ -31,7 +33,7 @@ export const REDIS_USER_RULES = {
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
     '+scan',
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
-    '(%R~refusals:* +get +mget +zrange)',
+    '(%R~refusals:* +get +mget)',
     '(%R~requests:* +lrange)',
   ].join(' '),
 } as const

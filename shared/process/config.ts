@@ -112,30 +112,43 @@ export const issuerUrl = publicUrl.refine(
   'must not have a path',
 )
 
-/** A Sentinel URL lists hosts, which is more than URL can parse. */
-const withoutFurtherHosts = (text: string): string => text.replace(/^(rediss?\+sentinel:[^,]*),[^/]*/, '$1')
+/** A Sentinel or Cluster URL lists hosts, which is more than URL can parse. */
+const withoutFurtherHosts = (text: string): string => text.replace(/^(rediss?\+[a-z]+:[^,]*),[^/?]*/, '$1')
 
 const STORE_URL_START = /^([a-z+]+:)\/\/([^/?#]*)/
+
+/** Drivers take any of their options from a query, and prefer them to the program's. */
+const POSTGRES_QUERY = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'ssl', 'uselibpqcompat', 'host']
+const SENTINEL_QUERY = ['sentinel_user', 'sentinel_password']
 
 export const storeUrl = (protocols: string[]) =>
   z.string().superRefine((text, context) => {
     const [start = '', protocol = '', authority = ''] = STORE_URL_START.exec(text) ?? []
     const tail = text.slice(start.length)
+    const [path = '', query] = tail.split('?')
     const refuse = (message: string) => context.addIssue({ code: 'custom', message })
     const hosts = authority.replace(/^.*@/, '')
+    const urls = [withoutFurtherHosts(text), ...hosts.split(',').map((host) => `redis://${host}`)]
+    const isSentinel = protocol.includes('+sentinel')
+    const allowed = protocol.startsWith('postgres') ? POSTGRES_QUERY : isSentinel ? SENTINEL_QUERY : []
     if (!protocols.includes(protocol))
       refuse(`must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
     // A password with such a character ends the authority, so that its @ comes later.
     else if (/^[^?]*@|#/.test(tail) || (hosts === authority && tail.includes('@'))) refuse(INVALID_STORE_URL)
     else if (hosts === '')
       refuse('names no host: write localhost before the path, also if ?host= names a socket')
-    else if (hosts.includes(',') && !protocol.includes('+sentinel'))
+    else if (hosts.includes(',') && !protocol.includes('+'))
       refuse('names several hosts: name one that always leads to the primary')
-    else if (!URL.canParse(withoutFurtherHosts(text))) refuse(INVALID_STORE_URL)
+    else if (/%(?![\da-f]{2})/i.test(authority) || !urls.every((url) => URL.canParse(url)))
+      refuse(INVALID_STORE_URL)
+    else if (protocol.includes('+') && isSentinel !== /^\/[^/]+$/.test(path))
+      refuse('must end with the name of its group, such as /main, if it is for Sentinel, else with its hosts')
+    else if ([...new URLSearchParams(query).keys()].some((name) => !allowed.includes(name)))
+      refuse(`may have ${allowed.length > 0 ? `only ${allowed.join(', ')}` : 'nothing'} in its query`)
   })
 
 const INVALID_STORE_URL =
-  'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F, @ is %40), ' +
+  'is not a valid URL: percent-encode its password (# is %23, % is %25, / is %2F, ? is %3F, @ is %40), ' +
   'and check its port'
 
 /** `600/60`: at most 600 per fixed window of 60 s, so up to 1,200 within 60 s that span two windows. */
@@ -194,6 +207,7 @@ export const keyEncryptionKey = z
 
 const DRAIN_DELAY_MAX_S = 300
 export const REDIS_PROTOCOLS = ['redis:', 'rediss:', 'redis+sentinel:', 'rediss+sentinel:']
+export const RATE_REDIS_PROTOCOLS = [...REDIS_PROTOCOLS, 'redis+cluster:', 'rediss+cluster:']
 
 /** Settings that both services have. */
 export const commonShape = {
@@ -215,6 +229,12 @@ export const commonShape = {
   REVOCATION_REDIS_URL: storeUrl(REDIS_PROTOCOLS)
     .optional()
     .meta({ secret: true, fallback: '`REDIS_URL`', description: 'a separate server for revocations' }),
+  RATE_REDIS_URL: storeUrl(RATE_REDIS_PROTOCOLS).optional().meta({
+    secret: true,
+    fallback: '`REDIS_URL`',
+    description:
+      'a separate server for rates and requests, or a cluster: `redis+cluster://user:password@host,…`',
+  }),
   ISSUER: issuerUrl.meta({
     description:
       'public address of the authorization server, used as `iss` in tokens and in metadata; https, no path',

@@ -64,7 +64,7 @@ async function run<C extends CommonConfig>(config: C, program: ServiceProgram<C>
   const { name, createHttpServer, load } = program
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
-  for (const variable of ['DATABASE_URL', 'REDIS_URL', 'REVOCATION_REDIS_URL'] as const) {
+  for (const variable of ['DATABASE_URL', 'REDIS_URL', 'REVOCATION_REDIS_URL', 'RATE_REDIS_URL'] as const) {
     const weakness = cluster.isPrimary && storeWeakness(config[variable] ?? '')
     if (weakness) log.warn({ event: weakness.event, variable }, `${variable}: ${weakness.problem}`)
   }

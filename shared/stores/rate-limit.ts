@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis'
 import { createBatcher } from '#shared/process/batcher.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
+import type { RedisOrCluster } from './redis.ts'
 import { redisKeys } from './redis-keys.ts'
 
 /** At most `limit` per fixed window of `window_s` for each subject. Twice as many may pass across its end. */
@@ -47,20 +47,23 @@ type Count = [count: number, left_ms: number]
 
 /**
  * Returns a factory of rate limits that count in fixed windows in Redis. Everything counted in one tick takes
- * one command: at 16 requests at a time, this saves about a tenth of a token request's CPU.
+ * one command, except in a cluster. At 16 requests at a time, this saves a tenth of a token request's CPU.
  */
-export function rateLimits(redis: Redis, { counter }: Metrics) {
+export function rateLimits(redis: RedisOrCluster, { counter }: Metrics) {
   const help = 'Times that a rate limit was exceeded'
   const exceeded = counter('integration_rate_limit_hits_total', help, { limit: [] })
   return (name: string, { limit, window_s }: { limit: number; window_s: number }): RateLimit => {
     const policy = { name, limit, window_s }
     const window_ms = window_s * 1_000
     exceeded.inc({ limit: name }, 0)
-    const countInRedis = createBatcher(async (uses: Use[]): Promise<Count[]> => {
+    const count = async (uses: Use[]): Promise<Count[]> => {
       const keys = uses.map(({ subject }) => redisKeys.rateLimit(name, subject))
       const weights = uses.map(({ weight }) => weight)
       return (await redis.eval(COUNT, keys.length, ...keys, window_ms, ...weights)) as Count[]
-    }, SUBJECTS_PER_COMMAND)
+    }
+    const countInRedis = redis.isCluster
+      ? (use: Use) => count([use]).then(([first]) => first as Count)
+      : createBatcher(count, SUBJECTS_PER_COMMAND)
     const countInMemory = createMemoryCounter(window_ms)
 
     function verdict([count, left_ms]: Count): RateLimitVerdict {

@@ -20,19 +20,22 @@ export const redisKeys = {
   revocationTick: 'revocation:tick',
   /** The latest page of revocations that this key signed, or the claim of the process that creates it. */
   revocationPage: (kid: string) => `revocation:page:${kid}`,
-  /** How often the subject was counted. Lives for one window of the policy. */
-  rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
   /** Present: this assertion was used. Lives until it has expired by every process's clock. */
   usedAssertion: (id: string) => `assertion:${id}`,
+  // The keys of RATE_REDIS_URL. A command has only keys with the same braces, which a cluster keeps together.
+  /** How often the subject was counted. Lives for one window of the policy. */
+  rateLimit: (policy: string, subject: string) => `rate:${policy}:{${subject}}`,
   /** A refused request of a company's client, in JSON. Lives for a day. */
-  refusal: (vendorId: string, requestId: string) => `refusals:record:${vendorId}:${requestId}`,
-  /** Sorted set: positions of a client's or company's refused requests. Lives for a day after the last. */
-  refusals: (kind: 'proven' | 'unproven', clientOrVendorId: string) =>
-    `refusals:${kind}:of:${clientOrVendorId}`,
+  refusal: (vendorId: string, requestId: string) => `refusals:record:{${vendorId}}:${requestId}`,
+  /** Sorted set: positions of a company's or client's refused requests. Lives for a day after the last. */
+  refusals: (kind: 'proven' | 'unproven', vendorId: string, clientId?: string) =>
+    `refusals:${kind}:of:{${vendorId}}:${clientId ?? ''}`,
+  /** Sorted set: a company's clients by how many refused requests are kept of each. Lives as long. */
+  refusalCounts: (kind: 'proven' | 'unproven', vendorId: string) => `refusals:${kind}:counts:{${vendorId}}`,
   /** List, newest first: a client's answered requests as text. Lives for two weeks after the last one. */
-  requests: (vendorId: string, clientId: string) => `requests:of:${vendorId}:${clientId}`,
+  requests: (vendorId: string, clientId: string) => `requests:of:{${vendorId}}:${clientId}`,
   /** Sorted set: keys of a company's lists of requests, by start. Lives for a year after the last start. */
-  requestLogs: (vendorId: string) => `requests:logs:${vendorId}`,
+  requestLogs: (vendorId: string) => `requests:logs:{${vendorId}}`,
 } as const
 
 export const redisLifetimes = {

@@ -1,12 +1,12 @@
 import { within } from '#shared/process/within.ts'
-import type { Redis } from './redis.ts'
+import type { RedisOrCluster } from './redis.ts'
 
 /** Resolves when the connection takes commands. @throws Error that says why not, after `timeout_ms`. */
-export async function redisReady(redis: Redis, timeout_ms = 10_000): Promise<void> {
+export async function redisReady(redis: RedisOrCluster, timeout_ms = 10_000): Promise<void> {
   if (redis.status === 'ready') return
   let reason = ''
   const keep = ({ message }: Error): void => {
-    reason = `: ${message}`
+    reason ||= `: ${message}`
   }
   redis.on('error', keep)
   const ready = new Promise((resolve) => redis.once('ready', () => resolve(true)))

@@ -1,6 +1,7 @@
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 
 export type { Redis }
+export type RedisOrCluster = Redis | Cluster
 
 /** A command that takes longer counts as failed, so that a slow Redis cannot make a request slow. */
 const COMMAND_TIMEOUT_MS = 250
@@ -12,6 +13,21 @@ const SILENCE_MAX_MS = 2_000
 const REPLICA_MAX_MS = 1_000
 const SENTINEL_PORT = 26_379
 
+const OPTIONS = {
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  autoResubscribe: false,
+  maxRetriesPerRequest: 0,
+  commandTimeout: COMMAND_TIMEOUT_MS,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  socketTimeout: SILENCE_MAX_MS,
+  disableClientInfo: true,
+  maxLoadingRetryTime: RECONNECT_MAX_MS,
+  retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
+}
+
+export type RedisParts = { url: string; connectionName: string }
+
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
  * rejects. So an answer always comes from the server that got the command, at the time it was sent.
@@ -19,25 +35,16 @@ const SENTINEL_PORT = 26_379
  * Sentinels with credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded.
  * `rediss` means TLS, to the sentinels as well.
  */
-export function createRedis({ url, connectionName }: { url: string; connectionName: string }): Redis {
+export function createRedis({ url, connectionName }: RedisParts): Redis {
   let readyAt_ms = 0
   const options = {
+    ...OPTIONS,
     connectionName,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    autoResubscribe: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: SILENCE_MAX_MS,
-    disableClientInfo: true,
-    maxLoadingRetryTime: RECONNECT_MAX_MS,
     // A primary may become a replica without closing its connections, and another server take its address.
     reconnectOnError: ({ message }: Error) =>
       message.startsWith('READONLY') && performance.now() > readyAt_ms + REPLICA_MAX_MS,
-    retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
   }
-  const redis = /^rediss?\+sentinel:/.test(url)
+  const redis = url.includes('+sentinel:')
     ? new Redis({ ...options, ...sentinelOptions(url) })
     : new Redis(url, options)
   // Every command's own promise reports a failure; without a listener ioredis prints each lost connection.
@@ -48,29 +55,55 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
   return redis
 }
 
-const SENTINEL_URL =
-  /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<user>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^/@]+)\/(?<name>[^/?]+)(?:\?(?<query>.*))?$/
-
-function sentinelOptions(text: string) {
-  const { scheme, user, password, hosts = '', name = '', query } = SENTINEL_URL.exec(text)?.groups ?? {}
-  if (!name) throw new Error('a Sentinel URL is redis[s]+sentinel://[user:password@]host:port,…/name')
-  const sentinels = hosts.split(',').map((host) => {
-    const { hostname, port } = new URL(`redis://${host}`)
-    return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || SENTINEL_PORT) }
+/**
+ * The same, and `redis+cluster://user:password@host:6379,host2:6379` names servers of a Redis Cluster. There,
+ * a command is sent to another server only if the first one refused it.
+ */
+export function createRedisOrCluster({ url, connectionName }: RedisParts): RedisOrCluster {
+  if (!url.includes('+cluster:')) return createRedis({ url, connectionName })
+  const { servers, login, tls } = readGroupUrl(url)
+  const cluster = new Cluster(servers, {
+    redisOptions: { ...OPTIONS, ...login, ...tls, connectionName },
+    clusterRetryStrategy: OPTIONS.retryStrategy,
+    enableOfflineQueue: false,
+    // It would report nothing, and a server that is still connecting fails it.
+    enableReadyCheck: false,
+    maxRedirections: 3,
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    // A certificate has the name of its server, not the address.
+    dnsLookup: (host, found) => found(null, host),
   })
-  const parameters = new URLSearchParams(query)
+  // A connection says why it fails, which no command does.
+  cluster.on('+node', (node: Redis) => node.options.readOnly || node.connect().catch(() => {}))
+  cluster.on('node error', (error: Error) => cluster.emit('error', error))
+  return cluster.on('error', () => {})
+}
+
+const GROUP_URL = /^(rediss?)\+\w+:\/\/(?:([^:@/]*)(?::([^/]*))?@)?([^/?@]+)\/?([^?]*)\??(.*)$/
+
+function readGroupUrl(url: string, defaultPort = 6_379) {
+  const [, scheme, user, password, hosts = '', name = '', query] = GROUP_URL.exec(url) ?? []
+  const servers = hosts.split(',').map((host) => {
+    const { hostname, port } = new URL(`redis://${host}`)
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || defaultPort) }
+  })
+  const [username, decoded] = [user || 'default', password ?? ''].map(decodeURIComponent)
+  const login = decoded && { username, password: decoded }
+  return { servers, name, login, tls: scheme === 'rediss' && { tls: {} }, query: new URLSearchParams(query) }
+}
+
+function sentinelOptions(url: string) {
+  const { servers: sentinels, name, login, tls, query } = readGroupUrl(url, SENTINEL_PORT)
   return {
     sentinels,
     name,
     role: 'master' as const,
-    ...(password && {
-      username: decodeURIComponent(user || 'default'),
-      password: decodeURIComponent(password),
+    ...login,
+    ...(query.has('sentinel_password') && {
+      sentinelUsername: query.get('sentinel_user') ?? 'default',
+      sentinelPassword: query.get('sentinel_password') ?? '',
     }),
-    ...(parameters.has('sentinel_password') && {
-      sentinelUsername: parameters.get('sentinel_user') ?? 'default',
-      sentinelPassword: parameters.get('sentinel_password') ?? '',
-    }),
-    ...(scheme === 'rediss' && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    ...(tls && { ...tls, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   }
 }

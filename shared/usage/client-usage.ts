@@ -1,13 +1,13 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
+import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import { createUsageCounts } from './usage-counts.ts'
 
 /* Tokens and refusals are counted in Postgres; the latest requests, with any refusal, are kept in Redis. */
 const FLUSH_EVERY_MS = 2_000
-/** No script may hold Redis up for long. */
+/** No script may hold Redis up for long. In a cluster, each client has its own, and as many run at once. */
 const LOGS_PER_SCRIPT = 25
 
 /** A wrong secret proves nothing about who sent it, so it is kept apart and cannot displace anything else. */
@@ -15,51 +15,59 @@ export const REFUSAL_KINDS = ['proven', 'unproven'] as const
 type Kind = (typeof REFUSAL_KINDS)[number]
 /** How many of a client's latest records are kept: refusals of each kind, and answered requests it sent. */
 export const RECORDS_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
-/** A company may have this many Active clients, so as many times the records of a client are kept of it. */
-const CLIENTS_PER_COMPANY = 100
-/** How many logs of a company's clients are kept, by latest start: of the Active ones and as many revoked. */
-const LOGS_PER_COMPANY = 2 * CLIENTS_PER_COMPANY
+/** How many refusals are kept of a company. Beyond that, the client with most loses its oldest. */
+const COMPANY_REFUSALS_MAX: Record<Kind, number> = { proven: 1_600, unproven: 400 }
+/** How many logs of a company's clients are kept, by latest start: 100 can be Active, and as many revoked. */
+const LOGS_PER_COMPANY = 200
 /** A process holds the records of about this many clients between two flushes. */
 const CLIENTS_BUFFERED = 50
 
-const TRIM = `
-local function trim(order, max, forget)
-  local excess = redis.call('zcard', order) - max
-  if excess <= 0 then return end
-  local oldest = redis.call('zpopmin', order, excess)
-  for i = 1, #oldest, 2 do forget(oldest[i]) end
-end`
-
 /**
- * ARGV: the orders of a client and its company, the prefix of their records' keys, their life in ms, how
- * many are kept, then positions and records in turn. Orders are by position, so the oldest goes first.
+ * KEYS: the order of a company, and the counts of its clients. ARGV: the prefix of the records' keys, the
+ * client, the records' life in ms, how many are kept of a client and of the company, the position from which
+ * records still live, then positions and records in turn. Orders are by position, so the oldest goes first.
  */
-const WRITE_REFUSALS = `${TRIM}
-local ofClient, ofCompany, prefix, life_ms, max = unpack(ARGV, 1, 5)
+const WRITE_REFUSALS = `
+local company, counts = unpack(KEYS)
+local prefix, writer, life_ms, client_max, company_max, oldest = unpack(ARGV, 1, 6)
 local function toKey(position) return prefix .. string.match(position, ' (.*)') end
-for i = 6, #ARGV, 2 do
-  redis.call('set', toKey(ARGV[i]), ARGV[i + 1], 'px', life_ms)
-  redis.call('zadd', ofClient, 0, ARGV[i])
-  redis.call('zadd', ofCompany, 0, ARGV[i])
+local function forgetOldest(client, excess)
+  local order = company .. client
+  local popped = excess > 0 and redis.call('zpopmin', order, excess) or {}
+  for i = 1, #popped, 2 do
+    redis.call('zrem', company, popped[i])
+    redis.call('del', toKey(popped[i]))
+  end
+  redis.call('zadd', counts, redis.call('zcard', order), client)
 end
-trim(ofClient, max, function(position)
-  redis.call('zrem', ofCompany, position)
-  redis.call('del', toKey(position))
-end)
-trim(ofCompany, max * ${CLIENTS_PER_COMPANY}, function(position) redis.call('del', toKey(position)) end)
-redis.call('pexpire', ofClient, life_ms)
-redis.call('pexpire', ofCompany, life_ms)`
+for i = 7, #ARGV, 2 do
+  redis.call('set', toKey(ARGV[i]), ARGV[i + 1], 'px', life_ms)
+  redis.call('zadd', company .. writer, 0, ARGV[i])
+  redis.call('zadd', company, 0, ARGV[i])
+end
+forgetOldest(writer, redis.call('zcard', company .. writer) - client_max)
+redis.call('zremrangebylex', company, '-', '(' .. oldest)
+for _ = 1, 1000 do
+  local most = redis.call('zrange', counts, -1, -1, 'withscores')
+  if redis.call('zcard', company) <= tonumber(company_max) or most[2] == '0' then break end
+  forgetOldest(most[1], 1)
+end
+redis.call('zremrangebyrank', counts, 0, -1 - company_max)
+for _, key in ipairs({ company, company .. writer, counts }) do redis.call('pexpire', key, life_ms) end`
 
-/** ARGV: the time, and JSON: for each client the keys of its log and its company's logs, then entries. */
-const WRITE_LOGS = `${TRIM}
-for _, log in ipairs(cjson.decode(ARGV[2])) do
-  local length = redis.call('lpush', log[1], unpack(log, 3))
-  if length > ${RECORDS_MAX.answered} then redis.call('ltrim', log[1], 0, ${RECORDS_MAX.answered - 1}) end
-  redis.call('pexpire', log[1], ${redisLifetimes.requests_ms})
-  if length == #log - 2 then
-    redis.call('zadd', log[2], ARGV[1], log[1])
-    trim(log[2], ${LOGS_PER_COMPANY}, function(key) redis.call('del', key) end)
-    redis.call('pexpire', log[2], ${redisLifetimes.requestLogs_ms})
+/** KEYS: in turn the log of a client and its company's logs. ARGV: the time, then JSON: entries by client. */
+const WRITE_LOGS = `
+for i, entries in ipairs(cjson.decode(ARGV[2])) do
+  local log, logs = KEYS[2 * i - 1], KEYS[2 * i]
+  local length = redis.call('lpush', log, unpack(entries))
+  if length > ${RECORDS_MAX.answered} then redis.call('ltrim', log, 0, ${RECORDS_MAX.answered - 1}) end
+  redis.call('pexpire', log, ${redisLifetimes.requests_ms})
+  if length == #entries then
+    redis.call('zadd', logs, ARGV[1], log)
+    local oldest = redis.call('zrange', logs, 0, -1 - ${LOGS_PER_COMPANY})
+    for _, key in ipairs(oldest) do redis.call('del', key) end
+    if #oldest > 0 then redis.call('zrem', logs, unpack(oldest)) end
+    redis.call('pexpire', logs, ${redisLifetimes.requestLogs_ms})
   end
 end`
 
@@ -91,7 +99,7 @@ type Requests = { vendorId: string; answered: string[] } & Record<Kind, [string,
 
 export type ClientUsage = ReturnType<typeof createClientUsage>
 
-export function createClientUsage(parts: { redis: Redis; db: Database; clock: Clock; log: Log }) {
+export function createClientUsage(parts: { redis: RedisOrCluster; db: Database; clock: Clock; log: Log }) {
   const { redis, clock } = parts
   const counts = createUsageCounts(parts)
   let clients = new Map<string, Requests>()
@@ -146,19 +154,25 @@ export function createClientUsage(parts: { redis: Redis; db: Database; clock: Cl
 }
 
 /** Never rejects. What Redis does not confirm is dropped, since it may have taken it. */
-async function writeRequests(redis: Redis, clients: [string, Requests][], now_ms: number): Promise<void> {
-  let logs: string[][] = []
-  for (const [index, [clientId, { vendorId, answered, ...refused }]] of clients.entries()) {
+async function writeRequests(redis: RedisOrCluster, clients: [string, Requests][], now_ms: number) {
+  const oldest = refusalPosition(now_ms - redisLifetimes.refusals_ms)
+  const logs: [keys: string[], entries: string[]][] = []
+  for (const [clientId, { vendorId, answered, ...refused }] of clients) {
     for (const kind of REFUSAL_KINDS.filter((refusal) => refused[refusal].length > 0)) {
-      const orders = [redisKeys.refusals(kind, clientId), redisKeys.refusals(kind, vendorId)]
-      const limits = [redisLifetimes.refusals_ms, RECORDS_MAX[kind]]
-      const values = [...orders, redisKeys.refusal(vendorId, ''), ...limits, ...refused[kind].flat()]
-      await redis.eval(WRITE_REFUSALS, 0, ...values).catch(() => {})
+      const keys = [redisKeys.refusals(kind, vendorId), redisKeys.refusalCounts(kind, vendorId)]
+      const limits = [redisLifetimes.refusals_ms, RECORDS_MAX[kind], COMPANY_REFUSALS_MAX[kind], oldest]
+      const values = [redisKeys.refusal(vendorId, ''), clientId, ...limits, ...refused[kind].flat()]
+      await redis.eval(WRITE_REFUSALS, keys.length, ...keys, ...values).catch(() => {})
     }
     const keys = [redisKeys.requests(vendorId, clientId), redisKeys.requestLogs(vendorId)]
-    if (answered.length > 0) logs.push([...keys, ...answered])
-    if (logs.length < LOGS_PER_SCRIPT && index < clients.length - 1) continue
-    await redis.eval(WRITE_LOGS, 0, now_ms, JSON.stringify(logs)).catch(() => {})
-    logs = []
+    if (answered.length > 0) logs.push([keys, answered])
+  }
+  while (logs.length > 0) {
+    const next = logs.splice(0, LOGS_PER_SCRIPT)
+    const scripts = (redis.isCluster ? next.map((log) => [log]) : [next]).map((group) => {
+      const entries = JSON.stringify(group.map((log) => log[1]))
+      return redis.eval(WRITE_LOGS, 2 * group.length, ...group.flatMap(([keys]) => keys), now_ms, entries)
+    })
+    await Promise.allSettled(scripts)
   }
 }

@@ -135,7 +135,7 @@ describe('admin company erase', () => {
     const requests = [await auth.token(first, { scope: 'boost:write' }), await auth.token(first)]
     assertStatuses(requests, 400, 200)
     requestIds = requests.map(({ headers }) => headers.get('x-request-id') ?? '')
-    const kinds = ['refusals:record:', 'requests:of:', 'requests:logs:']
+    const kinds = ['refusals:record:', 'refusals:proven:counts:', 'requests:of:', 'requests:logs:']
     const isKept = async () => {
       const kept = await whereAny(VENDOR, ...requestIds)
       return kinds.every((kind) => kept.some((where) => where.startsWith(kind)))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { decodeJwt } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/state.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { type AnsweredRequest, refusalPosition } from '#shared/usage/client-usage.ts'
+import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { explainRefusal as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, freshOwner, readPages, sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
@@ -162,8 +162,8 @@ describe('the refused requests of clients', () => {
       const { json } = await soon(await daily(expired))
       assert.equal(json.code, 'invalid_token')
       assert.equal(json.reason, 'The access token had expired.')
-      assert.equal(await admin.zcard(redisKeys.refusals('proven', clientId)), 0)
-      assert.equal(await admin.zcard(redisKeys.refusals('unproven', clientId)), 1)
+      assert.equal(await admin.zcard(redisKeys.refusals('proven', owner.vendorId, clientId)), 0)
+      assert.equal(await admin.zcard(redisKeys.refusals('unproven', owner.vendorId, clientId)), 1)
     })
 
     it('explains a revoked client, by whom and when', async () => {
@@ -271,7 +271,7 @@ describe('the refused requests of clients', () => {
       Array.from({ length: 50 }, () => ({ clientId: id, proven: false })),
     )
     await note(...unproven, { requestId: 'proven' })
-    assert.equal(await admin.zcard(redisKeys.refusals('unproven', owner.vendorId)), 2_500)
+    assert.equal(await admin.zcard(redisKeys.refusalCounts('unproven', owner.vendorId)), 50)
     assert.equal((await explain('proven')).status, 200)
     const { json } = await owner.request('GET', `oauth-clients/${clients[50]}/usage`)
     assert.equal(json.minutes.at(-1).refused, 50)
@@ -294,24 +294,39 @@ describe('the refused requests of clients', () => {
     assert.equal((await explain('quiet')).status, 200)
   })
 
-  it('keeps at most 20,000 refusals of a company, however many clients it had', async () => {
-    const order = redisKeys.refusals('proven', owner.vendorId)
-    const oldest = refusalPosition(api.clock.now() - 1_000, 'oldest')
-    await admin.set(redisKeys.refusal(owner.vendorId, 'oldest'), 'a record')
-    await admin.zadd(order, 0, oldest)
-    for (let from = 0; from < 20_000; from += 1_000) {
-      const some = Array.from({ length: 1_000 }, (_, n) => [
-        0,
-        refusalPosition(api.clock.now(), `r${from + n}`),
-      ])
-      await admin.zadd(order, ...some.flat())
-    }
+  it('keeps 2,000 refusals of a company, and pushes out those of the clients that have most', async () => {
+    const noisy: string[] = []
+    while (noisy.length < 9) noisy.push((await owner.createClient()).clientId)
+    await note({ requestId: 'quiet' }, { requestId: 'quiet-unproven', proven: false })
+    const flood = (times: number, proven: boolean) =>
+      noisy.flatMap((id) =>
+        Array.from({ length: times }, (_, n) => ({
+          clientId: id,
+          requestId: `${id}-${proven}-${n}`,
+          proven,
+        })),
+      )
     api.clock.advance(1)
-    await note({ requestId: 'newest' })
-    assert.equal(await admin.zcard(order), 20_000)
-    assert.equal(await admin.zscore(order, oldest), null)
-    assert.equal(await admin.exists(redisKeys.refusal(owner.vendorId, 'oldest')), 0)
-    assert.equal((await explain('newest')).status, 200)
+    await note(...flood(200, true), ...flood(50, false))
+    const records = await admin.keys(`${redisKeys.refusal(owner.vendorId, '')}*`)
+    const ofKind = (kind: string) => records.filter((key) => key.includes(kind)).length
+    assert.deepEqual([ofKind('-true-'), ofKind('-false-'), ofKind('quiet')], [1_599, 399, 2])
+    for (const kind of ['proven', 'unproven'] as const) {
+      const positions = await admin.zcard(redisKeys.refusals(kind, owner.vendorId))
+      assert.equal(positions, { proven: 1_600, unproven: 400 }[kind])
+      const ofEach = noisy.map((id) => admin.zcard(redisKeys.refusals(kind, owner.vendorId, id)))
+      const counts = (await Promise.all(ofEach)).sort((a, b) => a - b)
+      assert.ok((counts.at(-1) ?? 0) - (counts[0] ?? 0) <= 1, `${kind}: ${counts}`)
+    }
+    const newest = noisy.flatMap((id) => [`${id}-true-199`, `${id}-false-49`])
+    for (const kept of ['quiet', 'quiet-unproven', ...newest]) assert.equal((await explain(kept)).status, 200)
+  })
+
+  it('counts no refusal older than a day against the limit of a company', async () => {
+    await note({ requestId: 'old' })
+    api.clock.advance(DAY_MS + 1)
+    await note({ clientId: (await owner.createClient()).clientId })
+    assert.equal(await admin.zcard(redisKeys.refusals('proven', owner.vendorId)), 1)
   })
 
   it('gives every refusal key a lifetime of a day', async () => {

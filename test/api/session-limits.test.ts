@@ -96,7 +96,7 @@ describe('the limit of attempts on one account', () => {
     const keys = await redis.keys('rate:sign-in-strangers:*')
     assert.equal(keys.length, 2)
     // 64 characters at three places.
-    for (const key of keys) assert.match(key, /^rate:sign-in-strangers:[A-Za-z0-9_-]{3}$/)
+    for (const key of keys) assert.match(key, /^rate:sign-in-strangers:\{[A-Za-z0-9_-]{3}\}$/)
   })
 
   it('does not keep out someone whose password an operator has just set, wherever they are', async () => {

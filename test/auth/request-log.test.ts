@@ -70,6 +70,6 @@ describe('the log of a client’s requests to the authorization server', () => {
     assert.equal((await other.token(client)).status, 503)
     const [request] = await logged(client, 1)
     assert.deepEqual(request?.slice(2, 5), ['503', '127.0.0.1', 'temporarily_unavailable'])
-    assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
+    assert.equal(await redis.exists(redisKeys.refusals('proven', client.vendorId, client.clientId)), 0)
   })
 })

@@ -135,18 +135,23 @@ describe('the settings', () => {
   })
 
   describe('the URL of a store', () => {
-    const { DATABASE_URL, REDIS_URL } = authShape
+    const { DATABASE_URL, REDIS_URL, RATE_REDIS_URL } = authShape
     const START =
       'must be a URL that starts with redis:// or rediss:// or redis+sentinel:// or rediss+sentinel://'
     const SEVERAL = 'names several hosts: name one that always leads to the primary'
     const NONE = 'names no host: write localhost before the path, also if ?host= names a socket'
     const INVALID =
-      'is not a valid URL: percent-encode its password (# is %23, / is %2F, ? is %3F, @ is %40), and check its port'
+      'is not a valid URL: percent-encode its password (# is %23, % is %25, / is %2F, ? is %3F, @ is %40), and check its port'
+    const POSTGRES_QUERY =
+      'may have only sslmode, sslrootcert, sslcert, sslkey, ssl, uselibpqcompat, host in its query'
+    const NO_QUERY = 'may have nothing in its query'
+    const GROUP =
+      'must end with the name of its group, such as /main, if it is for Sentinel, else with its hosts'
     for (const [name, url, problem] of [
       ['DATABASE_URL', 'postgres://u:p@h/db', undefined],
       ['DATABASE_URL', 'postgresql://u@[::1]:5432/db?sslmode=verify-full', undefined],
       ['DATABASE_URL', 'postgres://u:%23%2F%3F@h/db', undefined],
-      ['DATABASE_URL', 'postgres://u:a@b@h/db?application_name=a@b', undefined],
+      ['DATABASE_URL', 'postgres://u:a@b@h/db?sslrootcert=a@b', undefined],
       ['DATABASE_URL', 'postgres://u:p@localhost/db?host=/cloudsql/p:r:i', undefined],
       ['DATABASE_URL', 'mysql://h/db', 'must be a URL that starts with postgres:// or postgresql://'],
       ['DATABASE_URL', 'postgres://u:p@/db?host=/cloudsql/p:r:i', NONE],
@@ -165,11 +170,41 @@ describe('the settings', () => {
       ['REDIS_URL', 'redis://u:p@h1,h2', SEVERAL],
       ['REDIS_URL', 'redis+sentinel://u:p@h1:26379,h2/main', undefined],
       ['REDIS_URL', 'redis+sentinel://u:a/b@h1,h2/main', INVALID],
+      ['REDIS_URL', 'redis+sentinel://u:a@b@h1,h2/main?sentinel_user=u&sentinel_password=a%25', undefined],
+      ['REDIS_URL', 'redis+sentinel://u:p@h1,h2:x/main', INVALID],
+      ['REDIS_URL', 'redis+sentinel://h:1', GROUP],
+      ['REDIS_URL', 'redis+sentinel://h:1/', GROUP],
+      ['REDIS_URL', 'redis+sentinel://h:1/main/0', GROUP],
+      ['REDIS_URL', 'redis://u:p@h/1', undefined],
+      // Drivers decode what these have no characters for.
+      ['REDIS_URL', 'redis://u:a%b@h', INVALID],
+      ['DATABASE_URL', 'postgres://u:a%zz@h/db', INVALID],
+      // Drivers prefer these to what the program sets.
+      ['REDIS_URL', 'redis://u:p@h?enableOfflineQueue=true', NO_QUERY],
+      ['REDIS_URL', 'rediss://u:p@h/0?family=6&maxRetriesPerRequest=20', NO_QUERY],
+      [
+        'REDIS_URL',
+        'redis+sentinel://h/main?sentinel_user=u&db=1',
+        'may have only sentinel_user, sentinel_password in its query',
+      ],
+      ['DATABASE_URL', 'postgres://u:p@h/db?statement_timeout=0', POSTGRES_QUERY],
+      ['DATABASE_URL', 'postgres://u:p@h/db?sslmode=verify-full&options=-c%20role%3Dx', POSTGRES_QUERY],
+      ['DATABASE_URL', 'postgres://u:p@h/db?application_name=x', POSTGRES_QUERY],
+      ['DATABASE_URL', 'postgres://u:p@h/db?target_session_attrs=read-write', POSTGRES_QUERY],
+      ['DATABASE_URL', 'postgres://u:p@h/db?user=postgres', POSTGRES_QUERY],
+      ['REDIS_URL', 'redis+cluster://u:p@h1,h2', START],
+      ['RATE_REDIS_URL', 'redis+cluster://u:p@h1:6379,h2', undefined],
+      ['RATE_REDIS_URL', 'rediss+cluster://u:a%40b@[::1]:1/', undefined],
+      ['RATE_REDIS_URL', 'redis+cluster://u:p@h/1', GROUP],
+      ['RATE_REDIS_URL', 'redis+cluster://u:p@h?natMap=x', NO_QUERY],
       // ioredis would connect without TLS.
       ['REDIS_URL', 'REDISS://u:p@h', START],
     ] as const)
       it(`${problem ? 'refuses' : 'takes'} the store’s URL ${url}`, () => {
-        const problems = findProblems({ [name]: url }, { [name]: { DATABASE_URL, REDIS_URL }[name] })
+        const problems = findProblems(
+          { [name]: url },
+          { [name]: { DATABASE_URL, REDIS_URL, RATE_REDIS_URL }[name] },
+        )
         assert.deepEqual(problems, problem ? [`${name}: ${problem}`] : [])
       })
   })
@@ -198,6 +233,8 @@ describe('the settings', () => {
       ['redis://u:p@127.0.0.1', false],
       ['redis+sentinel://u:p@redis-1:26379,redis-2/main', true],
       ['rediss+sentinel://u:p@redis-1:26379,redis-2/main', false],
+      ['redis+cluster://u:p@redis-1,redis-2', true],
+      ['rediss+cluster://u:p@redis-1,redis-2', false],
     ] as const)
       it(`finds ${isPlain ? 'no ' : ''}TLS in ${url}`, () => {
         assert.equal(storeWeakness(url)?.event === 'store.unencrypted', isPlain)

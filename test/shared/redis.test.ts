@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConfigError } from '#shared/process/config.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { TICK } from '#shared/revocation/redis.ts'
 import { addressSubject, rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
@@ -17,7 +16,6 @@ import { afterwards } from '../support/afterwards.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
-import { freePort } from '../support/ports.ts'
 import { serviceRedis } from '../support/redis.ts'
 import { asAdmin, through } from '../support/revocation.ts'
 import { createTestRedis } from '../support/servers.ts'
@@ -62,40 +60,6 @@ describe('a connection to Redis', () => {
     assert.deepEqual(
       lines.map(({ event }) => event),
       ['redis.unusable'],
-    )
-  })
-
-  it('refuses Redis Cluster in one sentence', async () => {
-    const port = await freePort()
-    const { command, env } = await redisServer()
-    const options = [
-      '--bind',
-      '127.0.0.1',
-      '--cluster-enabled',
-      'yes',
-      '--cluster-config-file',
-      `nodes-${port}`,
-    ]
-    const cluster = spawn(
-      command,
-      ['--port', `${port}`, '--dir', server.directory, '--save', '', ...options],
-      {
-        env: { ...process.env, ...env },
-        stdio: 'ignore',
-      },
-    )
-    const REDIS_URL = server.url('admin')
-    const REVOCATION_REDIS_URL = `redis://127.0.0.1:${port}`
-    const connections = connectRedis({ REDIS_URL, REVOCATION_REDIS_URL }, { name: 'test', log: silentLog() })
-    await using _ = afterwards(async () => {
-      connections.close()
-      cluster.kill('SIGKILL')
-      await once(cluster, 'exit')
-    })
-    await redisReady(connections.revocationRedis)
-    await assert.rejects(
-      connections.ready(),
-      new ConfigError('Redis Cluster is not supported: use a standalone server or Sentinel.'),
     )
   })
 

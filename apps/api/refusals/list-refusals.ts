@@ -25,7 +25,7 @@ export const listRefusalsRoute = route({
   operationId: 'listRefusals',
   tag: 'Clients',
   summary: "List a company's refused client requests, newest first",
-  description: 'Covers the last 24 hours, up to 200 per client.',
+  description: 'Covers the last 24 hours, up to 200 per client and 2,000 per company.',
   access: canRead,
   query: RefusalQuery,
   answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
@@ -34,7 +34,7 @@ export const listRefusalsRoute = route({
     const now_ms = clock.now()
     if (clientId !== undefined) await requireClient(db, vendorId, clientId)
     const { refusals, nextCursor } = await readFromRedis(async () => {
-      const range = { clientOrVendorId: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
+      const range = { vendorId, clientId, after: cursor, limit: limit + 1, now_ms }
       const positions = await listRefusalPositions(redis, range)
       const { rows, nextCursor } = page(positions, limit, (position) => position)
       const requestIds = rows.map(([, requestId]) => requestId)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
+import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { clientStatus, requireClient } from '../clients/client.ts'
 import { type ClientRecord, findClient } from '../clients/records.ts'
 import { instant } from '../http/instant.ts'
@@ -165,10 +165,10 @@ async function readRefusedSinceRevoke(
 }
 
 async function readClientRefusals(
-  redis: Redis,
+  redis: RedisOrCluster,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
 ): Promise<RefusalRecord[]> {
-  const range = { clientOrVendorId: clientId, after: undefined, limit: REFUSALS_READ, now_ms }
+  const range = { vendorId, clientId, after: undefined, limit: REFUSALS_READ, now_ms }
   const positions = await listRefusalPositions(redis, range)
   const requestIds = positions.map(([, requestId]) => requestId)
   return readRefusals(redis, { vendorId, requestIds, now_ms })

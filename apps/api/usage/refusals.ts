@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Redis } from '#shared/stores/redis.ts'
+import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import { REFUSAL_KINDS, refusalPosition } from '#shared/usage/client-usage.ts'
 
@@ -21,7 +21,9 @@ const StoredRefusal = z.object({
 export type RefusalRecord = z.infer<typeof StoredRefusal>
 
 export interface RefusalRange {
-  clientOrVendorId: string
+  vendorId: string
+  /** Without one, all clients of the company. */
+  clientId: string | undefined
   /** The last position of the previous page. */
   after: RefusalPosition | undefined
   limit: number
@@ -33,15 +35,15 @@ export interface RefusalRange {
  * @throws if Redis does not answer.
  */
 export async function listRefusalPositions(
-  redis: Redis,
-  { clientOrVendorId, after, limit, now_ms }: RefusalRange,
+  redis: RedisOrCluster,
+  { vendorId, clientId, after, limit, now_ms }: RefusalRange,
 ): Promise<RefusalPosition[]> {
   const newest = after ? `(${refusalPosition(...after)}` : '+'
   const oldest = `[${refusalPosition(now_ms - redisLifetimes.refusals_ms + 1)}`
   const orders = await Promise.all(
     REFUSAL_KINDS.map((kind) =>
       redis.zrange(
-        redisKeys.refusals(kind, clientOrVendorId),
+        redisKeys.refusals(kind, vendorId, clientId),
         newest,
         oldest,
         'BYLEX',
@@ -67,7 +69,7 @@ export async function listRefusalPositions(
  * @throws if Redis does not answer.
  */
 export async function readRefusals(
-  redis: Redis,
+  redis: RedisOrCluster,
   { vendorId, requestIds, now_ms }: { vendorId: string; requestIds: readonly string[]; now_ms: number },
 ): Promise<RefusalRecord[]> {
   if (requestIds.length === 0) return []
@@ -85,7 +87,7 @@ const DELETE_BATCH = 500
  * @throws if Redis does not answer.
  */
 export async function deleteRequests(
-  redis: Redis,
+  redis: RedisOrCluster,
   { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
 ): Promise<void> {
   for (const kind of REFUSAL_KINDS) {
@@ -96,7 +98,8 @@ export async function deleteRequests(
       await redis.del(positions.map((text) => redisKeys.refusal(vendorId, text.slice(text.indexOf(' ') + 1))))
       await redis.zrem(order, ...positions)
     }
-    for (const clientId of clientIds) await redis.del(redisKeys.refusals(kind, clientId))
+    await redis.del(redisKeys.refusalCounts(kind, vendorId))
+    for (const clientId of clientIds) await redis.del(redisKeys.refusals(kind, vendorId, clientId))
   }
   await redis.del(redisKeys.requestLogs(vendorId))
   for (const clientId of clientIds) await redis.del(redisKeys.requests(vendorId, clientId))
@@ -114,8 +117,9 @@ const NEWEST = { proven: 1, unproven: 5 } as const
 const CLIENTS_PER_SCRIPT = 50
 
 /**
- * ARGV: a JSON list of orders, each with its key, the prefix of its records' keys, the position after which
- * to look, and how many records to read. Returns the first position and the newest records of each order.
+ * KEYS: one of the company, by which a cluster finds its server. ARGV: a JSON list of orders, each with its
+ * key, the prefix of its records' keys, the position after which to look, and how many records to read.
+ * Returns the first position and the newest records of each order.
  */
 const LATEST = `
 local answers = {}
@@ -138,7 +142,7 @@ return answers`
  * @throws if Redis does not answer.
  */
 export async function latestRefusals(
-  redis: Redis,
+  redis: RedisOrCluster,
   vendorId: string,
   clients: readonly { clientId: string; after_ms: number }[],
   now_ms: number,
@@ -146,7 +150,7 @@ export async function latestRefusals(
   const oldest_ms = now_ms - redisLifetimes.refusals_ms
   const orders = clients.flatMap(({ clientId, after_ms }) =>
     REFUSAL_KINDS.map((kind) => ({
-      key: redisKeys.refusals(kind, clientId),
+      key: redisKeys.refusals(kind, vendorId, clientId),
       records: redisKeys.refusal(vendorId, ''),
       after: refusalPosition(Math.max(after_ms, oldest_ms) + 1),
       count: NEWEST[kind],
@@ -154,7 +158,12 @@ export async function latestRefusals(
   )
   const width = CLIENTS_PER_SCRIPT * REFUSAL_KINDS.length
   const scripts = Array.from({ length: Math.ceil(orders.length / width) }, (_, index) =>
-    redis.eval(LATEST, 0, JSON.stringify(orders.slice(index * width, (index + 1) * width))),
+    redis.eval(
+      LATEST,
+      1,
+      redisKeys.requestLogs(vendorId),
+      JSON.stringify(orders.slice(index * width, (index + 1) * width)),
+    ),
   )
   const answers = ((await Promise.all(scripts)) as (string | null)[][][]).flat()
   return new Map(

@@ -1,4 +1,4 @@
-import type { Redis } from '#shared/stores/redis.ts'
+import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { RECORDS_MAX } from '#shared/usage/client-usage.ts'
 import { listRefusalPositions, type RefusalRecord, readRefusals } from './refusals.ts'
@@ -26,13 +26,13 @@ export interface LoggedRequest {
  * @throws if Redis does not answer.
  */
 export async function readRequestLog(
-  redis: Redis,
+  redis: RedisOrCluster,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
 ): Promise<{ requests: LoggedRequest[]; skipped: number }> {
   const limit = RECORDS_MAX.proven + RECORDS_MAX.unproven
   const [texts, positions] = await Promise.all([
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, RECORDS_MAX.answered - 1),
-    listRefusalPositions(redis, { clientOrVendorId: clientId, after: undefined, limit, now_ms }),
+    listRefusalPositions(redis, { vendorId, clientId, after: undefined, limit, now_ms }),
   ])
   const requestIds = positions.map(([, requestId]) => requestId)
   const records = await readRefusals(redis, { vendorId, requestIds, now_ms })

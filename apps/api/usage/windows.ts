@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
+import type { RedisOrCluster } from '#shared/stores/redis.ts'
 
 /* The periods by which usage is counted, and how many of them are shown. */
 export const MINUTE_MS = 60_000
@@ -12,7 +12,7 @@ export const ADDRESSES_SHOWN = 20
 export const DAYS_SHOWN = HOURS_SHOWN / 24
 
 export interface UsageStores {
-  redis: Redis
+  redis: RedisOrCluster
   db: Queryable
   clock: Clock
 }
