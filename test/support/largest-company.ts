@@ -123,7 +123,7 @@ async function addRefusals(
   vendorId: string,
   clientIds: readonly string[],
 ): Promise<string> {
-  let at_ms = clock.now() - clientIds.length
+  let at_ms = clock.now() - clientIds.length * (REFUSALS_EACH + UNPROVEN_EACH)
   // Unlike a service's connection it gives up no command, so nothing is lost.
   const usage = createTestUsage(await redis.connect('auth'), db, { now: () => at_ms })
   const refused = {
@@ -136,8 +136,8 @@ async function addRefusals(
   const details = { reason: 'invalid_input', about: '?from must be a date, YYYY-MM-DD.; '.repeat(3) }
   let requestId = ''
   for (const [index, clientId] of clientIds.entries()) {
-    at_ms += 1
     for (let n = 0; n < REFUSALS_EACH + UNPROVEN_EACH; n += 1) {
+      at_ms += 1
       requestId = crypto.randomUUID()
       usage.recordRequest({ ...refused, ...details, clientId, requestId, proven: n >= UNPROVEN_EACH })
     }
