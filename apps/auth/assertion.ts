@@ -35,7 +35,7 @@ export function decodeAssertion(type: string | undefined, text = '') {
 
 export type Assertions = ReturnType<typeof createAssertions>
 
-/** Verifies assertions (RFC 7521, RFC 7523), and accepts each only once. */
+/** Verifies assertions (RFC 7521, RFC 7523), and accepts each once. An answer to try again does not count. */
 export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: string; limit: RateLimit }) {
   const { redis, clock, issuer, limit } = parts
   // Libraries send the issuer, the token endpoint, or the endpoint that they call. Each is this server.
@@ -54,23 +54,34 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     const expected = { clientId, audiences: valid, now_s: clock.now() / 1_000 }
     const refusal = (await checkSignature(assertion, record)) ?? checkClaims(claims, workload, expected)
     if (refusal || !isSingleUse(workload)) return refusal
-    const id = assertionId(claims)
-    if ((used.get(id) ?? 0) > clock.now()) return invalidClient('assertion_replayed')
-    setNewest(used, id, keepUntil_ms(claims), USED_MAX)
+    return wasUsed(claims) ? invalidClient('assertion_replayed') : undefined
   }
+  const wasUsed = (claims: JWTPayload) => (used.get(assertionId(claims)) ?? 0) > clock.now()
 
-  /** Returns a refusal if another process has accepted it, or its company's rate if that is exceeded. */
+  /**
+   * Returns a refusal if it was accepted before, or its company's rate if that is exceeded; else how to undo
+   * the use of this request alone.
+   */
   async function use(
     { claims }: Assertion,
     { workload, vendorId }: ClientCredentials,
-  ): Promise<{ refusal?: OAuthRefusal; exceededRate?: RateLimitVerdict }> {
+  ): Promise<{ refusal?: OAuthRefusal; exceededRate?: RateLimitVerdict; undo?: () => Promise<unknown> }> {
     if (!isSingleUse(workload)) return {}
-    const key = redisKeys.usedAssertion(assertionId(claims))
-    const write = redis.set(key, '', 'PX', keepUntil_ms(claims) - clock.now(), 'NX').catch(() => 'OK')
+    const replayed = { refusal: invalidClient('assertion_replayed') }
+    // Another request may have used it since it was verified.
+    if (wasUsed(claims)) return replayed
+    const id = assertionId(claims)
+    setNewest(used, id, keepUntil_ms(claims), USED_MAX)
+    const key = redisKeys.usedAssertion(id)
+    const write = redis.set(key, '', 'PX', keepUntil_ms(claims) - clock.now(), 'NX').catch(() => 'unknown')
     const [rate, stored] = await Promise.all([limit.consume(vendorId), write])
-    if (stored !== 'OK') return { refusal: invalidClient('assertion_replayed') }
-    if (!rate.allowed) await redis.set(key, '', 'PX', 1).catch(() => {})
-    return rate.allowed ? {} : { exceededRate: rate }
+    if (stored === null) return replayed
+    const undo = async () => {
+      // What another process has stored in the meantime stays.
+      if (stored === 'OK') await redis.set(key, '', 'PX', 1).catch(() => {})
+      used.delete(id)
+    }
+    return rate.allowed ? { undo } : { exceededRate: rate, undo }
   }
   return { verify, use }
 }

@@ -110,7 +110,10 @@ export function createAuthenticate(parts: {
     ])
     if (typeof standing === 'object')
       return refuseAuthenticated(exchange, clientId, invalidClient('revoked_client'))
-    const use = assertion && rate.allowed ? await assertions.use(assertion, record) : {}
+    // An answer that says to try again must not use it up.
+    const isDecided = rate.allowed && standing !== 'undecided'
+    const use = assertion && isDecided ? await assertions.use(assertion, record) : {}
+    exchange.undoUse = use.undo
     if (use.refusal) return refuseAuthenticated(exchange, clientId, use.refusal)
     exchange.rate = use.exceededRate ?? rate
     return { record, signer, rate: exchange.rate, standing }

@@ -16,6 +16,8 @@ export interface OAuthExchange {
   client?: { record: ClientCredentials; proven: boolean }
   /** The authenticated client's rate, which every answer to it states in the RateLimit fields. */
   rate?: RateLimitVerdict
+  /** Makes the assertion that this request used usable again, for an answer that says to try again. */
+  undoUse?: (() => Promise<unknown>) | undefined
   refusal?: OAuthRefusal
 }
 

@@ -45,6 +45,7 @@ export function createListener(parts: {
       if (!(result instanceof OAuthRefusal)) return result
       exchange.refusal = result
       audit.refused(exchange, result)
+      if (result.parts.error === 'temporarily_unavailable') await exchange.undoUse?.()
       return result.answer(errorPage)
     } catch (error) {
       if (error instanceof ClientGone) return undefined
