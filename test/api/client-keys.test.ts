@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  type KeyPairKeyObjectResult,
+} from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import { freshOwner, sharedApi } from '../support/api.ts'
+import { createCertificate } from '../support/certificates.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { authority } from '../support/receivers.ts'
 
 const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
 const DAY_MS = 24 * 3_600_000
@@ -20,10 +28,15 @@ const rsa = pairs.RSA.publicKey.export({ format: 'jwk' })
 const x25519 = createPublicKey({ key: { ...ed, crv: 'X25519' }, format: 'jwk' })
 const RSA_SIZE = { modulusLength: 2_048 }
 const spki = (key: KeyObject): string => key.export({ type: 'spki', format: 'pem' }) as string
+/** A client's certificate with the public key of a pair. */
+const certificate = (keys: KeyPairKeyObjectResult, validTo?: Date): string =>
+  createCertificate({ commonName: 'a client', issuer: authority, keys, ...(validTo && { validTo }) }).pem
 const PRIVATE_PEMS: Record<string, string> = {
   'PKCS #8': pairs.EC.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
   SEC1: pairs.EC.privateKey.export({ type: 'sec1', format: 'pem' }) as string,
   'PKCS #1': pairs.RSA.privateKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+  'PKCS #8 after a certificate':
+    createCertificate({ commonName: 'a' }).pem + pairs.EC.privateKey.export({ type: 'pkcs8', format: 'pem' }),
   'PKCS #8 after the public key':
     spki(pairs.OKP.publicKey) + pairs.OKP.privateKey.export({ type: 'pkcs8', format: 'pem' }),
 }
@@ -92,11 +105,49 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       })
     }
 
+    const PUBLIC_PEMS: Record<string, [pem: string, key: KeyObject]> = {
+      'PKCS #1': [
+        pairs.RSA.publicKey.export({ type: 'pkcs1', format: 'pem' }) as string,
+        pairs.RSA.publicKey,
+      ],
+      'a certificate of P-256': [certificate(pairs.EC), pairs.EC.publicKey],
+      'a certificate of Ed25519': [certificate(pairs.OKP), pairs.OKP.publicKey],
+      'a certificate of RSA': [certificate(pairs.RSA), pairs.RSA.publicKey],
+      'a certificate that has expired': [certificate(pairs.EC, new Date('2020-01-01')), pairs.EC.publicKey],
+      'a certificate with that of its authority': [
+        certificate(pairs.RSA) + authority.pem,
+        pairs.RSA.publicKey,
+      ],
+    }
+    for (const [what, [pem, key]] of Object.entries(PUBLIC_PEMS))
+      it(`takes the key in ${what}`, async () => {
+        const response = await create({ publicKey: pem.replaceAll('\n', '\r\n') })
+        assert.equal(response.status, 201, response.text)
+        const [row] = await stored()
+        assert.deepEqual(row.public_key, key.export({ format: 'jwk' }))
+      })
+
+    const SETS: Record<string, [set: object, detail: RegExp]> = {
+      'a set of keys': [{ keys: [ec, null] }, /^is a JWK Set: send one of the keys in it$/],
+      'a set with a private key': [
+        { keys: [ec, pairs.EC.privateKey.export({ format: 'jwk' })] },
+        /^is a JWK Set with a key that is secret .* destroy it/,
+      ],
+      'two keys': [Object(spki(pairs.EC.publicKey) + spki(pairs.OKP.publicKey)), /^must be one public key/],
+    }
+    for (const [what, [set, detail]] of Object.entries(SETS))
+      it(`says that it is ${what}`, async () => {
+        const response = await create({ publicKey: set })
+        assertInvalid(response, '/publicKey')
+        assert.match(response.json.errors[0].detail, detail)
+        assert.deepEqual(await stored(), [])
+      })
+
     for (const [what, pem] of Object.entries(PRIVATE_PEMS))
       it(`refuses a private key in ${what}, and stores, logs and repeats nothing of it`, async () => {
         const response = await create({ publicKey: pem }, 'k1')
         assertInvalid(response, '/publicKey')
-        assert.match(response.json.errors[0].detail, /^is secret .* create a new key pair/)
+        assert.match(response.json.errors[0].detail, /^is secret .* destroy it, create a new key pair/)
         for (const line of pem.split('\n').filter((each) => /^[\w+/=]{16,}$/.test(each)))
           assert.ok(!response.text.includes(line) && !api.logLines.join('').includes(line), line)
         assert.deepEqual(
@@ -162,9 +213,28 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       ['text that is no key', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here', '/publicKey'],
       ['a PEM that ends early', '-----BEGIN PUBLIC KEY-----', '/publicKey'],
       ['a PEM of no key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----', '/publicKey'],
-      ['a public key in PKCS #1', pairs.RSA.publicKey.export({ type: 'pkcs1', format: 'pem' }), '/publicKey'],
       ['two keys in PEM', spki(pairs.EC.publicKey) + spki(pairs.OKP.publicKey), '/publicKey'],
-      ['a huge PEM', spki(pairs.EC.publicKey).replace('\n', '\n'.repeat(10_000)), '/publicKey'],
+      ['a huge PEM', spki(pairs.EC.publicKey).replace('\n', '\n'.repeat(20_000)), '/publicKey'],
+      ['a public key after a certificate', spki(pairs.EC.publicKey) + certificate(pairs.EC), '/publicKey'],
+      ['a certificate that ends early', certificate(pairs.EC).slice(0, 300), '/publicKey'],
+      ['a certificate of no key', certificate(pairs.EC).replace(/\n[\s\S]+\n-/, '\nAAAA\n-'), '/publicKey'],
+      [
+        'a certificate of P-384',
+        certificate(generateKeyPairSync('ec', { namedCurve: 'P-384' })),
+        '/publicKey/crv',
+        '/publicKey/x',
+        '/publicKey/y',
+      ],
+      [
+        'a certificate of RSA with 1,024 bits',
+        certificate(generateKeyPairSync('rsa', { modulusLength: 1_024 })),
+        '/publicKey/n',
+      ],
+      [
+        'a request for a certificate',
+        certificate(pairs.EC).replaceAll('CERTIFICATE', 'CERTIFICATE REQUEST'),
+        '/publicKey',
+      ],
       ['X25519 in PEM', spki(x25519), '/publicKey/crv'],
       ['an RSA-PSS key in PEM', spki(generateKeyPairSync('rsa-pss', RSA_SIZE).publicKey), '/publicKey'],
       ['a list', [ec], '/publicKey'],

@@ -156,7 +156,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await field.fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here')
     assert.equal(await field.getAttribute('aria-invalid'), null)
     await submitClient(page)
-    await dialog.getByText('The key must be a public key, as a JWK or in PEM').waitFor()
+    await dialog.getByText('The key must be one public key: as a JWK, or in PEM').waitFor()
 
     const good = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const thumbprint = await computeThumbprint(good.privateKey)

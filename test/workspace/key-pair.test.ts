@@ -14,6 +14,7 @@ import {
   jsonIn,
   makeKeyPair,
 } from '../../apps/workspace/src/clients/key-pair.ts'
+import { createCertificate } from '../support/certificates.ts'
 
 const made = {
   ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -21,6 +22,7 @@ const made = {
   RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
 }
 const p256 = made.ES256
+const authority = createCertificate({ commonName: 'an authority', isAuthority: true })
 
 const pem = (key: typeof p256.publicKey) => key.export({ type: 'spki', format: 'pem' }).toString()
 const jwk = (key: typeof p256.publicKey) => key.export({ format: 'jwk' }) as JWK
@@ -36,11 +38,15 @@ describe('workspace: key pairs', () => {
     assert.deepEqual(Object.keys(publicKey), ['kty', 'crv', 'x', 'y'])
   })
 
-  for (const [algorithm, { publicKey }] of Object.entries(made)) {
+  for (const [algorithm, keys] of Object.entries(made)) {
+    const { publicKey } = keys
     it(`signs by ${algorithm} with a key that was pasted as PEM or as a JWK, and sends it as the API takes it`, () => {
       const annotated = { ...jwk(publicKey), kid: 'mine' }
       assert.equal(detectAlgorithm(pem(publicKey)), algorithm)
       assert.equal(detectAlgorithm(JSON.stringify(annotated, null, 2)), algorithm)
+      const certified = createCertificate({ commonName: 'a', issuer: authority, keys }).pem
+      assert.equal(detectAlgorithm(certified + authority.pem), algorithm)
+      assert.equal(isPrivateKey(certified), false)
       assert.equal(jsonIn(pem(publicKey)), pem(publicKey))
       assert.deepEqual(jsonIn(JSON.stringify(annotated)), annotated)
     })
@@ -49,6 +55,12 @@ describe('workspace: key pairs', () => {
       assert.equal(isPrivateKey(JSON.stringify(jwk(publicKey), null, 2)), false)
     })
   }
+
+  it('signs by RS256 with a key in PKCS #1, and reads text that is no PEM without an error', () => {
+    const pkcs1 = made.RS256.publicKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+    assert.equal(detectAlgorithm(pkcs1), 'RS256')
+    for (const text of ['', '-----BEGIN PUBLIC KEY-----\nA\n-----END', '{']) detectAlgorithm(text)
+  })
 
   const privateTexts: Record<string, string> = {
     'PKCS #8': p256.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

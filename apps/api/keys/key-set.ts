@@ -1,8 +1,12 @@
 import type { JWK } from 'jose'
 import { z } from 'zod'
+import { assertionAlgorithms } from '#shared/oauth/client-credentials.ts'
 import { canImport, EcPublicKey, EdPublicKey, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
 
-const KEYS_MAX = 20
+/** Of those that can verify a signature. */
+const KEYS_MAX = 100
+/** Of all in the set, since each costs time to read. */
+const KEYS_READ_MAX = 300
 const SET_RULE = 'must be a JSON Web Key Set: an object with a list of keys'
 const KEY_ID_MAX_CHARACTERS = 255
 
@@ -11,31 +15,42 @@ const Ec384PublicKey = z
   .object({ kty: z.literal('EC'), crv: z.literal('P-384'), x: P384_COORDINATE, y: P384_COORDINATE })
   .refine(canImport)
 const keyMaterial = z.union([EcPublicKey, Ec384PublicKey, EdPublicKey, RsaPublicKey])
-/** SPIFFE calls a key for signatures `jwt-svid`. */
+/** SPIFFE calls a key for signatures `jwt-svid`. Some issuers write null for what is absent, or a number. */
 const keyAttributes = z.object({
-  kid: z.string().min(1).max(KEY_ID_MAX_CHARACTERS).optional(),
-  alg: z.string().optional(),
-  use: z.enum(['sig', 'jwt-svid']).optional(),
+  kid: z.union([z.string().min(1).max(KEY_ID_MAX_CHARACTERS), z.number().transform(String)]).nullish(),
+  alg: z.string().nullish(),
+  use: z.enum(['sig', 'jwt-svid']).nullish(),
 })
 
-/** Returns the keys that may sign tokens, with only the members that verifying needs, or what is wrong. */
+/** Returns the keys that can verify tokens, with only the members that verifying needs, or what is wrong. */
 export function parseKeySet(set: unknown): JWK[] | string {
   const keys = (set as { keys?: unknown } | null)?.keys
   if (!Array.isArray(keys)) return SET_RULE
-  if (keys.length > KEYS_MAX) return `must have at most ${KEYS_MAX} keys`
+  if (keys.length > KEYS_READ_MAX)
+    return `must have at most ${KEYS_READ_MAX} keys, those included that cannot verify a signature`
   if (!keys.every((key) => typeof key === 'object' && key !== null)) return SET_RULE
   if (keys.some((key) => Object.keys(key).some((name) => SECRET_MEMBERS.has(name))))
-    return 'must not have a private or shared key: only public keys belong there'
-  const usable = keys.flatMap((key): JWK[] => {
-    const material = keyMaterial.safeParse(key)
-    const attributes = keyAttributes.safeParse(key)
-    if (!material.success || !attributes.success) return []
-    const { kid, alg } = attributes.data
-    return [{ ...material.data, ...(kid !== undefined && { kid }), ...(alg !== undefined && { alg }) }]
-  })
+    return 'must not have a private or shared key: destroy it, since only public keys belong there'
+  const usable: JWK[] = []
+  for (const key of keys) {
+    const jwk = parseKey(key)
+    if (jwk) usable.push(jwk)
+    if (usable.length > KEYS_MAX) return `must have at most ${KEYS_MAX} keys that can verify a signature`
+  }
   return usable.length > 0
     ? usable
-    : 'must have a key for signatures: RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519'
+    : 'must have a key for signatures: RSA of 2,048 to 4,096 bits for RS256 or PS256, P-256, P-384 or Ed25519'
+}
+
+/** Returns undefined if the key cannot verify a signature. */
+function parseKey(key: unknown): JWK | undefined {
+  const attributes = keyAttributes.safeParse(key)
+  if (!attributes.success) return undefined
+  const material = keyMaterial.safeParse(key)
+  if (!material.success) return undefined
+  const { kid, alg } = attributes.data
+  const jwk: JWK = { ...material.data, ...(kid && { kid }), ...(alg && { alg }) }
+  return assertionAlgorithms(jwk).length > 0 ? jwk : undefined
 }
 
 /** A key set that a person pastes. Only parseKeySet looks at the keys, once it has counted them. */
@@ -44,7 +59,7 @@ export const pastedKeys = z
     keys: z.nonoptional(z.unknown(), SET_RULE).meta({
       type: 'array',
       items: { type: 'object', additionalProperties: true },
-      maxItems: KEYS_MAX,
+      maxItems: KEYS_READ_MAX,
     }),
   })
   .transform((set, context) => {
@@ -55,5 +70,5 @@ export const pastedKeys = z
   })
   .meta({
     id: 'JsonWebKeySet',
-    description: `At most ${KEYS_MAX} public keys (RFC 7517): RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519. Keys of other kinds are ignored; a private one is refused.`,
+    description: `Public keys (RFC 7517): RSA of 2,048 to 4,096 bits, P-256, P-384 or Ed25519, at most ${KEYS_MAX}. Keys of other kinds are ignored; a private one is refused.`,
   })

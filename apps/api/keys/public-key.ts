@@ -75,12 +75,14 @@ export const RsaPublicKey = z
 
 type PublicKey = z.infer<typeof EcPublicKey | typeof EdPublicKey | typeof RsaPublicKey>
 
-const PEM_MAX_CHARACTERS = 2_000
-const PEM = /^-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----$/
+/** A certificate with those of its authorities, of 4,096 bits each. */
+const PEM_MAX_CHARACTERS = 16_000
+const PEM = /^-----BEGIN ((?:RSA )?PUBLIC KEY|CERTIFICATE)-----[A-Za-z0-9+/=\s]+-----END \1-----/
 
 /**
- * A public key, as a JWK or as SubjectPublicKeyInfo in PEM. It is parsed to its canonical JWK, which has only
- * the required members, and its thumbprint. Any key with a secret member is refused.
+ * A public key, as a JWK, or in PEM: as SubjectPublicKeyInfo, in PKCS #1 or in an X.509 certificate, of which
+ * only the key counts. It is parsed to its canonical JWK, which has only the required members, and its
+ * thumbprint. Any key with a secret member is refused.
  */
 export const publicKey = z.preprocess(
   (input, context) => (typeof input === 'string' ? parsePem(input, context) : refuseSecrets(input, context)),
@@ -91,23 +93,36 @@ export const publicKey = z.preprocess(
     .transform(withThumbprint),
 )
 
-const SECRET = 'is secret and must not leave your system: create a new key pair, and send only its public key'
+const SECRET =
+  'is secret and must never leave your system: destroy it, create a new key pair, and send only its public key'
 
-/** Returns the key's JWK. Refuses other PEM that Node.js imports, such as a certificate or private key. */
+/** Returns the key's JWK; of a chain of certificates, that of the first, which is its owner's. */
 function parsePem(text: string, context: z.RefinementCtx): unknown {
   const refuse = (message: string) => context.addIssue({ code: 'custom', message })
   if (text.includes('PRIVATE KEY')) return refuse(SECRET)
   const pem = text.trim()
-  if (pem.length > PEM_MAX_CHARACTERS || !PEM.test(pem))
-    return refuse('must be a public key, as a JWK or in PEM (-----BEGIN PUBLIC KEY-----)')
+  const [block, label] = (pem.length <= PEM_MAX_CHARACTERS && PEM.exec(pem)) || []
+  if (!block || (label !== 'CERTIFICATE' && block !== pem))
+    return refuse(
+      'must be one public key: as a JWK, or in PEM that begins with -----BEGIN PUBLIC KEY----- or -----BEGIN CERTIFICATE-----',
+    )
   try {
-    return createPublicKey(pem).export({ format: 'jwk' })
+    return createPublicKey(block).export({ format: 'jwk' })
   } catch {
     return refuse('must be an EC, Ed25519 or RSA key if it is in PEM')
   }
 }
 
 function refuseSecrets(input: unknown, context: z.RefinementCtx): unknown {
+  if (typeof input === 'object' && input && 'keys' in input && Array.isArray(input.keys)) {
+    const hasSecret = input.keys.some((key) =>
+      Object.keys(key ?? {}).some((name) => SECRET_MEMBERS.has(name)),
+    )
+    const message = hasSecret
+      ? `is a JWK Set with a key that ${SECRET}`
+      : 'is a JWK Set: send one of the keys in it'
+    return context.addIssue({ code: 'custom', message })
+  }
   for (const name of typeof input === 'object' && input !== null ? Object.keys(input) : []) {
     if (!SECRET_MEMBERS.has(name)) continue
     context.addIssue({ code: 'custom', path: [name], message: SECRET })

@@ -243,7 +243,7 @@ function PublicKeyField({ error, onPaste }: Pick<AuthFieldsProps, 'error' | 'onP
         (emptied &&
           'This is a private key. Paste the public one. Nothing was sent, and the field is empty again.')
       }
-      hint="P-256, Ed25519 or RSA, as PEM or as a JWK."
+      hint="P-256, Ed25519 or RSA, as PEM or as a JWK. Of a certificate, only its key is kept."
       name="publicKey"
       rows={5}
       placeholder="-----BEGIN PUBLIC KEY-----"

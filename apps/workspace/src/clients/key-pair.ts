@@ -37,8 +37,22 @@ export function jsonIn<Keys>(text: string): Keys {
   }
 }
 
-/** Which signature the code to paste makes with a key, by the type in its JWK or PEM. */
+/** rsaEncryption and id-ecPublicKey, which are in a public key and in a certificate, whoever signed that. */
+const RSA_OID = '\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01'
+const EC_OID = '\x2a\x86\x48\xce\x3d\x02\x01'
+
+/** Which signature the code to paste makes with a key, by the type in its JWK or its first PEM. */
 export function detectAlgorithm(publicKey: string): KeyAlgorithm {
-  if (/"OKP"|MCowBQYDK2Vw/.test(publicKey)) return 'EdDSA'
-  return /"RSA"|KEY-----\s*MII/.test(publicKey) ? 'RS256' : 'ES256'
+  const der = decodePem(publicKey)
+  if (/"RSA"|BEGIN RSA/.test(publicKey) || der.includes(RSA_OID)) return 'RS256'
+  return /"EC"/.test(publicKey) || der.includes(EC_OID) ? 'ES256' : 'EdDSA'
+}
+
+/** Returns the bytes of the first PEM block as characters, '' if there is none. */
+function decodePem(text: string): string {
+  try {
+    return atob(/-----BEGIN [A-Z ]+-----([A-Za-z0-9+/=\s]+)/.exec(text)?.[1] ?? '')
+  } catch {
+    return ''
+  }
 }
