@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { saveIssuerKeys } from '../../apps/api/workload/issuers.ts'
+import { CLIENT_RECORD_LIFETIME_MS } from '../../apps/auth/client-records.ts'
 import { sharedApi } from '../support/api.ts'
 import { newKeyPair } from '../support/assertions.ts'
 import { sharedAuth } from '../support/auth.ts'
@@ -62,6 +64,24 @@ describe('why a workload was refused, for its company', () => {
     const unknown = await refusal({ environment: 'hunter2' }, { kid: 'hunter3' })
     assert.equal(unknown.cause, 'workload_unknown_key')
     assert.doesNotMatch(unknown.reason + unknown.advice, /hunter/)
+  })
+
+  it('says that a token names no key, and what its type and life should be', async () => {
+    const { client, platform, jwk } = workload
+    const keys = [jwk, { ...newKeyPair('RSA').jwk, kid: 'k2' }]
+    await saveIssuerKeys(
+      auth.db,
+      { vendorId: client.vendorId, issuer: platform.issuer },
+      { keys, keysFrom: 'issuer', keysAsOf: new Date(auth.clock.now()) },
+    )
+    auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
+    assert.equal((await refusal({}, { kid: undefined })).cause, 'workload_no_kid')
+    const malformed = await refusal({}, { typ: 'at+jwt' })
+    assert.equal(malformed.cause, 'assertion_malformed')
+    assert.doesNotMatch(malformed.advice, /private key/)
+    const iat = Math.floor(auth.clock.now() / 1_000)
+    const { advice } = await refusal({ iat, exp: iat + 7_200 })
+    assert.match(advice, /^Your platform sets exp\./)
   })
 
   it('says for whom the token was', async () => {

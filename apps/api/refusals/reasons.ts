@@ -10,6 +10,10 @@ export interface Explanation {
 
 /** Explains a refusal. @param client undefined if it is not known. */
 export function explainRefusal(refusal: RefusalRecord, client: ClientRecord | undefined): Explanation {
+  if (client?.workload) {
+    const explain = PLATFORM_TOKEN_REASONS.get(refusal.reason)
+    if (explain) return explain(refusal, client.workload)
+  }
   const explanation = REASONS.get(refusal.reason) ?? {
     reason: `The request was refused with ${refusal.code}.`,
     advice: 'The documentation explains this code.',
@@ -20,6 +24,8 @@ export function explainRefusal(refusal: RefusalRecord, client: ClientRecord | un
 type Explain = (refusal: RefusalRecord, client: ClientRecord | undefined) => Explanation
 type Reasons = Record<string, Explanation | Explain>
 
+const NOTHING_AROUND =
+  'and that nothing stands before or after it, such as a line break or quotes. If it is lost, create a replacement client.'
 const REPLACE = 'Create a replacement client and deploy it.'
 const NEW_TOKEN = 'Request a new token from the token endpoint. A token is valid for 15 minutes.'
 const SETTINGS = 'Check the base URL in the configuration of your system.'
@@ -35,8 +41,8 @@ const REASONS = new Map<string, Explanation | Explain>(
     wrong_secret: (_, client) => ({
       reason: 'The client secret was wrong.',
       advice: client?.secretHint
-        ? `Check that the deployed secret ends in ${client.secretHint}. If it is lost, create a replacement client.`
-        : 'Check the deployed secret. If it is lost, create a replacement client.',
+        ? `Check that the deployed secret ends in ${client.secretHint}, ${NOTHING_AROUND}`
+        : `Check the deployed secret, ${NOTHING_AROUND}`,
     }),
     failures_of_address: {
       reason: 'Too many requests from that address failed to authenticate, including this one.',
@@ -106,21 +112,17 @@ function assertionReasons(): Reasons {
     },
     assertion_wrong_key: (_, client) => ({
       reason: 'The assertion was signed with another key.',
-      advice: client?.workload
-        ? `Send a token that ${client.workload.issuer} signed, as it is.`
-        : client?.keyThumbprint
-          ? `Sign with the private key whose public key has the thumbprint ${client.keyThumbprint}.`
-          : 'Sign with the private key of the client.',
+      advice: client?.keyThumbprint
+        ? `Sign with the private key whose public key has the thumbprint ${client.keyThumbprint}.`
+        : 'Sign with the private key of the client.',
     }),
     assertion_wrong_subject: ({ clientId }) => ({
       reason: 'iss, sub and client_id did not all name this client.',
       advice: `Set iss and sub to ${clientId}.`,
     }),
-    assertion_wrong_audience: ({ about }, client) => ({
+    assertion_wrong_audience: ({ about }) => ({
       reason: `The assertion was for a different server, or for several${claimValue(about)}.`,
-      advice: client?.workload
-        ? 'Request the token from your platform for the base URL of this service alone.'
-        : 'Set aud to the URL of the token endpoint.',
+      advice: 'Set aud to the URL of the token endpoint.',
     }),
     assertion_from_the_future: ({ about }) => ({
       reason: `iat or nbf was ${duration(about)} ahead of our clock.`,
@@ -157,6 +159,68 @@ function assertionReasons(): Reasons {
   }
 }
 
+/** For refused tokens of a platform: what its user can change, since the platform signs and dates them. */
+const PLATFORM_TOKEN_REASONS = new Map<string, (refusal: RefusalRecord, workload: Workload) => Explanation>(
+  Object.entries({
+    assertion_malformed: (_, { issuer }) => ({
+      reason: 'client_assertion was not a JWT that identifies a workload.',
+      advice: `Send client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer, and a token of ${issuer} as it is. Its typ is JWT or left out, and its dates are numbers.`,
+    }),
+    assertion_wrong_algorithm: (_, { issuer }) => ({
+      reason: `${issuer} has no key for the token's alg.`,
+      advice: 'Have your platform sign with RS256, PS256, ES256, ES384 or EdDSA, and publish the key for it.',
+    }),
+    assertion_wrong_key: (_, { issuer }) => ({
+      reason: 'The token was signed with another key.',
+      advice: `Send a token that ${issuer} signed, as it is.`,
+    }),
+    assertion_wrong_audience: ({ about }) => ({
+      reason: `The token was for a different server, or for several${claimValue(about)}.`,
+      advice:
+        'Request the token from your platform for the base URL of this service alone. Where the platform sets aud itself, use a client with a key pair.',
+    }),
+    assertion_from_the_future: ({ about }) => ({
+      reason: `iat or nbf was ${duration(about)} ahead of our clock.`,
+      advice: "Synchronize your platform's clock.",
+    }),
+    assertion_no_exp: () => ({
+      reason: 'The token had no exp.',
+      advice: 'Have your platform make tokens that expire, or use a client with a key pair.',
+    }),
+    assertion_expired: ({ about }, { platform }) => ({
+      reason: `The token had expired ${duration(about)} before.`,
+      advice: newPlatformToken(platform),
+    }),
+    assertion_too_far_ahead: ({ about }, { platform }) => ({
+      reason: `The token lives for more than an hour: exp was ${duration(about)} ahead of our clock.`,
+      advice: SHORTER_LIVES[platform ?? ''] ?? SHORTER_LIFE,
+    }),
+    assertion_no_jti: () => ({
+      reason: 'The token had no jti of 1 to 255 characters.',
+      advice:
+        'Send the token as your platform made it, or create a replacement client for its true platform.',
+    }),
+    assertion_replayed: (_, { platform }) => ({
+      reason: 'This token was used before.',
+      advice: newPlatformToken(platform),
+    }),
+  } satisfies Record<string, (refusal: RefusalRecord, workload: Workload) => Explanation>),
+)
+
+type Workload = NonNullable<ClientRecord['workload']>
+
+const newPlatformToken = (platform: Workload['platform']): string =>
+  platform === 'gitlab'
+    ? 'A job has one token for each entry of id_tokens. Reuse the access token while it is valid, or add an entry.'
+    : 'Get a new token from your platform for each token request, retries included.'
+
+const SHORTER_LIFE =
+  'Your platform sets exp. Have it make tokens for an hour or less, such as by expirationSeconds in Kubernetes, or use a client with a key pair.'
+const SHORTER_LIVES: Record<string, string> = {
+  gitlab: 'GitLab sets exp by the timeout of the job: set timeout: 1h or less in the job.',
+  buildkite: 'Request the token with a --lifetime of 3600 or less.',
+}
+
 /**
  * For refused tokens of platforms. The value of a claim is shown only if the token's signature was valid,
  * since a forged one can have any text.
@@ -177,6 +241,10 @@ function workloadReasons(): Reasons {
       reason: `The token names a key that ${issuerOf(client)} is not known to have.`,
       advice:
         'Check that the token is from this issuer. A new key is known ten minutes after it is published.',
+    }),
+    workload_no_kid: (_, client) => ({
+      reason: `The token names no key, and ${issuerOf(client)} has several for its alg.`,
+      advice: 'Have your platform write kid into the header of its tokens, or publish one key for each alg.',
     }),
     workload_old_keys: (_, client) => ({
       reason: `The keys of ${issuerOf(client)} could not be fetched for 24 hours.`,

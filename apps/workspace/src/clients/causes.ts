@@ -23,6 +23,7 @@ const CAUSES = new Map([
   ['assertion_of_secret_client', 'assertion, not secret'],
   ['workload_wrong_claim', 'claim differs'],
   ['workload_unknown_key', 'unknown key'],
+  ['workload_no_kid', 'token without kid'],
   ['workload_old_keys', 'keys too old'],
   ['secret_of_key_client', 'secret, not assertion'],
 ])
