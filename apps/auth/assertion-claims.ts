@@ -7,11 +7,10 @@ const AHEAD_MAX_S = 120
 const JTI_MAX_CHARACTERS = 255
 const ISSUER_KEYS_MAX_S = 24 * 3_600
 const SHOWN_CHARACTERS = 100
-/** Platforms that make a token for each request. Others keep one in a file until it is about to expire. */
-const SINGLE_USE = /^https:\/\/(?:token\.actions\.githubusercontent\.com|gitlab\.com)(?:\/|$)/
 
+/** GitHub and GitLab make a token for each job. Others keep one in a file until it is about to expire. */
 export const isSingleUse = (workload: Workload | null): boolean =>
-  !workload || SINGLE_USE.test(workload.issuer)
+  !workload || workload.platform === 'github' || workload.platform === 'gitlab'
 
 /**
  * Returns the refusal if a client's assertion or its workload's token has a wrong claim (RFC 7523 §3,

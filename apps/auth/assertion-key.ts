@@ -12,9 +12,10 @@ import {
 } from '#shared/oauth/client-credentials.ts'
 import { invalidClient } from './http.ts'
 
-/** The type of an assertion that a client signs with its own key. */
-const CLIENT_TYPE = 'client-authentication+jwt'
-const TYPES: readonly unknown[] = [undefined, 'JWT', CLIENT_TYPE]
+/** A media type, in lower case and without `application/` (RFC 7515 §4.1.9). */
+const CLIENT_TYPES: readonly unknown[] = [undefined, 'jwt', 'client-authentication+jwt']
+/** SPIFFE calls it JOSE too (JWT-SVID §2.3). */
+const WORKLOAD_TYPES: readonly unknown[] = [undefined, 'jwt', 'jose']
 
 type SignedAssertion = { text: string; header: ProtectedHeaderParameters }
 type KeyOwner = Pick<ClientCredentials, 'publicKey' | 'workload'> | undefined
@@ -40,18 +41,25 @@ export async function checkSignature(assertion: SignedAssertion, client: KeyOwne
 
 /**
  * Returns the key to verify the signature with, or the reason why there is none. Keys in the header are
- * ignored. `kid` matters only for a workload.
+ * ignored. `kid` matters only for a workload, and is a hint (RFC 7515 §4.1.4): without it, the key is the one
+ * of that algorithm.
  */
 function findKey(alg: string, { header }: SignedAssertion, client: KeyOwner): JWK | string {
-  const { typ, crit, b64 } = header
-  if (!TYPES.includes(typ) || crit !== undefined || b64 !== undefined) return 'assertion_malformed'
+  const { crit, b64, kid } = header
   if (!client) return 'unknown_client'
   const { publicKey, workload } = client
   if (!publicKey && !workload) return 'assertion_of_secret_client'
-  if (workload && typ === CLIENT_TYPE) return 'assertion_malformed'
-  const keys = publicKey ? [publicKey] : (workload?.keys.filter(({ kid }) => kid === header.kid) ?? [])
-  if (keys.length === 0) return 'workload_unknown_key'
-  return keys.find((key) => assertionAlgorithms(key).includes(alg)) ?? 'assertion_wrong_algorithm'
+  const typ: unknown =
+    typeof header.typ === 'string' ? header.typ.toLowerCase().replace(/^application\//, '') : header.typ
+  const types = workload ? WORKLOAD_TYPES : CLIENT_TYPES
+  if (!types.includes(typ) || crit !== undefined || b64 !== undefined) return 'assertion_malformed'
+  const isNamed = workload !== null && (kid ?? undefined) !== undefined
+  const keys = publicKey ? [publicKey] : (workload?.keys ?? [])
+  const named = isNamed ? keys.filter((key) => key.kid === String(kid)) : keys
+  if (named.length === 0) return 'workload_unknown_key'
+  const [key, ...others] = named.filter((candidate) => assertionAlgorithms(candidate).includes(alg))
+  if (!key) return 'assertion_wrong_algorithm'
+  return isNamed || others.length === 0 ? key : 'workload_no_kid'
 }
 
 /** One key for each algorithm, which has signed nothing. They exist before the first request. */

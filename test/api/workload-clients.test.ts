@@ -8,12 +8,18 @@ const ISSUER = 'https://kubernetes.default.svc.cluster.local'
 const SUBJECT = { sub: 'system:serviceaccount:prod:etl' }
 const GITHUB = 'https://token.actions.githubusercontent.com'
 const GITLAB = 'https://gitlab.com'
+const BUILDKITE = 'https://agent.buildkite.com'
+const CIRCLECI = 'https://oidc.circleci.com/org/a'
+const CIRCLE = 'oidc.circleci.com'
+const BITBUCKET = 'https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc'
+const SERVER = 'https://ci.acme.example'
 
 const ec = (namedCurve: string) =>
   generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' })
 const rsaOf = (modulusLength: number) =>
   generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' })
 const rsa = rsaOf(2_048)
+const p256 = ec('P-256')
 const small = rsaOf(1_024)
 const ed = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
 const keySet = (...keys: object[]) => ({ keys })
@@ -43,7 +49,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       secretHint: null,
       keyThumbprint: null,
       authMethod: 'workload_identity',
-      workload: { issuer: ISSUER, claims: SUBJECT },
+      workload: { issuer: ISSUER, platform: null, claims: SUBJECT },
     }
     assert.partialDeepStrictEqual(json, expected)
     const { clientSecret: _, ...stored } = expected
@@ -89,6 +95,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     'a fragment': 'https://issuer.example#a',
     'a space': 'https://issuer.example/a b',
     'a line end': 'https://issuer.example\n',
+    'a user and a password': 'https://u:p@issuer.example',
+    'a user': 'https://u@issuer.example/a',
+    'a host in capitals': 'https://TOKEN.actions.githubusercontent.com',
+    'a dot after its host': 'https://token.actions.githubusercontent.com.',
+    'the port that https has anyway': 'https://token.actions.githubusercontent.com:443',
+    'a number for an address': 'https://0x7f.1',
+    'a backslash for a slash': 'https://issuer.example\\a',
     'a letter outside ASCII': 'https://issuer.example/ä',
     '513 characters': `https://${'i'.repeat(505)}`,
     'a number': 1,
@@ -126,12 +139,41 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       assertInvalid(await create({ issuer: ISSUER, claims, keys: KEYS }), pointer)
     })
 
-  const NAMING: [issuer: string, claims: Record<string, string>, missing?: RegExp][] = [
+  const NAMING: [
+    issuer: string,
+    claims: Record<string, string>,
+    missing?: RegExp | undefined,
+    platform?: string,
+  ][] = [
     [ISSUER, { namespace: 'prod' }, /must name sub:/],
     [GITHUB, { repository: 'acme/etl' }, /sub, or repository_id, and environment or ref or job_workflow_ref/],
     [GITHUB, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref/],
     [GITHUB, { ref: 'refs/heads/main' }, /sub, or repository_id/],
-    [`${GITHUB}/`, { repository_id: '20', ref: 'refs/heads/main' }, /must name sub:/],
+    [`${GITHUB}/acme`, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref/],
+    [`${GITHUB}/`, { namespace: 'prod' }, /sub, or repository_id/],
+    ['https://token.actions.acme.ghe.com', { ref: 'refs/heads/main' }, /sub, or repository_id/],
+    [BUILDKITE, { pipeline_id: 'a' }, /must name build_branch or build_tag:/],
+    [BUILDKITE, { pipeline_slug: 'a', build_branch: 'main' }, /must name pipeline_id:/],
+    [BUILDKITE, { sub: 'a', pipeline_id: 'a', build_branch: 'main' }, /must not name sub, .* of buildkite/],
+    [CIRCLECI, { [`${CIRCLE}/project-id`]: 'a', [`${CIRCLE}/vcs-ref`]: 'a' }, /must name .*vcs-origin:/],
+    [CIRCLECI, { sub: 'org/a/project/b/user/c' }, /must not name sub/],
+    [BITBUCKET, { repositoryUuid: '{a}' }, /must name deploymentEnvironmentUuid or branchName:/],
+    [BITBUCKET, { sub: '{a}:{b}' }, /must not name sub/],
+    [
+      SERVER,
+      { project_id: '20', ref_protected: 'true' },
+      /must name sub: .* name the platform of this issuer/,
+    ],
+    [SERVER, { project_path: 'a/b', ref_protected: 'true' }, /sub, or project_id:/, 'gitlab'],
+    [SERVER, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref:/, 'github'],
+    [SERVER, { project_id: '20', ref_protected: 'true' }, undefined, 'gitlab'],
+    [SERVER, { repository_id: '20', ref: 'refs/heads/main' }, undefined, 'github'],
+    [SERVER, { sub: 'project_path:a/b:ref_type:branch:ref:main' }, undefined, 'gitlab'],
+    [`${GITHUB}/acme`, { repository_id: '20', ref: 'refs/heads/main' }],
+    [BUILDKITE, { pipeline_id: 'a', build_branch: 'main' }],
+    [CIRCLECI, { [`${CIRCLE}/project-id`]: 'a', [`${CIRCLE}/vcs-origin`]: 'b', [`${CIRCLE}/vcs-ref`]: 'c' }],
+    [BITBUCKET, { repositoryUuid: '{a}', branchName: 'main' }],
+    [BITBUCKET, { repositoryUuid: '{a}', deploymentEnvironmentUuid: '{b}' }],
     [GITLAB, { project_id: '7' }, /sub, or ref_protected or environment/],
     [GITLAB, { ref_protected: 'true' }, /sub, or project_id/],
     [GITLAB, { repository_id: '20', ref: 'refs/heads/main' }, /sub, or project_id/],
@@ -142,9 +184,9 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     [GITLAB, { project_id: '7', ref_protected: 'true' }],
     [GITLAB, { project_id: '7', environment: 'prod' }],
   ]
-  for (const [issuer, claims, missing] of NAMING)
-    it(`${missing ? 'says what is missing in' : 'takes'} ${Object.keys(claims)} of ${issuer}`, async () => {
-      const answer = await create({ issuer, claims, keys: KEYS })
+  for (const [issuer, claims, missing, platform] of NAMING)
+    it(`${missing ? 'says what is missing in' : 'takes'} ${Object.keys(claims)} of ${platform ?? ''} ${issuer}`, async () => {
+      const answer = await create({ issuer, ...(platform && { platform }), claims, keys: KEYS })
       if (!missing) return assert.equal(answer.status, 201, answer.text)
       assertInvalid(answer, '/workload/claims')
       assert.match(answer.json.errors[0].detail, missing)
@@ -154,7 +196,10 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     'a private key': [keySet({ ...rsa, d: 'AQAB' }), /private or shared/],
     'a private key among others': [keySet(rsa, { ...ec('P-256'), d: 'AQAB' }), /private or shared/],
     'a shared key': [keySet(rsa, { kty: 'oct', k: 'c2VjcmV0' }), /private or shared/],
-    '21 keys': [keySet(...Array(21).fill(rsa)), /at most 20 keys/],
+    '101 usable keys': [keySet(...Array(101).fill(p256)), /at most 100 keys that can verify/],
+    '301 keys': [keySet(...Array(301).fill({})), /at most 300 keys, those included/],
+    'numbers for keys': [{ keys: Array(32_000).fill(1) }, /at most 300 keys/],
+    'a key of an algorithm that no token may have': [keySet({ ...rsa, alg: 'RS512' }), /must have a key for/],
     'no keys': [keySet(), /must have a key for signatures/],
     'RSA of 1,024 bits': [keySet(small), /must have a key for signatures/],
     'a curve that is not supported': [keySet(ec('secp521r1')), /must have a key for signatures/],
@@ -172,14 +217,17 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     })
 
   it('keeps of each key only what verifying takes, and leaves out those that it cannot use', async () => {
-    const [p256, p384] = [ec('P-256'), ec('P-384')]
+    const p384 = ec('P-384')
     const certificate = { x5c: ['MII'], x5t: 'x', key_ops: ['verify'], n2: 'x' }
     const sent = [
       { ...rsa, kid: 'a', use: 'sig', alg: 'RS256', ...certificate },
       { ...p256, kid: 'b', use: 'jwt-svid' },
       p384,
       { ...ed, kid: 'd', alg: 'EdDSA' },
-      { ...p256, use: 'x509-svid' },
+      { ...ed, kid: 7, use: null, alg: null },
+      { ...p256, kid: null },
+      ...Array(120).fill({ ...p256, use: 'x509-svid' }),
+      { ...rsa, alg: 'RSA-OAEP' },
       { ...rsa, use: 'enc' },
       ec('secp521r1'),
       small,
@@ -190,7 +238,23 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       { ...p256, kid: 'b' },
       p384,
       { ...ed, kid: 'd', alg: 'EdDSA' },
+      { ...ed, kid: '7' },
+      p256,
     ])
+  })
+
+  it('keeps the platform of a workload, by its issuer or as the caller says, and refuses another', async () => {
+    const github = { issuer: `${GITHUB}/acme`, claims: { sub: 'a' }, keys: KEYS }
+    for (const platform of [undefined, null, 'github'])
+      assert.equal((await create({ ...github, platform })).json.workload.platform, 'github')
+    const server = { issuer: SERVER, claims: { sub: 'a' }, keys: KEYS }
+    assert.equal((await create(server)).json.workload.platform, null)
+    const { json } = await create({ ...server, platform: 'gitlab' })
+    assert.deepEqual(json.workload, { issuer: SERVER, platform: 'gitlab', claims: { sub: 'a' } })
+    const answer = await create({ ...github, platform: 'gitlab' })
+    assertInvalid(answer, '/workload/platform')
+    assert.match(answer.json.errors[0].detail, /^must be github for this issuer, or left out$/)
+    assertInvalid(await create({ ...server, platform: 'jenkins' }), '/workload/platform')
   })
 
   it('refuses a workload beside a public key', async () => {

@@ -49,7 +49,7 @@ describe('the keys of a workload’s issuer', () => {
     [
       'another issuer',
       (issuer) => ({ issuer: `${issuer}/`, jwks_uri: `${issuer}/keys` }),
-      /must be the same/,
+      /must be the same: it differs by the slash at its end$/,
     ],
     [
       'an issuer in other case',

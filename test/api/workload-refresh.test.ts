@@ -71,7 +71,7 @@ describe('an issuer of workloads that publishes its keys', () => {
   it('has its keys fetched when a client is created', async () => {
     const { status, json } = await create()
     assert.equal(status, 201)
-    assert.deepEqual(json.workload, { issuer: server.issuer, claims: { sub: 'a' } })
+    assert.deepEqual(json.workload, { issuer: server.issuer, platform: null, claims: { sub: 'a' } })
     const expected = { keysFrom: 'issuer', keysAsOf: now(), keyIds: ['first'], failing: null }
     assert.deepEqual(await issuer(), { issuer: server.issuer, ...expected })
   })

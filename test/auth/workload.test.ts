@@ -73,6 +73,20 @@ describe('a workload at POST /v1/oauth/token', () => {
         assert.equal(answer.status, 200, answer.text)
       })
 
+      const FORMS: Record<string, Record<string, unknown>> = {
+        'the type in lower case': { typ: 'jwt' },
+        'the type as a whole media type': { typ: 'application/JWT' },
+        'the type that SPIFFE allows': { typ: 'JOSE' },
+        'no type': { typ: undefined },
+        'no kid': { kid: undefined },
+        'null for a kid': { kid: null },
+      }
+      for (const [what, header] of Object.entries(FORMS))
+        it(`gets a token for a platform’s token with ${what}`, async () => {
+          const answer = await send(workload, await signToken(workload, {}, header))
+          assert.equal(answer.status, 200, answer.text)
+        })
+
       it('revokes a token of its own', async () => {
         const { json } = await send(workload, await signToken(workload))
         const answer = await auth.post('/v1/oauth/revoke', {
@@ -150,8 +164,9 @@ describe('a workload at POST /v1/oauth/token', () => {
       const HEADERS: Record<string, Record<string, unknown>> = {
         'the type of an access token': { typ: 'at+jwt' },
         'the type of a client’s own assertion': { typ: 'client-authentication+jwt' },
+        'a type in a list': { typ: ['JWT'] },
+        'an empty type': { typ: '' },
         'another kid': { kid: 'k2' },
-        'no kid': { kid: undefined },
       }
       for (const [what, header] of Object.entries(HEADERS))
         it(`is refused with ${what}`, async () => {
@@ -279,6 +294,26 @@ describe('a workload at POST /v1/oauth/token', () => {
       await replaceKeys(workload, [nextJwk])
       assert.equal((await send(workload, await signNextToken())).status, 200)
       assertRefused(await send(workload, await signToken(workload)))
+    })
+
+    it('is refused without a kid once two keys have its algorithm', async () => {
+      const unnamed = () => signToken(workload, {}, { kid: undefined })
+      auth.clock.advance(1)
+      await replaceKeys(workload, [newKeyPair('P-256').jwk, { ...next.jwk, alg: 'PS256' }, workload.jwk])
+      auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
+      assert.equal((await send(workload, await unnamed())).status, 200, 'others have another algorithm')
+      auth.clock.advance(1)
+      await replaceKeys(workload, [workload.jwk, nextJwk])
+      auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
+      assertRefused(await send(workload, await unnamed()))
+      assert.equal((await send(workload, await signToken(workload))).status, 200)
+    })
+
+    it('finds a key whose kid was a number', async () => {
+      auth.clock.advance(1)
+      await replaceKeys(workload, [workload.jwk, { ...next.jwk, kid: '7' }])
+      const token = await signToken({ ...workload, keys: next }, {}, { kid: 7 })
+      assert.equal((await send(workload, token)).status, 200)
     })
 
     it('is refused once its keys are 24 hours old, unless a person pasted them', async () => {

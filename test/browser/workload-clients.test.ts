@@ -89,6 +89,7 @@ describe('workspace: clients that trust a platform', () => {
     const { clientId, workload } = await newest('GitHub job')
     assert.deepEqual(workload, {
       issuer: GITHUB,
+      platform: 'github',
       claims: { repository_id: '1296269', environment: 'production' },
     })
     const file = await dialog.getByRole('region', { name: '.github/workflows/report.yml' }).innerText()
@@ -192,6 +193,31 @@ describe('workspace: clients that trust a platform', () => {
     await dialog.getByRole('button', { name: 'Replace the keys' }).click()
     await page.getByText(/^Pasted .*: ?cluster-2/).waitFor()
     await assertAccessible(page)
+  })
+
+  it('lets a person choose whose claims the tokens of an own installation have', async () => {
+    const { page } = await open('In our GitLab')
+    const dialog = findDialog(page)
+    const select = dialog.getByLabel('Platform', { exact: true })
+    await select.selectOption('GitHub Enterprise')
+    await dialog.getByLabel('Issuer').fill('https://gitlab.com')
+    await dialog.getByLabel('Repository id').fill('22')
+    await dialog.getByLabel('Branch').fill('main')
+    await submitClient(page)
+    await dialog.getByText('The platform must be gitlab for this issuer, or left out.').waitFor()
+    await select.selectOption('GitLab, self-managed')
+    await dialog.getByLabel('Issuer').fill('https://gitlab.acme.example')
+    await dialog.getByLabel('Project id').fill('22')
+    await dialog.getByLabel('Public keys').fill(keySet('gitlab-1'))
+    await submitClient(page)
+    await dialog.getByText('In our GitLab is ready').waitFor()
+    await dialog.getByRole('region', { name: '.gitlab-ci.yml' }).waitFor()
+    const { workload } = await newest('In our GitLab')
+    const claims = { project_id: '22', ref_protected: 'true' }
+    assert.deepEqual(workload, { issuer: 'https://gitlab.acme.example', platform: 'gitlab', claims })
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('link', { name: 'In our GitLab', exact: true }).click()
+    await page.getByRole('term').filter({ hasText: 'Platform: GitLab, self-managed' }).waitFor()
   })
 
   it('warns when the keys of the issuer cannot be fetched', async () => {

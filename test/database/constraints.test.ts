@@ -166,6 +166,8 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ...[
     'http://i.example',
     'https://',
+    'https://I.example',
+    'https://u:p@i.example',
     'https://i.example\\?a',
     'https://i.example#a',
     'https://i.example/ä',
@@ -199,6 +201,15 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     JSON.stringify(Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`c${i}`, 'a']))),
   ].map((json): [string, string, string] => [`the claims ${json.slice(0, 40)}`, claims(`'${json}'`), CHECK]),
   ['a client with another issuer', change(WORKLOAD, `workload_issuer = 'https://j.example'`), CHECK],
+  [
+    'a workload of an unknown platform',
+    `insert into oauth_clients
+       (client_id, vendor_id, name, scopes, workload_issuer, workload_claims, workload_platform)
+     values ('${NEW}', 'ven_a', 'n', '{}', 'https://i.example', '{"sub":"a"}', 'jenkins')`,
+    CHECK,
+  ],
+  ['a platform without a workload', client('scopes, workload_platform', `'{}', 'github'`), CHECK],
+  ['a client with another platform', change(WORKLOAD, `workload_platform = 'github'`), CHECK],
   ['a client with other claims', change(WORKLOAD, `workload_claims = '{"sub":"b"}'`), CHECK],
   ['an Active client whose workload is erased', change(WORKLOAD, ERASED_WORKLOAD), CHECK],
   [
@@ -217,8 +228,8 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ['an issuer’s private key', issuer({ keys: `'[{"kty":"EC"},{"kty":"EC","d":"x"}]'` }), CHECK],
   ['an issuer’s shared key', issuer({ keys: `'[{"kty":"oct","k":"x"}]'` }), CHECK],
   [
-    'an issuer of 21 keys',
-    issuer({ keys: `(select jsonb_agg('{"kty":"EC"}'::jsonb) from generate_series(1, 21))` }),
+    'an issuer of 101 keys',
+    issuer({ keys: `(select jsonb_agg('{"kty":"EC"}'::jsonb) from generate_series(1, 101))` }),
     CHECK,
   ],
   ['a failure of 201 characters', issuer({ failure: `repeat('x', 201)` }), CHECK],

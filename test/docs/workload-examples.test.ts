@@ -34,6 +34,21 @@ interface Example {
 }
 
 const EXAMPLES: Record<string, Example> = {
+  Buildkite: {
+    tool: {
+      name: 'buildkite-agent',
+      prints: (token) => `${token}\n`,
+      arguments: /^oidc request-token --audience https:\/\/localhost:\d+ --claim pipeline_id$/,
+    },
+  },
+  CircleCI: {
+    tool: {
+      name: 'circleci',
+      prints: (token) => `${token}\n`,
+      arguments: /^run oidc get --claims \{"aud": "https:\/\/localhost:\d+"\}$/,
+    },
+  },
+  'Bitbucket Pipelines': { env: ({ token }) => ({ BITBUCKET_STEP_OIDC_TOKEN: token }) },
   'GitHub Actions': {
     env: ({ url }) => ({
       ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'runner-token',
@@ -138,10 +153,10 @@ describe('documentation: a platform’s token in place of a secret', () => {
         baseUrl: url,
         vendorId: 'ven_…',
         clientId: 'cli_…',
-        credential: { workload: platform },
+        credential: { workload: { ...platform, platform: platform.platform ?? null } },
         scopes: ['analytics:read'] as const,
       }
-      const file = platformFile(access, platform)
+      const file = platformFile(access, access.credential.workload)
       const block = findBlock(heading)
       assert.ok(file.text.startsWith(block.trimEnd()), `${block}\nis not of\n${file.text}`)
       const workload = await createWorkload(platform)

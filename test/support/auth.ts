@@ -53,7 +53,7 @@ type Fields = Record<string, string | undefined>
 export interface NewTestClient extends Partial<TestClient> {
   publicKey?: JWK
   /** With the keys of its issuer, which the company may have already. */
-  workload?: WorkloadIdentity & Partial<IssuerKeys>
+  workload?: Omit<WorkloadIdentity, 'platform'> & Partial<Pick<WorkloadIdentity, 'platform'> & IssuerKeys>
   expiresAt?: Date
 }
 
@@ -262,7 +262,13 @@ export async function createTestClient(
     authenticatesBy: publicKey
       ? { publicKey, keyThumbprint: await calculateJwkThumbprint(publicKey) }
       : workload
-        ? { workload: { issuer: workload.issuer, claims: workload.claims } }
+        ? {
+            workload: {
+              issuer: workload.issuer,
+              platform: workload.platform ?? null,
+              claims: workload.claims,
+            },
+          }
         : { secretHash: hashSecret(client.clientSecret) },
     expiresAt,
     createdAt: new Date(expiresAt ? expiresAt.getTime() - DAY_MS : Date.now()),

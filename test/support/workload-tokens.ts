@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JWK } from 'jose'
+import type { WorkloadPlatform } from '#shared/oauth/client-credentials.ts'
 import { assertionFields, type KeyKind, newKeyPair, signJwt } from './assertions.ts'
 import type { TestAuth, TestClient } from './auth.ts'
 import { ISSUER } from './issuer.ts'
@@ -9,6 +10,8 @@ import { ISSUER } from './issuer.ts'
  */
 export interface TestPlatform {
   issuer: string
+  /** As the client's record has it, if it does. */
+  platform?: WorkloadPlatform
   kind: KeyKind
   alg: string
   header: Record<string, unknown>
@@ -78,6 +81,29 @@ const KUBERNETES = {
   },
   sub: 'system:serviceaccount:prod:report',
 }
+const BUILDKITE = {
+  organization_slug: 'acme-inc',
+  pipeline_slug: 'super-duper-app',
+  pipeline_id: '0184990a-4782-42b5-afc1-16715b10b1ff',
+  build_number: 1,
+  build_branch: 'main',
+  build_commit: '9f3182061f1e2cca4702c368cbc039b7dc9d4485',
+  step_key: 'build',
+  agent_id: '0184990a-4782-42b5-afc1-16715b10b8ff',
+}
+const CIRCLECI = {
+  'oidc.circleci.com/project-id': 'f6f0b1a2-8d1e-4a67-a1d5-7b7b7b1a2c3d',
+  'oidc.circleci.com/vcs-origin': 'github.com/organization-123/repo-1',
+  'oidc.circleci.com/vcs-ref': 'refs/heads/main',
+  'oidc.circleci.com/context-ids': ['0ab1c2d3-aaaa-bbbb-cccc-001122334455'],
+  'oidc.circleci.com/ssh-rerun': false,
+}
+const BITBUCKET = {
+  repositoryUuid: '{1de489be-ce6a-42a0-a8c8-eadbf1174ac7}',
+  workspaceUuid: '{922e118c-f34f-4226-a897-0e0afbec553d}',
+  pipelineUuid: '{bd715740-c970-486b-b68a-b421ec2a1f8b}',
+  branchName: 'main',
+}
 
 const RS256 = {
   kind: 'RSA',
@@ -88,6 +114,7 @@ const RS256 = {
 export const TEST_PLATFORMS: Record<string, TestPlatform> = {
   'GitHub Actions': {
     issuer: 'https://token.actions.githubusercontent.com',
+    platform: 'github',
     ...RS256,
     header: { typ: 'JWT', x5t: 'eBZ_cn3sXYAd0ch4THBKHIgOwOE' },
     claims: { repository_id: '1296269', repository_owner_id: '9919', environment: 'production' },
@@ -96,10 +123,73 @@ export const TEST_PLATFORMS: Record<string, TestPlatform> = {
   },
   GitLab: {
     issuer: 'https://gitlab.com',
+    platform: 'gitlab',
     ...RS256,
     claims: { project_id: '20', ref_protected: 'true' },
     token: (iat) => ({ ...GITLAB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
     once: true,
+  },
+  'GitHub Enterprise Server': {
+    issuer: 'https://github.acme.example/_services/token',
+    platform: 'github',
+    ...RS256,
+    claims: { repository_id: '1296269', ref: 'refs/heads/main' },
+    token: (iat) => ({ ...GITHUB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
+    once: true,
+  },
+  'GitLab, self-managed': {
+    issuer: 'https://gitlab.acme.example',
+    platform: 'gitlab',
+    ...RS256,
+    claims: { project_id: '20', ref_protected: 'true' },
+    token: (iat) => ({ ...GITLAB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
+    once: true,
+  },
+  Buildkite: {
+    issuer: 'https://agent.buildkite.com',
+    platform: 'buildkite',
+    ...RS256,
+    claims: { pipeline_id: BUILDKITE.pipeline_id, build_branch: 'main' },
+    token: (iat) => ({
+      ...BUILDKITE,
+      sub: `organization:acme-inc:pipeline:super-duper-app:ref:refs/heads/main:commit:${randomUUID()}:step:build`,
+      job_id: randomUUID(),
+      aud: ISSUER,
+      iat,
+      nbf: iat,
+      exp: iat + 300,
+    }),
+    once: false,
+  },
+  CircleCI: {
+    issuer: 'https://oidc.circleci.com/org/2f1a9f54-1c1b-4f3a-9c0e-0d1f4a4d2b11',
+    platform: 'circleci',
+    ...RS256,
+    claims: {
+      'oidc.circleci.com/project-id': CIRCLECI['oidc.circleci.com/project-id'],
+      'oidc.circleci.com/vcs-origin': CIRCLECI['oidc.circleci.com/vcs-origin'],
+      'oidc.circleci.com/vcs-ref': 'refs/heads/main',
+    },
+    token: (iat) => ({
+      ...CIRCLECI,
+      sub: `org/2f1a9f54-1c1b-4f3a-9c0e-0d1f4a4d2b11/project/f6f0b1a2/user/${randomUUID()}`,
+      aud: ISSUER,
+      iat,
+      exp: iat + 3_600,
+    }),
+    once: false,
+  },
+  'Bitbucket Pipelines': {
+    issuer: 'https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc',
+    platform: 'bitbucket',
+    ...RS256,
+    claims: { repositoryUuid: BITBUCKET.repositoryUuid, branchName: 'main' },
+    token: (iat) => {
+      const stepUuid = `{${randomUUID()}}`
+      const sub = `${BITBUCKET.repositoryUuid}:${stepUuid}`
+      return { ...BITBUCKET, stepUuid, sub, aud: [ISSUER], iat, exp: iat + 3_600 }
+    },
+    once: false,
   },
   Kubernetes: {
     issuer: 'https://kubernetes.default.svc.cluster.local',
@@ -190,9 +280,9 @@ export async function createWorkload(
 ) {
   const keys = newKeyPair(platform.kind)
   const jwk = { ...keys.jwk, kid: 'k1', ...(platform.key.alg && { alg: platform.key.alg }) }
-  const { issuer, claims } = platform
+  const { issuer, platform: name, claims } = platform
   const keysAsOf = new Date(auth.clock.now())
-  const workload = { issuer, claims, keys: [jwk], keysAsOf }
+  const workload = { issuer, platform: name ?? null, claims, keys: [jwk], keysAsOf }
   return { platform, keys, jwk, client: await auth.createClient({ ...client, workload }) }
 }
 

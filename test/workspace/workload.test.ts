@@ -8,6 +8,7 @@ import {
   toWorkload,
 } from '../../apps/workspace/src/clients/platforms.ts'
 
+const CIRCLE = 'oidc.circleci.com'
 const GITHUB = 'https://token.actions.githubusercontent.com'
 
 describe('workspace: the workload that a person describes', () => {
@@ -29,6 +30,27 @@ describe('workspace: the workload that a person describes', () => {
       { repository_id: '1', ref: 'refs/heads/main' },
     ],
     ['gitlab', { project_id: '22' }, { project_id: '22', ref_protected: 'true' }],
+    ['githubEnterprise', { repository_id: '7', ref: 'main' }, { repository_id: '7', ref: 'refs/heads/main' }],
+    ['gitlabServer', { project_id: '22' }, { project_id: '22', ref_protected: 'true' }],
+    ['buildkite', { pipeline_id: 'a', build_branch: 'main' }, { pipeline_id: 'a', build_branch: 'main' }],
+    [
+      'circleci',
+      {
+        [`${CIRCLE}/project-id`]: 'a',
+        [`${CIRCLE}/vcs-origin`]: 'github.com/a/b',
+        [`${CIRCLE}/vcs-ref`]: 'main',
+      },
+      {
+        [`${CIRCLE}/project-id`]: 'a',
+        [`${CIRCLE}/vcs-origin`]: 'github.com/a/b',
+        [`${CIRCLE}/vcs-ref`]: 'refs/heads/main',
+      },
+    ],
+    [
+      'bitbucket',
+      { repositoryUuid: '{a}', branchName: 'main' },
+      { repositoryUuid: '{a}', branchName: 'main' },
+    ],
     ['kubernetes', { sub: 'prod:report' }, { sub: 'system:serviceaccount:prod:report' }],
     ['spiffe', { sub: 'example.org/report' }, { sub: 'spiffe://example.org/report' }],
     ['google', { sub: '112233445566778899001' }, { sub: '112233445566778899001' }],
@@ -40,6 +62,10 @@ describe('workspace: the workload that a person describes', () => {
     ['other', { sub: 'Report' }, { sub: 'Report' }],
   ]
   const ISSUERS: { [id in PlatformId]?: string } = {
+    githubEnterprise: 'https://github.acme.example/_services/token',
+    gitlabServer: 'https://gitlab.acme.example',
+    circleci: 'https://oidc.circleci.com/org/a',
+    bitbucket: 'https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc',
     kubernetes: 'https://oidc.cluster.example',
     spiffe: 'https://spire.example.org',
     aws: 'https://0f1e2d3c-aaaa-bbbb-cccc-001122334455.tokens.sts.global.api.aws',
@@ -49,13 +75,14 @@ describe('workspace: the workload that a person describes', () => {
     it(`compares ${Object.keys(claims)} of ${PLATFORMS[id].title}, and recognizes it again`, () => {
       const issuer = ISSUERS[id] ?? ''
       const workload = toWorkload({ platform: id, issuer: ` ${issuer}`, claims: typed, keys: '' })
-      assert.deepEqual(workload, { issuer: PLATFORMS[id].issuer ?? issuer, claims })
+      const { issuer: fixed = issuer, platform = null } = PLATFORMS[id]
+      assert.deepEqual(workload, { issuer: fixed, platform, claims })
       assert.equal(detectPlatform(workload), id)
     })
 
   it('leaves out what was typed for another platform', () => {
     const workload = toWorkload({ ...EMPTY, platform: 'google', claims: { environment: 'a', sub: '1' } })
-    assert.deepEqual(workload, { issuer: 'https://accounts.google.com', claims: { sub: '1' } })
+    assert.deepEqual(workload.claims, { sub: '1' })
   })
 
   it('names the field that is missing', () => {

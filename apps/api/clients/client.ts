@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { WORKLOAD_PLATFORMS } from '#shared/oauth/client-credentials.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/rules/clients.ts'
@@ -37,7 +38,11 @@ export const clientMembers = {
     description: 'The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have none.',
   }),
   workload: z
-    .object({ issuer: z.string(), claims: z.record(z.string(), z.string()) })
+    .object({
+      issuer: z.string(),
+      platform: z.enum(WORKLOAD_PLATFORMS).nullable(),
+      claims: z.record(z.string(), z.string()),
+    })
     .meta({ id: 'Workload', description: 'Whose tokens it sends, and the claims that name it in them.' })
     .nullable(),
   expiresAt: instant

@@ -13,7 +13,7 @@ import { Problem } from '../problems/problems.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import type { FetchKeysInTurn } from '../workload/fetch-keys.ts'
 import { findIssuerKeys, trustIssuer } from '../workload/trust-issuer.ts'
-import { WorkloadInput } from '../workload/workload.ts'
+import { platformOf, WorkloadInput } from '../workload/workload.ts'
 import { clientAnswer, clientMembers, clientName, clientScope, readClientAnswer } from './client.ts'
 import {
   type ClientInput,
@@ -54,10 +54,10 @@ export const OAuthClientInput = z
         { $ref: '#/components/schemas/EcPublicKey' },
         { $ref: '#/components/schemas/EdPublicKey' },
         { $ref: '#/components/schemas/RsaPublicKey' },
-        { type: 'string', description: 'SubjectPublicKeyInfo in PEM.' },
+        { type: 'string', description: 'In PEM: SubjectPublicKeyInfo, PKCS #1 or an X.509 certificate.' },
       ],
       description:
-        'The public key of a client that authenticates with a private key, as a JWK or in PEM. Such a client has no secret. Of a JWK, only the members shown are kept; a private one is refused.',
+        'The public key of a client that authenticates with a private key, as a JWK or in PEM. Such a client has no secret. Of a JWK, only the members shown are kept, of a certificate only its key; a private key is refused.',
     }),
     workload: WorkloadInput.optional(),
     expiresAt: z.iso
@@ -153,7 +153,10 @@ export const createClientRoute = route({
       scopes: body.scopes,
       replaces: body.replaces,
       authenticatesBy:
-        body.publicKey ?? (workload && { workload: { issuer: workload.issuer, claims: workload.claims } }),
+        body.publicKey ??
+        (workload && {
+          workload: { issuer: workload.issuer, platform: platformOf(workload), claims: workload.claims },
+        }),
       issuerKeys: workload && (await findIssuerKeys({ db, fetchKeysInTurn }, vendorId, workload)),
       expiresAt: body.expiresAt,
       idempotencyKey: headers['Idempotency-Key'],

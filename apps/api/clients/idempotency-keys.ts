@@ -36,6 +36,7 @@ export function hashRequest(input: ClientInput): Buffer {
   const credentials: Partial<NewKey & NewWorkload> = authenticatesBy ?? {}
   const workload = credentials.workload && [
     credentials.workload.issuer,
+    credentials.workload.platform,
     Object.entries(credentials.workload.claims).sort(),
     issuerKeys?.keysFrom === 'pasted' ? issuerKeys.keys : undefined,
   ]

@@ -33,8 +33,8 @@ export async function insertClient(db: Queryable, client: NewClientRecord): Prom
   await db.raw(
     `insert into oauth_clients
        (client_id, vendor_id, name, scopes, secret_hash, secret_hint, public_key, key_thumbprint,
-        workload_issuer, workload_claims, expires_at, replaces, created_at, created_by)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+        workload_issuer, workload_claims, workload_platform, expires_at, replaces, created_at, created_by)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       client.clientId,
       client.vendorId,
@@ -46,6 +46,7 @@ export async function insertClient(db: Queryable, client: NewClientRecord): Prom
       credentials.keyThumbprint ?? null,
       credentials.workload?.issuer ?? null,
       credentials.workload ? JSON.stringify(credentials.workload.claims) : null,
+      credentials.workload?.platform ?? null,
       client.expiresAt ?? null,
       client.replaces ?? null,
       client.createdAt,
@@ -159,7 +160,8 @@ export interface ClientRecord {
 const CLIENT_RECORD = `
   select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint",
     c.key_thumbprint as "keyThumbprint", case when c.workload_issuer is not null then
-      jsonb_build_object('issuer', c.workload_issuer, 'claims', c.workload_claims) end as workload,
+      jsonb_build_object('issuer', c.workload_issuer, 'claims', c.workload_claims,
+        'platform', c.workload_platform) end as workload,
     c.expires_at as "expiresAt", c.status, c.replaces,
     c.secret_found_at as "secretFoundAt", c.secret_found_source as "secretFoundSource",
     (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id

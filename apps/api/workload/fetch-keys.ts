@@ -33,7 +33,9 @@ export function createFetchKeys(internet: Internet): FetchKeys {
       const discovery = await read(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
       if (typeof discovery === 'string') return discovery
       if (discovery.issuer !== issuer)
-        return 'the issuer in its discovery document must be the same, character by character'
+        return discovery.issuer === toggleSlash(issuer)
+          ? 'the issuer in its discovery document must be the same: it differs by the slash at its end'
+          : 'the issuer in its discovery document must be the same, character by character'
       if (typeof discovery.jwks_uri !== 'string') return 'its discovery document must have a jwks_uri'
       const set = await read(discovery.jwks_uri)
       return typeof set === 'string' ? set : parseKeySet(set)
@@ -42,6 +44,8 @@ export function createFetchKeys(internet: Internet): FetchKeys {
     }
   }
 }
+
+const toggleSlash = (url: string): string => (url.endsWith('/') ? url.slice(0, -1) : `${url}/`)
 
 export function queueFetches(fetchKeys: FetchKeys): FetchKeysInTurn {
   const refusal = () => unavailable('Too many issuers are being asked for keys. Try again shortly.')

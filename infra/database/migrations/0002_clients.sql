@@ -30,9 +30,13 @@ create table oauth_clients (
   -- RFC 7638, SHA-256
   key_thumbprint      text check (key_thumbprint ~ '^[0-9A-Za-z_-]{43}$'),
   -- The issuer whose tokens the client sends instead of a secret (RFC 7523), and the claims that identify it
-  workload_issuer     text check (workload_issuer ~ '^https://[!-"$->@-~]+$'
+  workload_issuer     text check (workload_issuer ~ '^https://[][a-z0-9._:-]+(/[!-"$->@-~]*|)$'
     and char_length(workload_issuer) <= 512),
   workload_claims     jsonb check (are_workload_claims(workload_claims)),
+  -- whose claims its tokens have. null: those of any OpenID issuer
+  workload_platform   text check (
+    workload_platform in ('github', 'gitlab', 'buildkite', 'circleci', 'bitbucket')
+  ),
   -- It gets no tokens from this time on. null: it does not expire
   expires_at          timestamptz check (isfinite(expires_at) and expires_at > created_at),
   -- the client that this one takes over from
@@ -56,7 +60,8 @@ create table oauth_clients (
   check (revoked_by is null or revoked_at is not null),
   constraint oauth_clients_one_way check (num_nonnulls(secret_hash, public_key, workload_claims) = 1),
   constraint oauth_clients_key_named check ((public_key is null) = (key_thumbprint is null)),
-  constraint oauth_clients_workload_whole check ((workload_issuer is null) = (workload_claims is null)),
+  constraint oauth_clients_workload_whole check ((workload_issuer is null) = (workload_claims is null)
+    and (workload_platform is null or workload_issuer is not null)),
   constraint oauth_clients_hint_of_secret check (secret_hint is null or secret_hash is not null),
   constraint oauth_clients_found_secret check (secret_found_at is null or secret_hash is not null),
   constraint oauth_clients_found_source check (secret_found_source is null or secret_found_at is not null)
@@ -94,10 +99,11 @@ begin
       using errcode = 'check_violation';
   end if;
   -- A client of an erased company keeps no more than that it was a workload.
-  if (new.workload_issuer, new.workload_claims) is distinct from (old.workload_issuer, old.workload_claims)
+  if (new.workload_issuer, new.workload_claims, new.workload_platform)
+     is distinct from (old.workload_issuer, old.workload_claims, old.workload_platform)
      and (old.workload_issuer is null or new.status <> 'Revoked'
-          or (new.workload_issuer, new.workload_claims)
-            is distinct from ('https://erased.invalid', '{"sub": "erased"}'::jsonb)) then
+          or (new.workload_issuer, new.workload_claims, new.workload_platform)
+            is distinct from ('https://erased.invalid', '{"sub": "erased"}'::jsonb, null::text)) then
     raise exception 'client % keeps its workload', old.client_id using errcode = 'check_violation';
   end if;
   return new;
@@ -154,12 +160,13 @@ $$;
 -- give a key to another company's issuer. The keys are not refreshed once no Active client trusts the issuer.
 create table workload_issuers (
   vendor_id    text not null references companies,
-  issuer       text not null check (issuer ~ '^https://[!-"$->@-~]+$' and char_length(issuer) <= 512),
+  issuer       text not null check (issuer ~ '^https://[][a-z0-9._:-]+(/[!-"$->@-~]*|)$'
+    and char_length(issuer) <= 512),
   -- pasted: a person entered them, since the service cannot reach the issuer
   keys_from    text not null check (keys_from in ('issuer', 'pasted')),
   -- public JWKs
   keys         jsonb not null check (
-    jsonb_typeof(keys) = 'array' and jsonb_array_length(keys) between 1 and 20
+    jsonb_typeof(keys) = 'array' and jsonb_array_length(keys) between 1 and 100
     and not jsonb_path_exists(keys, '$[*].d') and not jsonb_path_exists(keys, '$[*].k')
   ),
   keys_as_of   timestamptz not null,

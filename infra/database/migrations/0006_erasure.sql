@@ -72,7 +72,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   from unnest(array['client_usage', 'client_usage_hourly', 'client_usage_by_minute', 'client_address_usage']) t
   union all
   select 'oauth_clients', $rows$vendor_id = $1 and (name <> 'Erased client' or secret_found_source is not null
-    or workload_issuer <> 'https://erased.invalid' or workload_claims <> '{"sub": "erased"}')$rows$
+    or workload_issuer <> 'https://erased.invalid' or workload_claims <> '{"sub": "erased"}'
+    or workload_platform is not null)$rows$
   union all
   select relname, 'vendor_id = $1' from pg_inherits join pg_class c on c.oid = inhrelid
   where inhparent = 'public.analytics_events'::regclass
@@ -85,7 +86,8 @@ declare
   erasure text := case relation when 'oauth_clients'
     then 'update public.oauth_clients set name = ''Erased client'', secret_found_source = null, '
       'workload_issuer = case when workload_issuer is not null then ''https://erased.invalid'' end, '
-      'workload_claims = case when workload_issuer is not null then ''{"sub": "erased"}''::jsonb end'
+      'workload_claims = case when workload_issuer is not null then ''{"sub": "erased"}''::jsonb end, '
+      'workload_platform = null'
     else format('delete from public.%I', relation) end;
   condition text := (select remaining from public.company_tables() t where t.relation = $2);
   erased integer;

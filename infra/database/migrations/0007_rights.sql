@@ -7,7 +7,7 @@ grant execute on function database_place to integration_auth, integration_api, i
 
 -- Nothing about people, and only what is needed to authenticate a client.
 grant select (client_id, vendor_id, scopes, secret_hash, public_key, workload_issuer, workload_claims,
-    expires_at, status, revoked_at) on oauth_clients to integration_auth;
+    workload_platform, expires_at, status, revoked_at) on oauth_clients to integration_auth;
 grant select (vendor_id, issuer, keys_from, keys, keys_as_of) on workload_issuers to integration_auth;
 grant select, insert on signing_keys to integration_auth;
 grant select, insert (jti, client_id, expires_at) on revoked_tokens to integration_auth;
@@ -28,8 +28,8 @@ grant select, insert, delete on invitations to integration_api;
 grant select, insert (issuer, subject, user_id) on openid_identities to integration_api;
 
 grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, workload_issuer,
-    workload_claims, expires_at, replaces, status, created_at, created_by, revoked_at, revoked_by,
-    secret_found_at, secret_found_source),
+    workload_claims, workload_platform, expires_at, replaces, status, created_at, created_by, revoked_at,
+    revoked_by, secret_found_at, secret_found_source),
   insert, update (name, status, revoked_by) on oauth_clients to integration_api;
 grant select, insert, update (keys_from, keys, keys_as_of, attempted_at, failure)
   on workload_issuers to integration_api;
@@ -72,8 +72,8 @@ grant select (vendor_id, user_id, email, name, role, created_at, expires_at), de
 grant select (issuer, subject, user_id, created_at), delete on openid_identities to integration_operator;
 
 grant select (client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by,
-    secret_hint, replaces, key_thumbprint, workload_issuer, workload_claims, expires_at, secret_found_at,
-    secret_found_source),
+    secret_hint, replaces, key_thumbprint, workload_issuer, workload_claims, workload_platform,
+    expires_at, secret_found_at, secret_found_source),
   update (status, revoked_by) on oauth_clients to integration_operator;
 grant execute on function are_workload_claims to integration_operator;
 grant select (vendor_id, user_id, idempotency_key, client_id, created_at) on client_creation_keys

@@ -4,7 +4,13 @@ import { PLATFORMS, type PlatformId, toWorkload, type WorkloadDraft } from './pl
 import { CompareToken } from './WorkloadClaims.tsx'
 
 /** As the API's errors point to them. */
-export type WorkloadField = 'workload/issuer' | 'workload/claims' | 'workload/keys'
+export const WORKLOAD_FIELDS = [
+  'workload/issuer',
+  'workload/platform',
+  'workload/claims',
+  'workload/keys',
+] as const
+export type WorkloadField = (typeof WORKLOAD_FIELDS)[number]
 
 interface WorkloadFieldsProps {
   draft: WorkloadDraft
@@ -17,7 +23,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
   const { issuer, issuerHint, fields } = PLATFORMS[draft.platform]
   return (
     <div className="grid gap-2.5">
-      <Labelled label="Platform">
+      <Labelled label="Platform" error={errors['workload/platform']}>
         {(control) => (
           <select
             {...control}

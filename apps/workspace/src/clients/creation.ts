@@ -11,7 +11,7 @@ import { clientLifetime, type Expiry, expiresAt } from './expiry.ts'
 import { detectAlgorithm, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
 import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { type Credential, setReveal } from './reveal.ts'
-import type { WorkloadField } from './WorkloadFields.tsx'
+import { WORKLOAD_FIELDS, type WorkloadField } from './WorkloadFields.tsx'
 
 export interface CreationOptions {
   onClose: () => void
@@ -67,7 +67,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
-    form.clearErrors('scopes', 'expiresAt', 'workload/issuer', 'workload/claims', 'workload/keys')
+    form.clearErrors('scopes', 'expiresAt', ...WORKLOAD_FIELDS)
   }
 
   const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
@@ -99,6 +99,7 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
       scopes: 'The choice of scopes',
       publicKey: 'The key',
       'workload/issuer': 'The issuer',
+      'workload/platform': 'The platform',
       'workload/claims': 'The claims',
       'workload/keys': 'The keys',
       expiresAt: 'The day',

@@ -15,33 +15,49 @@ export interface Platform {
   /** Undefined: it differs from one installation or account to another. */
   issuer?: string
   issuerHint?: string
+  /** As the API calls it, if its workloads are named by other claims than `sub`. */
+  platform?: ClientWorkload['platform']
   /** Compared in addition to the fields. */
   claims?: Record<string, string>
   /** The first is needed. */
   fields: readonly ClaimField[]
 }
 
-export type PlatformId = 'github' | 'gitlab' | 'kubernetes' | 'spiffe' | 'google' | 'aws' | 'other'
+const GITHUB = {
+  platform: 'github',
+  fields: [
+    { claim: 'repository_id', label: 'Repository id', hint: 'gh api repos/OWNER/NAME --jq .id shows it.' },
+    { claim: 'environment', label: 'Environment', hint: 'Leave it empty to name a branch.' },
+    { claim: 'ref', label: 'Branch', hint: 'Such as main.', prefix: 'refs/heads/' },
+  ],
+} as const
+const GITLAB = {
+  platform: 'gitlab',
+  claims: { ref_protected: 'true' },
+  fields: [
+    { claim: 'project_id', label: 'Project id', hint: 'Only its protected branches and tags match.' },
+    { claim: 'environment', label: 'Environment', hint: 'If the job has one.' },
+  ],
+} as const
+
+export type PlatformId =
+  | ('github' | 'githubEnterprise' | 'gitlab' | 'gitlabServer' | 'kubernetes' | 'spiffe' | 'google' | 'aws')
+  | ('buildkite' | 'circleci' | 'bitbucket' | 'other')
 
 /** What names a workload in the tokens of each platform. */
 export const PLATFORMS: Record<PlatformId, Platform> = {
-  github: {
-    title: 'GitHub Actions',
-    issuer: 'https://token.actions.githubusercontent.com',
-    fields: [
-      { claim: 'repository_id', label: 'Repository id', hint: 'gh api repos/OWNER/NAME --jq .id shows it.' },
-      { claim: 'environment', label: 'Environment', hint: 'Leave it empty to name a branch.' },
-      { claim: 'ref', label: 'Branch', hint: 'Such as main.', prefix: 'refs/heads/' },
-    ],
+  github: { title: 'GitHub Actions', issuer: 'https://token.actions.githubusercontent.com', ...GITHUB },
+  githubEnterprise: {
+    title: 'GitHub Enterprise',
+    issuerHint:
+      'https://HOSTNAME/_services/token, or https://token.actions.githubusercontent.com/ENTERPRISE if yours has one.',
+    ...GITHUB,
   },
-  gitlab: {
-    title: 'GitLab',
-    issuer: 'https://gitlab.com',
-    claims: { ref_protected: 'true' },
-    fields: [
-      { claim: 'project_id', label: 'Project id', hint: 'Only its protected branches and tags match.' },
-      { claim: 'environment', label: 'Environment', hint: 'If the job has one.' },
-    ],
+  gitlab: { title: 'GitLab', issuer: 'https://gitlab.com', ...GITLAB },
+  gitlabServer: {
+    title: 'GitLab, self-managed',
+    issuerHint: 'The URL of your GitLab, such as https://gitlab.example.com.',
+    ...GITLAB,
   },
   kubernetes: {
     title: 'Kubernetes',
@@ -67,6 +83,47 @@ export const PLATFORMS: Record<PlatformId, Platform> = {
       { claim: 'sub', label: 'ARN of the role', hint: 'arn:aws:iam::ACCOUNT:role/NAME', prefix: 'arn:' },
     ],
   },
+  buildkite: {
+    title: 'Buildkite',
+    issuer: 'https://agent.buildkite.com',
+    platform: 'buildkite',
+    fields: [
+      {
+        claim: 'pipeline_id',
+        label: 'Pipeline id',
+        hint: 'Its UUID, which jobs have in BUILDKITE_PIPELINE_ID.',
+      },
+      { claim: 'build_branch', label: 'Branch', hint: 'Such as main.' },
+    ],
+  },
+  circleci: {
+    title: 'CircleCI',
+    issuerHint: 'https://oidc.circleci.com/org/ORGANIZATION_ID',
+    platform: 'circleci',
+    fields: [
+      {
+        claim: 'oidc.circleci.com/project-id',
+        label: 'Project id',
+        hint: 'A UUID: Project Settings, Overview.',
+      },
+      { claim: 'oidc.circleci.com/vcs-origin', label: 'Repository', hint: 'Such as github.com/acme/etl.' },
+      { claim: 'oidc.circleci.com/vcs-ref', label: 'Branch', hint: 'Such as main.', prefix: 'refs/heads/' },
+    ],
+  },
+  bitbucket: {
+    title: 'Bitbucket Pipelines',
+    issuerHint: 'Repository settings, OpenID Connect, Identity provider URL.',
+    platform: 'bitbucket',
+    fields: [
+      { claim: 'repositoryUuid', label: 'Repository UUID', hint: 'Shown there too. With its braces.' },
+      {
+        claim: 'deploymentEnvironmentUuid',
+        label: 'Deployment environment UUID',
+        hint: 'With its braces. Leave it empty to name a branch.',
+      },
+      { claim: 'branchName', label: 'Branch', hint: 'Such as main.' },
+    ],
+  },
   other: {
     title: 'Other',
     issuerHint: 'The iss of its tokens, where it publishes /.well-known/openid-configuration.',
@@ -89,7 +146,11 @@ export function toWorkload({ platform, issuer, claims }: WorkloadDraft): ClientW
     const text = claims[claim]?.trim()
     return text ? [[claim, text.startsWith(prefix) ? text : prefix + text]] : []
   })
-  return { issuer: fixed.issuer ?? issuer.trim(), claims: { ...Object.fromEntries(typed), ...fixed.claims } }
+  return {
+    issuer: fixed.issuer ?? issuer.trim(),
+    platform: fixed.platform ?? null,
+    claims: { ...Object.fromEntries(typed), ...fixed.claims },
+  }
 }
 
 /** Returns the label of the field that is needed, and empty. */
@@ -98,10 +159,14 @@ export function missingField({ platform, claims }: WorkloadDraft): string | unde
   return needed && !claims[needed.claim]?.trim() ? needed.label : undefined
 }
 
-/** Recognizes the platform of a client, which is not stored, by its issuer or how its subject begins. */
-export function detectPlatform({ issuer, claims: { sub = '' } }: ClientWorkload): PlatformId {
-  const matches = ({ issuer: platformIssuer, fields: [first] }: Platform) =>
-    platformIssuer === issuer || (first?.prefix !== undefined && sub.startsWith(first.prefix))
+/** Recognizes which of these a client was created for, by its issuer, platform or how its subject begins. */
+export function detectPlatform({ issuer, platform, claims: { sub = '' } }: ClientWorkload): PlatformId {
+  const matches = (candidate: Platform) => {
+    if (candidate.issuer) return candidate.issuer === issuer
+    if (platform ?? candidate.platform) return candidate.platform === platform
+    const { prefix } = candidate.fields[0] ?? {}
+    return prefix !== undefined && sub.startsWith(prefix)
+  }
   const ids = Object.keys(PLATFORMS) as PlatformId[]
   return ids.find((id) => matches(PLATFORMS[id])) ?? 'other'
 }

@@ -74,11 +74,15 @@ INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 
 /** Returns the commands that put a token of the platform for this audience into ASSERTION. */
 function assertionInShell(workload: ClientWorkload, audience: string): string {
-  const commands: Record<PlatformId, string> = {
-    github: `ASSERTION=$(curl -sS -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
+  const github = `ASSERTION=$(curl -sS -H "Authorization: Bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN" \\
   "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=${audience}" |
-  sed -nE 's/.*"value":"([^"]+)".*/\\1/p')`,
-    gitlab: '# The runner puts the token of id_tokens into ASSERTION',
+  sed -nE 's/.*"value":"([^"]+)".*/\\1/p')`
+  const gitlab = '# The runner puts the token of id_tokens into ASSERTION'
+  const commands: Record<PlatformId, string> = {
+    github,
+    githubEnterprise: github,
+    gitlab,
+    gitlabServer: gitlab,
     kubernetes: 'ASSERTION=$(cat /var/run/secrets/integration/token)',
     spiffe: `ASSERTION=$(spire-agent api fetch jwt -audience ${audience} | sed -nE 's/^[[:space:]]+(ey[A-Za-z0-9._-]+)$/\\1/p')`,
     google: `ASSERTION=$(curl -sS -H 'Metadata-Flavor: Google' \\
@@ -86,6 +90,10 @@ function assertionInShell(workload: ClientWorkload, audience: string): string {
     // Version 1 of the command fetches a bare URL, and would send what it finds there.
     aws: `ASSERTION=$(aws sts get-web-identity-token --audience '["${audience}"]' \\
   --signing-algorithm ES384 --duration-seconds 300 --query WebIdentityToken --output text)`,
+    buildkite: `ASSERTION=$(buildkite-agent oidc request-token --audience ${audience} --claim pipeline_id)`,
+    circleci: `ASSERTION=$(circleci run oidc get --claims '{"aud": "${audience}"}')`,
+    bitbucket: `# The step has: oidc: {audiences: ["${audience}"]}
+ASSERTION=$BITBUCKET_STEP_OIDC_TOKEN`,
     other: `# A token of the platform whose aud is ${audience}
 ASSERTION=$(cat platform-token.jwt)`,
   }
@@ -147,6 +155,7 @@ export function platformFile(access: ClientAccess, workload: ClientWorkload): { 
     environment ? `\n${' '.repeat(spaces)}environment: ${JSON.stringify(environment)}` : ''
   switch (detectPlatform(workload)) {
     case 'github':
+    case 'githubEnterprise':
       return {
         name: '.github/workflows/report.yml',
         text: `name: Report
@@ -162,6 +171,7 @@ ${indented(script, 10)}
 `,
       }
     case 'gitlab':
+    case 'gitlabServer':
       return {
         name: '.gitlab-ci.yml',
         text: `report:${environmentLine(2)}
