@@ -54,6 +54,7 @@ describe('admin company erase', () => {
     await api.db('memberships').insert({ vendor_id: neighbour, user_id: shared.userId, role: 'owner' })
     const workload = {
       issuer: 'https://git.inimitable.example',
+      platform: 'gitlab' as const,
       claims: { sub: 'project:inimitable' },
       keys: [{ kty: 'EC' }],
     }

@@ -153,6 +153,6 @@ function missingClaims(input: PlatformChoice & Pick<Workload, 'claims'>): string
 /** The host's own form, so that one issuer is not two, and none that is known passes for another. */
 function isCanonical(issuer: string): boolean {
   const url = URL.parse(issuer)
-  if (!url || url.username || url.password || url.hostname.endsWith('.')) return false
+  if (!url || url.hostname.endsWith('.')) return false
   return issuer === url.origin || issuer.startsWith(`${url.origin}/`)
 }
