@@ -54,23 +54,20 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     const expected = { clientId, audiences: valid, now_s: clock.now() / 1_000 }
     const refusal = (await checkSignature(assertion, record)) ?? checkClaims(claims, workload, expected)
     if (refusal || !isSingleUse(workload)) return refusal
-    return wasUsed(claims) ? invalidClient('assertion_replayed') : undefined
+    return isUsed(assertionId(claims)) ? invalidClient('assertion_replayed') : undefined
   }
-  const wasUsed = (claims: JWTPayload) => (used.get(assertionId(claims)) ?? 0) > clock.now()
+  const isUsed = (id: string) => (used.get(id) ?? 0) > clock.now()
 
-  /**
-   * Returns a refusal if it was accepted before, or its company's rate if that is exceeded; else how to undo
-   * the use of this request alone.
-   */
+  /** Returns a refusal if it was used before, or its company's rate if that is exceeded, and how to undo. */
   async function use(
     { claims }: Assertion,
     { workload, vendorId }: ClientCredentials,
   ): Promise<{ refusal?: OAuthRefusal; exceededRate?: RateLimitVerdict; undo?: () => Promise<unknown> }> {
     if (!isSingleUse(workload)) return {}
     const replayed = { refusal: invalidClient('assertion_replayed') }
-    // Another request may have used it since it was verified.
-    if (wasUsed(claims)) return replayed
     const id = assertionId(claims)
+    // Another request may have used it since it was verified.
+    if (isUsed(id)) return replayed
     setNewest(used, id, keepUntil_ms(claims), USED_MAX)
     const key = redisKeys.usedAssertion(id)
     const write = redis.set(key, '', 'PX', keepUntil_ms(claims) - clock.now(), 'NX').catch(() => 'unknown')

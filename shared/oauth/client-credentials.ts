@@ -21,15 +21,11 @@ export interface ClientCredentials {
   status: ClientStatus
 }
 
-/** Platforms whose workloads are named by other claims than `sub`. */
-export const WORKLOAD_PLATFORMS = ['github', 'gitlab', 'buildkite', 'circleci', 'bitbucket'] as const
-export type WorkloadPlatform = (typeof WORKLOAD_PLATFORMS)[number]
-
 /** Which token of a platform proves that its sender is the client: by its issuer, keys and exact claims. */
 export interface Workload {
   issuer: string
-  /** Whose claims the tokens have, where it is known. */
-  platform: WorkloadPlatform | null
+  /** Whose claims its tokens have, such as `github`. null: those of any OpenID issuer. */
+  platform: string | null
   claims: Readonly<Record<string, string>>
   keys: readonly JWK[]
   keysFrom: 'issuer' | 'pasted'
@@ -63,7 +59,8 @@ export async function readClientCredentials(
        public_key as "publicKey", expires_at as "expiresAt", status,
        case when workload_issuer is not null then jsonb_build_object('issuer', workload_issuer,
          'platform', workload_platform, 'claims', workload_claims, 'keys', coalesce(keys, '[]'),
-         'keysFrom', keys_from, 'keysAsOf_ms', floor(extract(epoch from keys_as_of) * 1000)) end as workload, restored
+         'keysFrom', keys_from, 'keysAsOf_ms', floor(extract(epoch from keys_as_of) * 1000)) end as workload,
+       restored
      from (select ${FENCED} as restored) as database
        left join oauth_clients c on client_id = any(?::text[])
        left join workload_issuers i on i.vendor_id = c.vendor_id and i.issuer = c.workload_issuer`,

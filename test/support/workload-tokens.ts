@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JWK } from 'jose'
-import type { WorkloadPlatform } from '#shared/oauth/client-credentials.ts'
+import type { WorkloadPlatform } from '../../apps/api/workload/workload.ts'
 import { assertionFields, type KeyKind, newKeyPair, signJwt } from './assertions.ts'
 import type { TestAuth, TestClient } from './auth.ts'
 import { ISSUER } from './issuer.ts'

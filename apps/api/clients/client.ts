@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { WORKLOAD_PLATFORMS } from '#shared/oauth/client-credentials.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { CLIENT_NAME_MAX_CHARACTERS } from '#shared/rules/clients.ts'
@@ -12,6 +11,7 @@ import { ClientFailing, type Failing, readFailing } from '../usage/failing.ts'
 import { readUsesMissingBefore } from '../usage/missing-uses.ts'
 import { readUsageSummaries, type UsageSummary } from '../usage/read.ts'
 import { DAYS_SHOWN, type UsageStores } from '../usage/windows.ts'
+import { WORKLOAD_PLATFORMS } from '../workload/workload.ts'
 import { type ClientRecord, findClient } from './records.ts'
 
 export const clientScope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })

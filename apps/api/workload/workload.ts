@@ -1,9 +1,13 @@
 import { z } from 'zod'
-import { WORKLOAD_PLATFORMS, type Workload, type WorkloadPlatform } from '#shared/oauth/client-credentials.ts'
+import type { Workload } from '#shared/oauth/client-credentials.ts'
 import { pastedKeys } from '../keys/key-set.ts'
 
+/** Platforms whose workloads are named by other claims than `sub`. */
+export const WORKLOAD_PLATFORMS = ['github', 'gitlab', 'buildkite', 'circleci', 'bitbucket'] as const
+export type WorkloadPlatform = (typeof WORKLOAD_PLATFORMS)[number]
+
 /** The issuer of the tokens that a client sends in place of a secret, and the exact text of their claims. */
-export type WorkloadIdentity = Pick<Workload, 'issuer' | 'platform' | 'claims'>
+export type WorkloadIdentity = Pick<Workload, 'issuer' | 'claims'> & { platform: WorkloadPlatform | null }
 export type NewWorkload = { workload: WorkloadIdentity }
 
 const ISSUER_MAX_CHARACTERS = 512

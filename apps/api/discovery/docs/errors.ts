@@ -28,7 +28,8 @@ export const OAUTH_ERRORS: Record<string, Explanation> = {
       'missing, or the client was revoked or has expired. The answer is the same for all of them, so ' +
       'that no one can probe for ids.',
     fix:
-      'Compare the end of your secret with the hint on the client’s page in the workspace, and check ' +
+      'Compare the end of your secret with the hint on the client’s page in the workspace, check that ' +
+      'nothing stands before or after it, such as a line break or quotes, and ' +
       'that the client is Active and has not expired. A lost secret cannot be shown again: rotate it. ' +
       'If the client has a key, the workspace says what is wrong with an assertion. If it trusts a ' +
       'platform, the workspace names the claim that differed.',
