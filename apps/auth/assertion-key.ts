@@ -53,11 +53,10 @@ function findKey(alg: string, { header }: SignedAssertion, client: KeyOwner): JW
     typeof header.typ === 'string' ? header.typ.toLowerCase().replace(/^application\//, '') : header.typ
   const types = workload ? WORKLOAD_TYPES : CLIENT_TYPES
   if (!types.includes(typ) || crit !== undefined || b64 !== undefined) return 'assertion_malformed'
-  const isNamed = workload !== null && (kid ?? undefined) !== undefined
-  const keys = publicKey ? [publicKey] : (workload?.keys ?? [])
-  const named = isNamed ? keys.filter((key) => key.kid === String(kid)) : keys
-  if (named.length === 0) return 'workload_unknown_key'
-  const [key, ...others] = named.filter((candidate) => assertionAlgorithms(candidate).includes(alg))
+  const isNamed = (kid ?? undefined) !== undefined
+  const keys = workload?.keys.filter((key) => !isNamed || key.kid === String(kid)) ?? [publicKey as JWK]
+  if (keys.length === 0) return 'workload_unknown_key'
+  const [key, ...others] = keys.filter((candidate) => assertionAlgorithms(candidate).includes(alg))
   if (!key) return 'assertion_wrong_algorithm'
   return isNamed || others.length === 0 ? key : 'workload_no_kid'
 }

@@ -111,40 +111,28 @@ const RS256 = {
   header: { typ: 'JWT' },
   key: { use: 'sig', alg: 'RS256' },
 } as const
+const GITHUB_ACTIONS: TestPlatform = {
+  issuer: 'https://token.actions.githubusercontent.com',
+  platform: 'github',
+  ...RS256,
+  header: { typ: 'JWT', x5t: 'eBZ_cn3sXYAd0ch4THBKHIgOwOE' },
+  claims: { repository_id: '1296269', repository_owner_id: '9919', environment: 'production' },
+  token: (iat) => ({ ...GITHUB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
+  once: true,
+}
+const GITLAB_CI: TestPlatform = {
+  issuer: 'https://gitlab.com',
+  platform: 'gitlab',
+  ...RS256,
+  claims: { project_id: '20', ref_protected: 'true' },
+  token: (iat) => ({ ...GITLAB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
+  once: true,
+}
 export const TEST_PLATFORMS: Record<string, TestPlatform> = {
-  'GitHub Actions': {
-    issuer: 'https://token.actions.githubusercontent.com',
-    platform: 'github',
-    ...RS256,
-    header: { typ: 'JWT', x5t: 'eBZ_cn3sXYAd0ch4THBKHIgOwOE' },
-    claims: { repository_id: '1296269', repository_owner_id: '9919', environment: 'production' },
-    token: (iat) => ({ ...GITHUB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
-    once: true,
-  },
-  GitLab: {
-    issuer: 'https://gitlab.com',
-    platform: 'gitlab',
-    ...RS256,
-    claims: { project_id: '20', ref_protected: 'true' },
-    token: (iat) => ({ ...GITLAB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
-    once: true,
-  },
-  'GitHub Enterprise Server': {
-    issuer: 'https://github.acme.example/_services/token',
-    platform: 'github',
-    ...RS256,
-    claims: { repository_id: '1296269', ref: 'refs/heads/main' },
-    token: (iat) => ({ ...GITHUB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 300, exp: iat + 300 }),
-    once: true,
-  },
-  'GitLab, self-managed': {
-    issuer: 'https://gitlab.acme.example',
-    platform: 'gitlab',
-    ...RS256,
-    claims: { project_id: '20', ref_protected: 'true' },
-    token: (iat) => ({ ...GITLAB, aud: ISSUER, jti: randomUUID(), iat, nbf: iat - 5, exp: iat + 3_600 }),
-    once: true,
-  },
+  'GitHub Actions': GITHUB_ACTIONS,
+  'GitHub Enterprise Server': { ...GITHUB_ACTIONS, issuer: 'https://github.acme.example/_services/token' },
+  GitLab: GITLAB_CI,
+  'GitLab, self-managed': { ...GITLAB_CI, issuer: 'https://gitlab.acme.example' },
   Buildkite: {
     issuer: 'https://agent.buildkite.com',
     platform: 'buildkite',
