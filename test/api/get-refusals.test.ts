@@ -22,11 +22,7 @@ describe('the explanation of a refused request', () => {
 
   for (const [reason, why, advice] of [
     ['no_secret', /No client secret was sent/, /client_secret, or use HTTP Basic/],
-    [
-      'wrong_secret',
-      /secret was wrong/,
-      /^Check the deployed secret, and that nothing stands .* a line break or quotes\. If it is lost/,
-    ],
+    ['wrong_secret', /secret was wrong/, /^Check the deployed secret, and that nothing .* quotes\. If it is/],
     ['failures_of_address', /^Too many requests from that address/, /wait for the time in Retry-After/],
     ['rate_of_client', /more requests than its limit/, /^Reuse a token until it expires/],
     ['revocations_full', /share of the revoked tokens/, /^Let tokens expire, or revoke the client/],
@@ -97,64 +93,25 @@ describe('the explanation of a refused request', () => {
     })
 
   for (const [reason, platform, about, why, advice] of [
-    [
-      'assertion_malformed',
-      null,
-      undefined,
-      /identifies a workload/,
-      /token of https:\/\/i\.example as it is/,
-    ],
-    [
-      'assertion_wrong_algorithm',
-      null,
-      undefined,
-      /^https:\/\/i\.example has no key/,
-      /sign with RS256, PS256/,
-    ],
-    ['assertion_wrong_key', null, undefined, /another key/, /that https:\/\/i\.example signed, as it is/],
+    ['assertion_malformed', null, '', /identifies a workload/, /a token of https:\S+ as it is/],
+    ['assertion_wrong_algorithm', null, '', /^https:\S+ has no key/, /sign with RS256, PS256/],
+    ['assertion_wrong_key', null, '', /another key/, /that https:\S+ signed, as it is/],
     ['assertion_wrong_audience', null, 'aud a', /: it was a\.$/, /Where the platform sets aud itself/],
     ['assertion_from_the_future', null, '540', / 9 minutes ahead/, /your platform's clock/],
-    ['assertion_no_exp', null, undefined, /no exp/, /Have your platform make tokens that expire/],
+    ['assertion_no_exp', null, '', /no exp/, /Have your platform make tokens that expire/],
     ['assertion_expired', 'github', '90', /^The token had expired 90 seconds/, /^Get a new token from/],
-    [
-      'assertion_expired',
-      'gitlab',
-      '90',
-      /90 seconds before/,
-      /^A job has one token for each entry of id_tokens/,
-    ],
-    [
-      'assertion_too_far_ahead',
-      'gitlab',
-      '7200',
-      /^The token lives for more than/,
-      /set timeout: 1h or less/,
-    ],
+    ['assertion_expired', 'gitlab', '90', /90 seconds before/, /^A job has one token for each entry/],
+    ['assertion_too_far_ahead', 'gitlab', '7200', /lives for more than/, /set timeout: 1h or less/],
     ['assertion_too_far_ahead', 'buildkite', '7200', /exp was 2 hours ahead/, /--lifetime of 3600/],
     ['assertion_too_far_ahead', null, '7200', /exp was 2 hours ahead/, /expirationSeconds in Kubernetes/],
-    ['assertion_no_jti', 'github', undefined, /no jti/, /as your platform made it/],
-    ['assertion_replayed', 'gitlab', undefined, /^This token was used before/, /add an entry/],
-    [
-      'workload_no_kid',
-      null,
-      undefined,
-      /names no key, and https:\/\/i\.example has several/,
-      /write kid into/,
-    ],
-    [
-      'workload_unknown_key',
-      null,
-      undefined,
-      /names a key that https:\/\/i\.example is not known/,
-      /ten minutes/,
-    ],
+    ['assertion_no_jti', 'github', '', /no jti/, /as your platform made it/],
+    ['assertion_replayed', 'gitlab', '', /^This token was used before/, /add an entry/],
+    ['workload_no_kid', null, '', /names no key, and https:\S+ has several/, /write kid into/],
+    ['workload_unknown_key', null, '', /names a key that https:\S+ is not known/, /ten minutes/],
   ] as const)
     it(`says what the user of ${platform ?? 'a platform'} can do about ${reason}`, () => {
-      const workload = { issuer: 'https://i.example', platform, claims: { sub: 'a' } }
-      const explanation = explanationOf({ ...refused, reason, about }, {
-        ...Object(withKey),
-        workload,
-      } as never)
+      const client = { clientId: 'cli_x', workload: { issuer: 'https://i.example', platform, claims: {} } }
+      const explanation = explanationOf({ ...refused, reason, about }, client as never)
       assert.match(explanation.reason, why)
       assert.match(explanation.advice, advice)
       assert.doesNotMatch(explanation.advice, /Set (?:exp|jti|aud) to|Sign a new|your private key/)

@@ -139,12 +139,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
       assertInvalid(await create({ issuer: ISSUER, claims, keys: KEYS }), pointer)
     })
 
-  const NAMING: [
-    issuer: string,
-    claims: Record<string, string>,
-    missing?: RegExp | undefined,
-    platform?: string,
-  ][] = [
+  const NAMING: [string, Record<string, string>, (RegExp | undefined)?, string?][] = [
     [ISSUER, { namespace: 'prod' }, /must name sub:/],
     [GITHUB, { repository: 'acme/etl' }, /sub, or repository_id, and environment or ref or job_workflow_ref/],
     [GITHUB, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref/],
@@ -159,11 +154,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     [CIRCLECI, { sub: 'org/a/project/b/user/c' }, /must not name sub/],
     [BITBUCKET, { repositoryUuid: '{a}' }, /must name deploymentEnvironmentUuid or branchName:/],
     [BITBUCKET, { sub: '{a}:{b}' }, /must not name sub/],
-    [
-      SERVER,
-      { project_id: '20', ref_protected: 'true' },
-      /must name sub: .* name the platform of this issuer/,
-    ],
+    [SERVER, { project_id: '20', ref_protected: 'true' }, /name sub: .* name the platform of this/],
     [SERVER, { project_path: 'a/b', ref_protected: 'true' }, /sub, or project_id:/, 'gitlab'],
     [SERVER, { repository_id: '20' }, /sub, or environment or ref or job_workflow_ref:/, 'github'],
     [SERVER, { project_id: '20', ref_protected: 'true' }, undefined, 'gitlab'],

@@ -296,24 +296,18 @@ describe('a workload at POST /v1/oauth/token', () => {
       assertRefused(await send(workload, await signToken(workload)))
     })
 
-    it('is refused without a kid once two keys have its algorithm', async () => {
+    it('is refused without a kid once two keys have its algorithm, and not with a number for one', async () => {
       const unnamed = () => signToken(workload, {}, { kid: undefined })
       auth.clock.advance(1)
       await replaceKeys(workload, [newKeyPair('P-256').jwk, { ...next.jwk, alg: 'PS256' }, workload.jwk])
       auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
       assert.equal((await send(workload, await unnamed())).status, 200, 'others have another algorithm')
       auth.clock.advance(1)
-      await replaceKeys(workload, [workload.jwk, nextJwk])
+      await replaceKeys(workload, [workload.jwk, { ...next.jwk, kid: '7' }])
       auth.clock.advance(CLIENT_RECORD_LIFETIME_MS)
       assertRefused(await send(workload, await unnamed()))
-      assert.equal((await send(workload, await signToken(workload))).status, 200)
-    })
-
-    it('finds a key whose kid was a number', async () => {
-      auth.clock.advance(1)
-      await replaceKeys(workload, [workload.jwk, { ...next.jwk, kid: '7' }])
-      const token = await signToken({ ...workload, keys: next }, {}, { kid: 7 })
-      assert.equal((await send(workload, token)).status, 200)
+      const numbered = await signToken({ ...workload, keys: next }, {}, { kid: 7 })
+      assert.equal((await send(workload, numbered)).status, 200)
     })
 
     it('is refused once its keys are 24 hours old, unless a person pasted them', async () => {

@@ -89,7 +89,6 @@ const BUILDKITE = {
   build_branch: 'main',
   build_commit: '9f3182061f1e2cca4702c368cbc039b7dc9d4485',
   step_key: 'build',
-  agent_id: '0184990a-4782-42b5-afc1-16715b10b8ff',
 }
 const CIRCLECI = {
   'oidc.circleci.com/project-id': 'f6f0b1a2-8d1e-4a67-a1d5-7b7b7b1a2c3d',
@@ -100,7 +99,6 @@ const CIRCLECI = {
 }
 const BITBUCKET = {
   repositoryUuid: '{1de489be-ce6a-42a0-a8c8-eadbf1174ac7}',
-  workspaceUuid: '{922e118c-f34f-4226-a897-0e0afbec553d}',
   pipelineUuid: '{bd715740-c970-486b-b68a-b421ec2a1f8b}',
   branchName: 'main',
 }

@@ -8,7 +8,11 @@ import {
   toWorkload,
 } from '../../apps/workspace/src/clients/platforms.ts'
 
-const CIRCLE = 'oidc.circleci.com'
+const CIRCLE = {
+  'oidc.circleci.com/project-id': 'a',
+  'oidc.circleci.com/vcs-origin': 'github.com/a/b',
+  'oidc.circleci.com/vcs-ref': 'refs/heads/main',
+}
 const GITHUB = 'https://token.actions.githubusercontent.com'
 
 describe('workspace: the workload that a person describes', () => {
@@ -33,19 +37,7 @@ describe('workspace: the workload that a person describes', () => {
     ['githubEnterprise', { repository_id: '7', ref: 'main' }, { repository_id: '7', ref: 'refs/heads/main' }],
     ['gitlabServer', { project_id: '22' }, { project_id: '22', ref_protected: 'true' }],
     ['buildkite', { pipeline_id: 'a', build_branch: 'main' }, { pipeline_id: 'a', build_branch: 'main' }],
-    [
-      'circleci',
-      {
-        [`${CIRCLE}/project-id`]: 'a',
-        [`${CIRCLE}/vcs-origin`]: 'github.com/a/b',
-        [`${CIRCLE}/vcs-ref`]: 'main',
-      },
-      {
-        [`${CIRCLE}/project-id`]: 'a',
-        [`${CIRCLE}/vcs-origin`]: 'github.com/a/b',
-        [`${CIRCLE}/vcs-ref`]: 'refs/heads/main',
-      },
-    ],
+    ['circleci', { ...CIRCLE, 'oidc.circleci.com/vcs-ref': 'main' }, CIRCLE],
     [
       'bitbucket',
       { repositoryUuid: '{a}', branchName: 'main' },
