@@ -189,7 +189,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients with a workload', () => {
     'a shared key': [keySet(rsa, { kty: 'oct', k: 'c2VjcmV0' }), /private or shared/],
     '101 usable keys': [keySet(...Array(101).fill(p256)), /at most 100 keys that can verify/],
     '301 keys': [keySet(...Array(301).fill({})), /at most 300 keys, those included/],
-    'numbers for keys': [{ keys: Array(32_000).fill(1) }, /at most 300 keys/],
+    'numbers for keys': [{ keys: Array(1_000).fill(1) }, /at most 300 keys/],
     'a key of an algorithm that no token may have': [keySet({ ...rsa, alg: 'RS512' }), /must have a key for/],
     'no keys': [keySet(), /must have a key for signatures/],
     'RSA of 1,024 bits': [keySet(small), /must have a key for signatures/],
