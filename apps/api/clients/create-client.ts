@@ -91,7 +91,7 @@ const CreatedOAuthClient = z
   .meta({ id: 'CreatedOAuthClient' })
 
 // Visible ASCII is stored and logged unchanged everywhere.
-const IDEMPOTENCY_KEY = /^[\x21-\x7E]{1,255}$/
+const IDEMPOTENCY_KEY = /^[!-~]{1,255}$/
 
 export const CreationHeaders = z.object({
   'Idempotency-Key': z

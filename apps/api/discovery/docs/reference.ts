@@ -96,7 +96,7 @@ function exampleBlock(type: string, example: unknown): string {
 function describeAccess([required]: readonly SecurityRequirement[]): string {
   if (required?.accessToken) return `Access token with the scope \`${required.accessToken.join(', ')}\`.`
   if (required?.session) return 'Session of the workspace.'
-  if (required?.client) return 'Id and secret, by HTTP Basic or in the body.'
+  if (required?.clientBasic) return 'Id and secret, by HTTP Basic or in the body.'
   return 'No authentication.'
 }
 

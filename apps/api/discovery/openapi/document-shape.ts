@@ -28,7 +28,9 @@ export interface AnswerObject {
 }
 
 /** Schemes that are required together, each with its scopes. */
-export type SecurityRequirement = Record<string, string[]>
+export type SecurityRequirement = Partial<
+  Record<'clientBasic' | 'accessToken' | 'session' | 'sessionCookie', string[]>
+>
 
 export interface Operation {
   operationId: string

@@ -48,13 +48,10 @@ const HEADERS: Record<string, Header> = {
   'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),
 }
 
-/** Shown by tools that let a person choose scopes. */
-const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
-  'catalog:write': 'Change the catalog',
+/** The scopes that operations need. Tools that import the document ask for all of them at once. */
+const SCOPE_DESCRIPTIONS: Partial<Record<(typeof SCOPES)[number], string>> = {
   'analytics:read': 'Read analytics',
-  'boost:read': 'Read boosts',
   'analytics:write': 'Report analytics events',
-  'boost:write': 'Change boosts',
 }
 
 /**
@@ -109,7 +106,7 @@ export function createApiDocument({
       ...sharedComponents,
       headers: HEADERS,
       securitySchemes: {
-        client: {
+        clientBasic: {
           type: 'http',
           scheme: 'basic',
           description: 'Id and secret of the client, both form-encoded first (RFC 6749 §2.3.1).',
