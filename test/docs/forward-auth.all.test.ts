@@ -188,16 +188,18 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
           }
         })
 
-      it('passes on no X-Vendor-Id, which a caller has invented', async () => {
-        const { clientId } = await api.createClient({ vendorId })
-        const token = await requestToken({ clientId, vendorId })
-        received.length = 0
-        assert.equal((await ask(token, { headers: { 'x-Vendor-ID': 'ven_other' } })).status, 200)
-        assert.deepEqual(
-          received.map(({ headers }) => headers['x-vendor-id']),
-          [undefined],
-        )
-      })
+      // WSGI, CGI and PHP read all of these as HTTP_X_VENDOR_ID.
+      for (const header of ['x-Vendor-ID', 'X_Vendor_Id', 'x-vendor_id', 'x_vendor-id'])
+        it(`passes on no ${header}, which a caller has invented`, async () => {
+          const { clientId } = await api.createClient({ vendorId })
+          const token = await requestToken({ clientId, vendorId })
+          received.length = 0
+          assert.equal((await ask(token, { headers: { [header]: 'ven_other' } })).status, 200)
+          assert.deepEqual(
+            received.map(({ headers }) => Object.keys(headers).filter((name) => /vendor/i.test(name))),
+            [[]],
+          )
+        })
 
       it('answers 401 with a challenge without a token, and for a forged one', async () => {
         const { clientId } = await api.createClient({ vendorId })
