@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { EventsEnvelope, requireValidEvents } from '../../apps/api/analytics/report-events.ts'
 import type { JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
@@ -77,6 +77,11 @@ function* placesIn(unresolved: JsonSchema, path: string, bodyWith: Place['bodyWi
     })
 }
 
+/** Variants share schemas of members. */
+const distinct = (places: Place[]): Place[] => [
+  ...new Map(places.map((place) => [place.path + JSON.stringify(place.schema), place])).values(),
+]
+
 /** An empty schema looks at nothing. */
 const isSchema = (schema: unknown): schema is JsonSchema =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length > 0
@@ -106,70 +111,77 @@ const text =
   (length) =>
     open + unit.repeat(Math.max(0, (length - open.length - close.length) / Buffer.byteLength(unit))) + close
 
-const LETTERS = ['a', ' ', '1', '.', 'é', '😀', '\\n', '\\u0001', '\\ud800', '-', '/', '~', 'a@', 'A\\u0301']
+const TEXTS = ['a', ' ', '.', '😀', '\\u0001', '\\ud800', '/', 'a@', 'A\\u0301'].map((unit) => text(unit))
+const NAMES = ['a', '\\u0001', '~'].map((unit) => text(unit, '{"', '":1}'))
+const NUMBERS = [text('1', '1', '1'), text('1', '0.', '1')]
+const LISTS = [list(() => '111'), list(() => '""'), list(() => '{}'), list((at) => `{"${at}":1}`)]
+const RECORDS = [record('1'), record('"a"'), record('{}')]
+const NESTED = [
+  list(() => `${'{"a":'.repeat(24)}1${'}'.repeat(24)}`),
+  list(() => '['.repeat(24) + ']'.repeat(24)),
+  text('['),
+]
+
+/** Returns the fills; only the first for a value without parts, which refuses any of them at once. */
+const orFirst = ({ type }: JsonSchema, fills: Fill[]): Fill[] =>
+  /^(?:string|number|integer|boolean)$/.test(String(type)) ? fills.slice(0, 1) : fills
 
 const WAYS: Record<string, (schema: JsonSchema) => Fill[]> = {
-  'lists of thousands': ({ items, ...schema }) => [
-    list(() => '111'),
-    list(() => '""'),
-    list(() => '{}'),
-    list((at) => `{"${at}":1}`),
-    list(() => example(schema)),
-    ...(items ? [list(() => example(items as JsonSchema))] : []),
-  ],
+  'lists of thousands': ({ items, ...schema }) => {
+    const values = items ? [schema, items as JsonSchema] : [schema]
+    return orFirst(schema, [...LISTS, ...values.map((value) => list(() => example(value)))])
+  },
   'members by the thousand': (schema) => {
     const members = propertiesOf(schema).map(([name, its]) => `"${name}":${example(its, name)},`)
-    return [record('1'), record('"a"'), record('{}'), record('1', members.join(''))]
+    return orFirst(schema, [...RECORDS, record('1', members.join(''))])
   },
-  'a long text, number or name': () => [
-    ...LETTERS.map((unit) => text(unit)),
-    ...LETTERS.map((unit) => text(unit, '{"', '":1}')),
-    text('1', '1', '1'),
-    text('1', '0.', '1'),
+  'a long text, number or name': ({ type = '', const: only }) => [
+    ...(type === 'string' && only === undefined ? TEXTS : TEXTS.slice(0, 1)),
+    ...(type === '' || type === 'object' ? NAMES : []),
+    ...(type === 'object' || type === 'string' ? [] : NUMBERS),
   ],
-  'deep nesting': () => [
-    list(() => '['.repeat(24) + ']'.repeat(24)),
-    list(() => `${'{"a":'.repeat(24)}1${'}'.repeat(24)}`),
-    text('['),
-  ],
+  'deep nesting': (schema) => orFirst(schema, NESTED),
   'what every variant refuses': (schema) => {
     const variants = variantsOf(schema).map(resolved)
     const names = new Set(variants.flatMap((variant) => propertiesOf(variant).map(([name]) => name)))
-    return ['[]', '{}', '"x"', '-1'].flatMap((value) => {
+    return (names.size > 0 ? ['[]', '{}', '"x"', '-1'] : ['-1']).flatMap((value) => {
       const members = [...names].map((name) => `"${name}":${value}`).join()
       return [() => `{${members}}`, list(() => `{${members}}`), record(value, members && `${members},`)]
     })
   },
 }
 
-/** Returns the longest time, in ms, for which `read` held the event loop, by `now_ms`. */
-async function longestTurn_ms(read: () => unknown, now_ms: () => number): Promise<number> {
+/** Returns the longest time, in ms, for which `read` held the event loop. */
+async function longestTurn_ms(read: () => unknown): Promise<number> {
   let longest_ms = 0
-  let began_ms = now_ms()
+  let turn_ms = stopwatch_ms()
   const endTurn = () => {
-    longest_ms = Math.max(longest_ms, now_ms() - began_ms)
-    began_ms = now_ms()
+    longest_ms = Math.max(longest_ms, turn_ms())
+    turn_ms = stopwatch_ms()
     nextTurn = setImmediate(endTurn)
   }
   let nextTurn = setImmediate(endTurn)
   await read()
   clearImmediate(nextTurn)
-  return Math.max(longest_ms, now_ms() - began_ms)
+  return Math.max(longest_ms, turn_ms())
 }
 
-/** Returns the least of several tries. */
+/** By the clock, or by CPU time if that is less: the first counts others' work, the second may go in steps. */
+function stopwatch_ms(): () => number {
+  const began_ms = performance.now()
+  const before = process.threadCpuUsage()
+  return () => {
+    const { user, system } = process.threadCpuUsage(before)
+    return Math.min(performance.now() - began_ms, (user + system) / 1_000)
+  }
+}
+
+/** Returns the least of several tries, of which the first within the limit is the last. */
 async function heldUp_ms(read: () => unknown): Promise<number> {
   let least_ms = Number.POSITIVE_INFINITY
-  // A clock shows at least the CPU time, and more precisely than some systems measure that.
-  for (const now_ms of [() => performance.now(), threadCpu_ms])
-    for (let at = 0; at < TRIES && least_ms > CPU_MAX_MS; at++)
-      least_ms = Math.min(least_ms, await longestTurn_ms(read, now_ms))
+  for (let at = 0; at < TRIES && least_ms > CPU_MAX_MS; at++)
+    least_ms = Math.min(least_ms, await longestTurn_ms(read))
   return least_ms
-}
-
-function threadCpu_ms(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1_000
 }
 
 /** A refusal is turned into the answer. Everything else is a fault. */
@@ -199,15 +211,15 @@ describe('a hostile body', () => {
     const { operationId, bodyOptions: { limit_bytes = JSON_BODY_LIMIT_BYTES } = {} } = route
     const read = readerOf(route)
     const schema = z.toJSONSchema(published, { io: 'input', unrepresentable: 'any' }) as JsonSchema
-    const places = [...placesIn(schema, '', (fill) => fill)]
+    const places = distinct([...placesIn(schema, '', (fill) => fill)])
 
     for (const [way, fillsOf] of Object.entries(WAYS))
       it(`takes at most ${CPU_MAX_MS} ms with ${way}: ${operationId}`, async () => {
-        for (const { path, schema, bodyWith } of places)
-          for (const fill of fillsOf(schema)) {
+        for (const [bodyWith, group] of Map.groupBy(places, (place) => place.bodyWith))
+          for (const fill of new Set(group.flatMap(({ schema }) => fillsOf(schema)))) {
             const body = Buffer.from(bodyWith(fill)(limit_bytes))
             const taken_ms = await heldUp_ms(() => refusing(() => read(body)))
-            const what = `${path} of ${body.subarray(0, 300)}…, ${body.length} bytes`
+            const what = `${group[0]?.path} of ${body.subarray(0, 300)}…, ${body.length} bytes`
             assert.ok(taken_ms <= CPU_MAX_MS, `${taken_ms.toFixed(1)} ms: ${what}`)
           }
       })
@@ -221,15 +233,19 @@ describe('a hostile body', () => {
     })
   }
 
+  // Three primes, quicker to find than a modulus.
+  const modulus = [2_281n, 1_279n, 521n].reduce((n, bits) => n * (2n ** bits - 1n), 1n)
+  const n = Buffer.from(modulus.toString(16).padStart(1_024, '0'), 'hex').toString('base64url')
+  const jwkOf = ({ publicKey }: { publicKey: KeyObject }) => publicKey.export({ format: 'jwk' })
   const keys = {
-    RSA: generateKeyPairSync('rsa', { modulusLength: 4_096 }),
-    'P-384': generateKeyPairSync('ec', { namedCurve: 'P-384' }),
-    Ed25519: generateKeyPairSync('ed25519'),
+    RSA: { kty: 'RSA', n, e: 'AQAB' },
+    'P-384': jwkOf(generateKeyPairSync('ec', { namedCurve: 'P-384' })),
+    Ed25519: jwkOf(generateKeyPairSync('ed25519')),
   }
-  for (const [kind, { publicKey }] of Object.entries(keys))
+  for (const [kind, key] of Object.entries(keys))
     it(`takes at most ${CPU_MAX_MS} ms with as many ${kind} keys as a set may have`, async () => {
       const [[, { maxItems }]] = propertiesOf(schemas.JsonWebKeySet as JsonSchema) as [[string, JsonSchema]]
-      const set = { keys: Array(maxItems).fill(publicKey.export({ format: 'jwk' })) }
+      const set = { keys: Array(maxItems).fill(key) }
       const taken_ms = await heldUp_ms(() => assert.equal(parseKeySet(set).length, maxItems))
       assert.ok(taken_ms <= CPU_MAX_MS, `${taken_ms.toFixed(1)} ms`)
     })
