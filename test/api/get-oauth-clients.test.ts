@@ -159,6 +159,14 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [] })
     })
 
+    it('counts the uses of a process whose clock is an hour ahead in the last day', async () => {
+      const { clientId } = await owner.createClient()
+      const ahead = new Date(api.clock.now() + 3_600_000)
+      await api.db.raw('insert into client_usage_hourly values (?, ?, 1, 0)', [clientId, ahead])
+      const [{ tokensByDay }] = (await list()).json.clients
+      assert.deepEqual(tokensByDay, [...Array(13).fill(0), 1])
+    })
+
     it('lists what Postgres knows of last use when Redis is gone', async () => {
       const { clientId } = await owner.createClient()
       await api.db.raw(

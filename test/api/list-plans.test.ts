@@ -14,7 +14,7 @@ import { listSessions } from '../../apps/api/sessions/sessions.ts'
 import { readOverdue } from '../../apps/api/stores/purge.ts'
 import { readHistories } from '../../apps/api/usage/failing.ts'
 import { readUsageHistory, readUsageSummaries, readUses } from '../../apps/api/usage/read.ts'
-import { DAYS_SHOWN, type UsageStores } from '../../apps/api/usage/windows.ts'
+import type { UsageStores } from '../../apps/api/usage/windows.ts'
 import { listIssuers } from '../../apps/api/workload/issuers.ts'
 import { forBlock } from '../support/block.ts'
 import { silentLog } from '../support/log.ts'
@@ -236,23 +236,6 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ],
     ['the page of what is revoked', () => readPublishedRevocations(db, new Date())],
   ]
-  it('reads the past days of a page of busy clients once in a few seconds', async () => {
-    const busyPage = page.map((clientId) => clientId.replace('cli_0', 'cli_b'))
-    await db.raw(
-      `insert into client_usage_hourly select client_id, now() - hour * interval '1 hour', 1, 0
-       from unnest(?::text[]) as client_id, generate_series(0, ?::int - 1) as hour`,
-      [busyPage, 24 * DAYS_SHOWN],
-    )
-    const summaries: unknown[] = []
-    const read = async () => summaries.push(await readUsageSummaries(stores(), busyPage))
-    const [first, second] = [await plansOf(read), await plansOf(read)].map(rowsRead)
-    assert.ok((first as number) >= 24 * DAYS_SHOWN * LIMIT, `${first} rows`)
-    assert.ok((second as number) <= 2 * 24 * LIMIT, `${second} rows`)
-    assert.deepEqual(summaries[1], summaries[0])
-    const days = { lastUsedAt: null, tokensByDay: Array(DAYS_SHOWN).fill(24) }
-    assert.deepEqual(summaries[0], new Map(busyPage.map((clientId) => [clientId, days])))
-  })
-
   const purges = [...listPurges({ EVENT_RETENTION_DAYS: 90 }, silentLog()), REVOKED_TOKEN_PURGE]
   const soon = new Date(Date.now() + 2 * 3_600_000)
   // It runs once, since each run deletes rows.

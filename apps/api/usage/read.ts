@@ -1,4 +1,3 @@
-import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import {
   ADDRESSES_SHOWN,
@@ -27,84 +26,28 @@ export async function readUsageSummaries(
   clientIds: readonly string[],
 ): Promise<ReadonlyMap<string, UsageSummary>> {
   if (clientIds.length === 0) return new Map()
-  const lastDay_ms = clock.now() - (clock.now() % HOUR_MS) + HOUR_MS - DAY_MS
-  const [lastUses, pastDays, lastDays] = await Promise.all([
+  const end_ms = clock.now() - (clock.now() % HOUR_MS) + HOUR_MS
+  const from_ms = end_ms - DAYS_SHOWN * DAY_MS
+  const [lastUses, days] = await Promise.all([
     db.raw('select client_id as "clientId", last_used_at as at from client_usage where client_id = any(?)', [
       clientIds as string[],
     ]),
-    readPastDays(db, clientIds, lastDay_ms),
-    readDays(db, clientIds, { from_ms: lastDay_ms, days: 1 }),
+    db.raw(
+      // Another process's clock may be in the next hour.
+      `select client_id as "clientId", least(date_bin('1 day', hour, :from), :lastDay) as day,
+         sum(tokens)::bigint as tokens
+       from client_usage_hourly where client_id = any(:clientIds) and hour >= :from group by 1, 2`,
+      { clientIds: clientIds as string[], from: new Date(from_ms), lastDay: new Date(end_ms - DAY_MS) },
+    ),
   ])
-  const lastUsedAt = new Map<string, Date>(lastUses.rows.map(({ clientId, at }: LastUse) => [clientId, at]))
-  return new Map(
-    clientIds.map((clientId) => [
-      clientId,
-      {
-        lastUsedAt: lastUsedAt.get(clientId) ?? null,
-        tokensByDay: [pastDays, lastDays].flatMap((days) => days.get(clientId) ?? []),
-      },
-    ]),
+  const summaries = new Map<string, UsageSummary>(
+    clientIds.map((clientId) => [clientId, { lastUsedAt: null, tokensByDay: Array(DAYS_SHOWN).fill(0) }]),
   )
-}
-
-interface LastUse {
-  clientId: string
-  at: Date
-}
-
-type TokensByDay = Map<string, readonly number[]>
-
-/** A busy client has hundreds of rows for these days, which change only by uses that are stored late. */
-const PAST_DAYS_KEPT_MS = 10_000
-const PAST_DAYS_MAX_CLIENTS = 10_000
-const keptPastDays = new Map<string, { end_ms: number; until_ms: number; tokens: readonly number[] }>()
-
-/** Returns the tokens of each day shown but the last, oldest first, by client. */
-async function readPastDays(
-  db: Queryable,
-  clientIds: readonly string[],
-  end_ms: number,
-): Promise<TokensByDay> {
-  const now_ms = performance.now()
-  const days: TokensByDay = new Map()
-  for (const clientId of clientIds) {
-    const kept = keptPastDays.get(clientId)
-    if (kept?.end_ms === end_ms && kept.until_ms > now_ms) days.set(clientId, kept.tokens)
-  }
-  const unread = clientIds.filter((clientId) => !days.has(clientId))
-  if (unread.length === 0) return days
-  const shown = DAYS_SHOWN - 1
-  const until_ms = now_ms + PAST_DAYS_KEPT_MS
-  for (const [clientId, tokens] of await readDays(db, unread, {
-    from_ms: end_ms - shown * DAY_MS,
-    days: shown,
-  })) {
-    setNewest(keptPastDays, clientId, { end_ms, until_ms, tokens }, PAST_DAYS_MAX_CLIENTS)
-    days.set(clientId, tokens)
-  }
-  return days
-}
-
-/** Returns the tokens of each 24 hours from an hour on, by client. */
-async function readDays(
-  db: Queryable,
-  clientIds: readonly string[],
-  { from_ms, days }: { from_ms: number; days: number },
-): Promise<TokensByDay> {
-  // The end is compared in a way that no index serves: that of all hours would read other clients' rows.
-  const { rows } = await db.raw(
-    `select client_id as "clientId", date_bin('1 day', hour, :from) as day, sum(tokens)::bigint as tokens
-     from client_usage_hourly
-     where client_id = any(:clientIds) and hour >= :from and date_bin('1 day', hour, :from) < :end
-     group by 1, 2`,
-    { clientIds: clientIds as string[], from: new Date(from_ms), end: new Date(from_ms + days * DAY_MS) },
-  )
-  const tokens = new Map(clientIds.map((clientId) => [clientId, Array<number>(days).fill(0)]))
-  for (const row of rows) {
-    const index = (row.day.getTime() - from_ms) / DAY_MS
-    ;(tokens.get(row.clientId) as number[])[index] = Number(row.tokens)
-  }
-  return tokens
+  const summary = (clientId: string) => summaries.get(clientId) as UsageSummary
+  for (const { clientId, at } of lastUses.rows) summary(clientId).lastUsedAt = at
+  for (const { clientId, day, tokens } of days.rows)
+    summary(clientId).tokensByDay[(day.getTime() - from_ms) / DAY_MS] = Number(tokens)
+  return summaries
 }
 
 interface Counts {
