@@ -28,6 +28,8 @@ export function createHttpServer(
   /** Answers on the bare socket and closes it, without an answer if another is on its way there. */
   function refuse(socket: Socket & { _httpMessage?: ServerResponse }, status: number, detail?: string): void {
     const { _httpMessage: pending } = socket
+    // Its sender may still be reading the refusal of what came before.
+    if (socket.writableEnded) return
     if (!socket.writable || pending?.headersSent || pending?.req.complete) return void socket.destroy()
     const requestId = randomUUID()
     const { contentType, body } = unreadable({ status, requestId, detail })
@@ -48,7 +50,8 @@ export function createHttpServer(
   const server = createServer(options, (request, response) => {
     const fault = normalizeTarget(request)
     if (fault) refuse(request.socket, 400, fault)
-    else listener(request, response)
+    // After a refusal no other request is carried out (RFC 9112 §9.6).
+    else if (request.socket.writable) listener(request, response)
   })
   server.on('checkExpectation', ({ socket }) => refuse(socket, 417, 'Expect only 100-continue.'))
   server.on('connect', ({ socket }) => refuse(socket, 501))

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Agent, createServer, get, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { collectText } from '../support/collect-text.ts'
@@ -13,6 +14,8 @@ const LIMITS = { requestTimeout: 3_000, headersTimeout: 1_500, maxHeaderSize: 16
 describe('createHttpServer', () => {
   let server: Server
   let port: number
+  /** Requests that reached the listener. */
+  let passed = 0
   /** Holds back the answer to `/slow`. */
   let release = () => {}
   before(async () => {
@@ -21,6 +24,7 @@ describe('createHttpServer', () => {
     })
     server = createHttpServer(
       async (request, response) => {
+        passed++
         if (request.url === '/slow') await slow
         const body = await text(request).catch(() => 'broken')
         response.setHeader('X-Request-Id', 'of-the-listener')
@@ -49,6 +53,7 @@ describe('createHttpServer', () => {
   const get11 = (target: string, ...fields: string[]) =>
     `GET ${target} HTTP/1.1\r\n${['Connection: close', ...fields].join('\r\n')}\r\n\r\n`
   const HOST = 'Host: x'
+  const LONG = 'x'.repeat(17_000)
   const MANY = [...Array(1_000).fill('a:'), 'X-Forwarded-For: 192.0.2.1']
   const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
 
@@ -102,7 +107,7 @@ describe('createHttpServer', () => {
     ['two Content-Types', get11('/', HOST, form, form), 400],
     ['two lengths', get11('/', HOST, 'Content-Length: 0', 'Content-Length: 0'), 400],
     ['a list of lengths', get11('/', HOST, 'Content-Length: 0, 0'), 400],
-    ['fields that are too long', get11('/', HOST, `X: ${'x'.repeat(17_000)}`), 431],
+    ['fields that are too long', get11('/', HOST, `X: ${LONG}`), 431],
     ['so many fields that the last, which a proxy adds, would be lost', get11('/', HOST, ...MANY), 431],
     ['a head that never ends', 'GET / HTTP/1.1\r\nHost: x\r\n', 408],
   ] as const)
@@ -117,7 +122,7 @@ describe('createHttpServer', () => {
     })
 
   for (const [what, bytes, status] of [
-    ['fields that are too long', get11('/', HOST, `X: ${'x'.repeat(17_000)}`), 431],
+    ['fields that are too long', get11('/', HOST, `X: ${LONG}`), 431],
     ['a malformed request', 'hello\r\n\r\n', 400],
     ['a head that never ends', 'GET / HTTP/1.1\r\nHost: x\r\n', 408],
   ] as const)
@@ -129,6 +134,22 @@ describe('createHttpServer', () => {
   it('sends no refusal where the answer to an earlier request is due', async () => {
     assert.equal(await exchange('GET /slow HTTP/1.1\r\nHost: x\r\n\r\nhello\r\n\r\n'), '')
     release()
+  })
+
+  it('does not pass on what comes after a refusal on the same connection', async () => {
+    const before = passed
+    await exchange(`GET /a HTTP/1.1\r\n\r\n${get11('/b', HOST)}`)
+    assert.equal(passed, before)
+  })
+
+  it('gives time to read a refusal while more arrives', async () => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    await using _ = afterwards(() => socket.destroy())
+    const received = collectText(socket)
+    socket.on('error', () => {}).write(`GET / HTTP/1.1\r\nX: ${LONG}`)
+    await eventually(() => received().endsWith('}'))
+    await new Promise((resolve) => socket.write(LONG, resolve))
+    assert.equal(await Promise.race([once(socket, 'close'), setTimeout(300, 'open')]), 'open')
   })
 
   it('answers HEAD without Host by the fields alone', async () => {
