@@ -166,7 +166,7 @@ async function longestTurn_ms(read: () => unknown): Promise<number> {
   return Math.max(longest_ms, turn_ms())
 }
 
-/** By the clock, or by CPU time if that is less: the first counts others' work, the second may go in steps. */
+/** By the clock, which counts others' work, or by CPU time, which may go in steps, if that is less. */
 function stopwatch_ms(): () => number {
   const began_ms = performance.now()
   const before = process.threadCpuUsage()
