@@ -17,20 +17,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw malformed('The body is empty.')
-  const text = decoded(bytes)
   checkSize(bytes)
   try {
-    return JSON.parse(text)
-  } catch {
-    throw malformed('The body is not valid JSON.')
-  }
-}
-
-function decoded(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw malformed('The body is not valid UTF-8.')
+    return JSON.parse(utf8.decode(bytes))
+  } catch (error) {
+    throw malformed(`The body is not valid ${error instanceof SyntaxError ? 'JSON' : 'UTF-8'}.`)
   }
 }
 
