@@ -7,14 +7,14 @@ const CREDENTIAL_END =
   /(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|passcode|pwd|pswd|credentials?|creds?|signature|hmac|jwt|sess(?:ion)?id|accesskeyid|(?:user|db|login|admin)pass|(?:api|access|secret|private|auth|account|master|shared|client|user|app|service|function|subscription|routing|integration|signing|encryption|webhook|license|write|server|security|sas)keys?)$/
 /** Is the whole name of one. As the last of several words it may be something else: `boarding_pass`. */
 const CREDENTIAL_NAME =
-  /^(?:keys?|pw|pass|sig|auth|authorization|authentication|oauth|bearer|session|cookies?|otp|sas)$/
+  /^(?:keys?|pw|psw|pass|passw|sig|auth|authorization|authentication|oauth|bearer|session|cookies?|t?otp|sas)$/
 /** Ends a name whose value decides, as it does for names with a credential's word elsewhere: `token_type`. */
 const UNCLEAR_END =
   /(?:keys?|sig|pass|auth|authorization|authentication|session|cookies?|otp|sas)$|^(?:code|sign)$|(?:access|auth|secret|security|function)code$/
 const HARMLESS_NAME = /(?:publickey|(?:max|min|total)tokens)$/
 /** Says nothing of what it is part of: `token_value`, and `signature_v2`, since digits are dropped. */
 const EMPTY_WORD = /^(?:value|v)$/
-const SWITCH = /^(?:true|false|yes|no|on|off|0|1)$/i
+const SWITCH = /^(?:true|false|yes|no|none|on|off|0|1)$/i
 
 /** Whether a parameter of the query, or of a segment of the path, carries a credential. */
 export function hasCredentialParameter({ pathname, search }: URL): boolean {
