@@ -122,15 +122,6 @@ describe('the gateway: where a path goes', () => {
     })
   }
 
-  it('refuses two Host fields, and none (RFC 9112 §3.2)', async () => {
-    for (const fields of ['Host: a\r\nHost: b\r\n', 'Host: a\r\nHost: a\r\n', '']) {
-      const answer = await gateway.raw(`GET /v1/session HTTP/1.1\r\n${fields}Connection: close\r\n\r\n`)
-      assert.match(answer, /^HTTP\/1\.1 400 /)
-      assert.match(answer, /\r\nX-Request-Id: /)
-    }
-    assert.equal(gateway.received.length, 0)
-  })
-
   it('refuses another method on a page', async () => {
     const response = await fetch(`${gateway.url}/ven_acme`, { method: 'POST', body: 'x' })
     assert.equal(response.status, 405)
@@ -165,14 +156,7 @@ describe('the gateway: where a path goes', () => {
     '//evil.example/',
     'http://evil.example/v1/../session',
     'http://evil.example//v1/oauth/token',
-    'http://user@evil.example/v1/session',
-    'http:///v1/session',
-    'http:/v1/session',
-    'ftp://127.0.0.1/v1/oauth/token',
-    'http://evil.example\\v1/session',
-    'v1/session',
     '*',
-    '?x',
   ]
   for (const target of nowhere) {
     it(`passes ${target} on to nobody`, async () => {
@@ -188,21 +172,11 @@ describe('the gateway: where a path goes', () => {
     assert.match(answer, /^HTTP\/1\.1 501 .*\r\nX-Request-Id: /s)
   })
 
-  for (const [what, bytes, status] of [
-    ['what is not HTTP', 'hello\r\n\r\n', 400],
-    ['a field line without a colon', 'GET /v1/session HTTP/1.1\r\nHost: x\r\nBad line\r\n\r\n', 400],
-    [
-      'a head that is too large',
-      `GET /v1/session HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
-      431,
-    ],
-  ] as const)
-    it(`refuses ${what} with a problem and a request id`, async () => {
-      const [head = '', body = ''] = (await gateway.raw(bytes)).split('\r\n\r\n')
-      assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `))
-      assert.match(head, /Content-Type: application\/problem\+json/)
-      const problem = JSON.parse(body)
-      assert.equal(problem.status, status)
-      assert.ok(head.includes(`X-Request-Id: ${problem.requestId}`))
-    })
+  it('refuses what is not HTTP with a problem and a request id', async () => {
+    const [head = '', body = ''] = (await gateway.raw('hello\r\n\r\n')).split('\r\n\r\n')
+    assert.match(head, /^HTTP\/1\.1 400 .*\r\nContent-Type: application\/problem\+json/s)
+    const { status, requestId } = JSON.parse(body)
+    assert.equal(status, 400)
+    assert.ok(head.includes(`X-Request-Id: ${requestId}`))
+  })
 })
