@@ -259,8 +259,9 @@ const createInternet = (
 ): Internet => ({ resolve, checkAddress, certificateAuthority })
 
 /**
- * Access checks count requestsPerClient, requestsPerSession, sessionGuessesPerAddress, changesPerCompany and
- * foundSecretsPerAddress. Handlers count the others, and sessionGuessesPerAddress for invitation tokens.
+ * Access checks count requestsPerClient, requestsPerSession, sessionGuessesPerAddress, changesPerCompany,
+ * callbackTestsPerCompany and foundSecretsPerAddress. Handlers count the others, and sessionGuessesPerAddress
+ * for invitation tokens.
  */
 function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics) {
   const limit = rateLimits(redis, metrics)

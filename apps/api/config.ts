@@ -69,7 +69,7 @@ export const apiShape = {
       'requests in a session; one for more than 50 entries counts once per 50 entries or part thereof',
   }),
   RATE_CHANGES_PER_COMPANY: rate('1200/3600').meta({
-    description: 'changes by the people of a company: renamed clients, saved callbacks, people',
+    description: 'changes by the people of a company: new and renamed clients, saved callbacks, people',
   }),
   RATE_CLIENT_CREATIONS_PER_COMPANY: rate('600/86400').meta({ description: 'new clients of a company' }),
   RATE_FOUND_SECRETS_PER_ADDRESS: rate('60/60').meta({

@@ -23,7 +23,7 @@ describe('the workspace of a company', () => {
   })
 
   it('has a limit of changes, whatever they are, and of its own', async () => {
-    await using busy = await startApi({ beside: api, env: { RATE_CHANGES_PER_COMPANY: '3/3600' } })
+    await using busy = await startApi({ beside: api, env: { RATE_CHANGES_PER_COMPANY: '4/3600' } })
     const body = { name: 'Old', scopes: ['boost:read'] }
     const { clientId } = (await owner.request('POST', 'oauth-clients', { body, at: busy })).json
     const changes: [method: string, path: string, body: object][] = [

@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Actor, actorUserId, recordActivity } from '../accounts/activity.ts'
 import { newClientId, newClientSecret, secretHint } from '../accounts/new-ids.ts'
 import type { FairQueue } from '../http/fair-queue.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
 import { publicKey } from '../keys/public-key.ts'
-import { canManage, counted } from '../people/access.ts'
+import { canWrite } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import type { FetchKeysInTurn } from '../workload/fetch-keys.ts'
@@ -109,6 +110,7 @@ interface CreationNeeds extends UsageStores {
   db: Database
   companyTurns: FairQueue
   fetchKeysInTurn: FetchKeysInTurn
+  clientCreationsPerCompany: RateLimit
 }
 
 export const createClientRoute = route({
@@ -122,8 +124,7 @@ export const createClientRoute = route({
   description:
     'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523); nor with `workload`: it sends a token of its platform. How it authenticates and when it expires never change. ' +
     `A company can have ${ACTIVE_CLIENTS_MAX} active clients.`,
-  // A revoked client stays on the public revocations page for a day, so limit how many a company creates.
-  access: counted(canManage, 'clientCreationsPerCompany', 'Too many new clients for this company.'),
+  access: canWrite,
   body: OAuthClientInput,
   headers: CreationHeaders,
   answers: {
@@ -142,9 +143,13 @@ export const createClientRoute = route({
   problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused'],
   async handle(
     { vendorId, session, body, headers },
-    { db, redis, clock, companyTurns, fetchKeysInTurn }: CreationNeeds,
+    { db, redis, clock, companyTurns, fetchKeysInTurn, clientCreationsPerCompany }: CreationNeeds,
     ctx,
   ) {
+    // A revoked client stays on the public revocations page for a day, so limit how many a company creates.
+    const rate = await clientCreationsPerCompany.consume(vendorId)
+    ctx.set(rateLimitHeaders(rate))
+    if (!rate.allowed) throw new Problem('rate_limited', 'Too many new clients for this company.')
     const { workload } = body
     const creation = {
       vendorId,

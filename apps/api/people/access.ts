@@ -26,7 +26,7 @@ export const canManage = canRead
 
 const TOO_MANY_CHANGES = 'Too many changes in this company.'
 
-/** The people of canRead, for changes that have no limit of their own. */
+/** The people of canRead, for changes, which are counted even if their body is refused. */
 export const canWrite = counted(canManage, 'changesPerCompany', TOO_MANY_CHANGES)
 
 /** The owner alone, for changes to people. */
