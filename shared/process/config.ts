@@ -135,7 +135,7 @@ export const storeUrl = (protocols: string[]) =>
       refuse(`must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
     // A password with such a character ends the authority, so that its @ comes later.
     else if (/^[^?]*@|#/.test(tail) || (hosts === authority && tail.includes('@'))) refuse(INVALID_STORE_URL)
-    else if (hosts === '')
+    else if (hosts.split(',').includes(''))
       refuse('names no host: write localhost before the path, also if ?host= names a socket')
     else if (hosts.includes(',') && !protocol.includes('+'))
       refuse('names several hosts: name one that always leads to the primary')

@@ -15,7 +15,7 @@ export const REFUSAL_KINDS = ['proven', 'unproven'] as const
 type Kind = (typeof REFUSAL_KINDS)[number]
 /** How many of a client's latest records are kept: refusals of each kind, and answered requests it sent. */
 export const RECORDS_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
-/** How many refusals are kept of a company. Beyond that, the client with most loses its oldest. */
+/** Refusals kept of a company. Beyond that, the client with most loses its oldest, or if none has two, all. */
 const COMPANY_REFUSALS_MAX: Record<Kind, number> = { proven: 1_600, unproven: 400 }
 /** How many logs of a company's clients are kept, by latest start: 100 can be Active, and as many revoked. */
 const LOGS_PER_COMPANY = 200
@@ -48,9 +48,10 @@ end
 forgetOldest(writer, redis.call('zcard', company .. writer) - client_max)
 redis.call('zremrangebylex', company, '-', '(' .. oldest)
 for _ = 1, 1000 do
+  if redis.call('zcard', company) <= tonumber(company_max) then break end
   local most = redis.call('zrange', counts, -1, -1, 'withscores')
-  if redis.call('zcard', company) <= tonumber(company_max) or most[2] == '0' then break end
-  forgetOldest(most[1], 1)
+  if tonumber(most[2]) > 1 then forgetOldest(most[1], 1)
+  else redis.call('del', toKey(redis.call('zpopmin', company)[1])) end
 end
 redis.call('zremrangebyrank', counts, 0, -1 - company_max)
 for _, key in ipairs({ company, company .. writer, counts }) do redis.call('pexpire', key, life_ms) end`

@@ -347,6 +347,26 @@ describe('the refused requests of clients', () => {
     for (const kept of ['quiet', 'quiet-unproven', ...newest]) assert.equal((await explain(kept)).status, 200)
   })
 
+  it("keeps a client's only refusal while there are older ones, also if no client has two", async () => {
+    const only = (id: string) => ({ clientId: id, requestId: `only-${id}`, proven: false })
+    const others = Array.from({ length: 400 }, (_, n) => only(`cli_${n}`))
+    await note(...others)
+    api.clock.advance(1)
+    await note(only('cli_99999'))
+    assert.equal((await explain('only-cli_99999')).status, 200)
+    await note(
+      ...others
+        .slice(0, 8)
+        .flatMap((one) => Array(50).fill(one))
+        .map((one, n) => ({ ...one, requestId: `${n}` })),
+    )
+    await admin.del(redisKeys.refusalCounts('unproven', owner.vendorId))
+    api.clock.advance(1)
+    await note(only(clientId))
+    assert.equal((await explain(`only-${clientId}`)).status, 200)
+    assert.equal(await admin.zcard(redisKeys.refusals('unproven', owner.vendorId)), 400)
+  })
+
   it('counts no refusal older than a day against the limit of a company', async () => {
     await note({ requestId: 'old' })
     api.clock.advance(DAY_MS + 1)

@@ -195,6 +195,8 @@ describe('the settings', () => {
       ['REDIS_URL', 'redis+cluster://u:p@h1,h2', START],
       ['RATE_REDIS_URL', 'redis+cluster://u:p@h1:6379,h2', undefined],
       ['RATE_REDIS_URL', 'rediss+cluster://u:a%40b@[::1]:1/', undefined],
+      // It would lead to a server on the same machine.
+      ['RATE_REDIS_URL', 'redis+cluster://u:p@h1,', NONE],
       ['RATE_REDIS_URL', 'redis+cluster://u:p@h/1', GROUP],
       ['RATE_REDIS_URL', 'redis+cluster://u:p@h?natMap=x', NO_QUERY],
       // ioredis would connect without TLS.
