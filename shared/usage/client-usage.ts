@@ -15,7 +15,7 @@ export const REFUSAL_KINDS = ['proven', 'unproven'] as const
 type Kind = (typeof REFUSAL_KINDS)[number]
 /** How many of a client's latest records are kept: refusals of each kind, and answered requests it sent. */
 export const RECORDS_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
-/** Refusals kept of a company. Beyond that, the client with most loses its oldest, or if none has two, all. */
+/** Beyond that, the client with most of a company loses its oldest, or the company, if no client has two. */
 const COMPANY_REFUSALS_MAX: Record<Kind, number> = { proven: 1_600, unproven: 400 }
 /** How many logs of a company's clients are kept, by latest start: 100 can be Active, and as many revoked. */
 const LOGS_PER_COMPANY = 200
