@@ -35,6 +35,20 @@ const HOUSES: Record<string, string[][]> = {
   infra: [['', 'database', 'revocation-check'], ['admin'], ['local', 'deploy']],
 }
 
+const OF_AUTH = /^shared\/(?!access-tokens\/|rules\/|look\/)/
+
+/** What else a folder imports of the project. The workspace runs in a browser and takes only plain data. */
+const NEIGHBOURS: Record<string, RegExp> = {
+  shared: /^$/,
+  'apps/auth': OF_AUTH,
+  'apps/api': /^shared\//,
+  'apps/api/discovery': /^apps\/auth\/openapi\.json$/,
+  'apps/workspace': /^shared\/(?:rules\/[^/]+\.ts|look\/[^/]+\.css|oauth\/scopes\.ts)$/,
+  infra: /^(?:shared|apps\/api)\//,
+  // The reference of settings reads them where they are declared.
+  'infra/admin/config.ts': /^apps\/auth\/config\.ts$/,
+}
+
 type Graph = Map<string, string[]>
 
 const buildGraph = (texts: Record<string, string>): Graph =>
@@ -76,6 +90,17 @@ function findFaults(graph: Graph, house: string, floors: string[][]): string[] {
   })
 }
 
+/** Returns each import of a file that the folders around the importing one neither hold nor may import. */
+const findStrays = (graph: Graph): string[] =>
+  [...graph].flatMap(([file, targets]) => {
+    const around = Object.entries(NEIGHBOURS).filter(([folder]) => `${file}/`.startsWith(`${folder}/`))
+    return targets
+      .filter((target) =>
+        around.every(([folder, allowed]) => !target.startsWith(`${folder}/`) && !allowed.test(target)),
+      )
+      .map((target) => `${file} → ${target}`)
+  })
+
 describe('the rooms', () => {
   const files = globSync('{apps,shared,infra}/**/*.{ts,tsx}', {
     cwd: ROOT,
@@ -96,8 +121,12 @@ describe('the rooms', () => {
     })
   }
 
+  it('import of other folders only what those may', () => {
+    assert.deepEqual(findStrays(graph), [])
+  })
+
   it('of shared, but for those of verifiers and screens, hold exactly what apps/auth loads', async () => {
-    const inShared = (file: string) => /^shared\/(?!access-tokens\/|rules\/|look\/)/.test(file)
+    const inShared = (file: string) => OF_AUTH.test(file)
     const loaded = [...(await importClosure('apps/auth/main.ts')).keys()]
     assert.deepEqual(loaded.filter(inShared).sort(), [...graph.keys()].filter(inShared).sort())
   })
@@ -129,4 +158,34 @@ describe('the rooms', () => {
       'shared/tools/text.ts is in no room',
     ])
   })
+
+  for (const [file, strays] of [
+    ['shared/oauth/new.ts', ['../../apps/api/compose.ts', '../../infra/database/migrate.ts']],
+    [
+      'apps/auth/new.ts',
+      [
+        '../api/compose.ts',
+        '#shared/access-tokens/verify.ts',
+        '#shared/rules/clients.ts',
+        '#shared/look/look.css',
+      ],
+    ],
+    [
+      'apps/api/clients/new.ts',
+      ['../../auth/openapi.json', '../../workspace/src/main.tsx', '../../../infra/x.ts'],
+    ],
+    [
+      'apps/workspace/src/new.ts',
+      ['#shared/stores/postgres.ts', '#shared/oauth/ids.ts', '../../api/compose.ts'],
+    ],
+    [
+      'infra/admin/new.ts',
+      ['../../apps/auth/config.ts', '../../apps/workspace/src/main.tsx', '../../test/x.ts'],
+    ],
+    ['infra/admin/config.ts', ['../../apps/auth/service.ts']],
+  ] as const)
+    it(`report an import of a folder that ${file} must not know`, () => {
+      const planted = buildGraph({ [file]: strays.map((from) => `import { x } from '${from}'`).join('\n') })
+      assert.equal(findStrays(planted).length, strays.length)
+    })
 })
