@@ -8,7 +8,6 @@ import { TICK } from '#shared/revocation/redis.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { readAuthConfig } from '../../apps/auth/config.ts'
 import { SENTINEL_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -160,16 +159,6 @@ describe('a Redis that is named by Sentinel', () => {
       await eventually(knowsReplica)
       await servers[0].stop('SIGKILL')
       await eventually(() => leadsTo(redis, servers[1]))
-    })
-
-    it('accepts a Sentinel URL with several hosts as a setting', () => {
-      const needed = {
-        DATABASE_URL: 'postgres://h/d',
-        ISSUER: 'https://i.test',
-        API_RESOURCE: 'https://a.test',
-        KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
-      }
-      assert.equal(readAuthConfig({ ...needed, REDIS_URL: url }).REDIS_URL, url)
     })
   })
 

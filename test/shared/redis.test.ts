@@ -50,19 +50,6 @@ describe('a connection to Redis', () => {
       assert.doesNotMatch(message, /hunter2/)
     })
 
-  it('logs once that Redis cannot be used, however often it is tried again', async () => {
-    const { log, lines } = createTestLog()
-    const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
-    const connections = connectRedis(urls, { name: 'test', log })
-    // Longer than the time between two probes.
-    await sleep(2_500)
-    connections.close()
-    assert.deepEqual(
-      lines.map(({ event }) => event),
-      ['redis.unusable'],
-    )
-  })
-
   it('does not wait long for a Redis that is away, nor refuse it', async () => {
     const connections = connectRedis({ REDIS_URL: 'redis://127.0.0.1:1' }, { name: 'test', log: silentLog() })
     const from_ms = performance.now()
