@@ -33,7 +33,7 @@ export const REDIS_USER_RULES = {
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
     '+scan',
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
-    '(%R~refusals:* +get +mget)',
+    '(%R~refusals:* +mget)',
     '(%R~requests:* +lrange)',
   ].join(' '),
 } as const

@@ -55,6 +55,7 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
     storedAt_ms = performance.now()
   }
 
+  /** Also announces this process in Postgres, by its first report. @throws if it cannot be written. */
   async function storeQueue(): Promise<void> {
     for (;;) {
       if (!batch) {
@@ -66,9 +67,6 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
       await storeBatch()
     }
   }
-
-  /** Announces this process in Postgres, by a first report. @throws if it cannot be written. */
-  const announce = (): Promise<void> => storeQueue()
 
   /** Stores what waits. Never rejects: what Postgres does not take now waits for the next time. */
   function flush(): Promise<void> {
@@ -89,5 +87,5 @@ export function createUsageCounts({ db, clock, log }: { db: Database; clock: Clo
     await storeBatch({ ends: true }).catch(() => {})
   }
 
-  return { countToken, countRefusal, announce, flush, stop }
+  return { countToken, countRefusal, announce: storeQueue, flush, stop }
 }
