@@ -41,8 +41,12 @@ export function createRedis({ url, connectionName }: RedisParts): Redis {
     ...OPTIONS,
     connectionName,
     // A primary may become a replica without closing its connections, and another server take its address.
-    reconnectOnError: ({ message }: Error) =>
-      message.startsWith('READONLY') && performance.now() > readyAt_ms + REPLICA_MAX_MS,
+    reconnectOnError: ({ message }: Error) => {
+      if (!message.startsWith('READONLY') || performance.now() <= readyAt_ms + REPLICA_MAX_MS) return false
+      // ioredis would close it again for each other command that is refused.
+      readyAt_ms = Number.POSITIVE_INFINITY
+      return true
+    },
   }
   const redis = url.includes('+sentinel:')
     ? new Redis({ ...options, ...sentinelOptions(url) })
