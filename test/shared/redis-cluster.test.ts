@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { ConfigError } from '#shared/process/config.ts'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { type RateLimit, rateLimits } from '#shared/stores/rate-limit.ts'
@@ -20,7 +17,7 @@ import { readRequestLog } from '../../apps/api/usage/request-log.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { startAuth } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
-import { createCertificate } from '../support/certificates.ts'
+import { createRedisTls } from '../support/certificates.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -232,24 +229,13 @@ describe('a Redis Cluster that cannot be used', () => {
 
 describe('a Redis Cluster over TLS', () => {
   const folder = sharedFolder()
-  const authorities = getCACertificates('default')
-  after(() => setDefaultCACertificates(authorities))
+  const tls = forBlock(() => createRedisTls(folder))
 
   it('is reached by the names of its servers, as their certificates have them', async () => {
-    const authority = createCertificate({ commonName: 'authority', isAuthority: true })
-    const { pem, keyPem } = createCertificate({
-      commonName: 'redis',
-      names: ['localhost'],
-      issuer: authority,
-    })
-    const files = { 'ca-cert': authority.pem, cert: pem, key: keyPem }
-    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.pem`), text)
-    setDefaultCACertificates([...authorities, authority.pem])
     const tlsPort = await freePort()
     await using server = await startClusterServer(folder, [
       `tls-port ${tlsPort}`,
-      ...['cert', 'key', 'ca-cert'].map((name) => `tls-${name}-file ${join(folder, name)}.pem`),
-      'tls-auth-clients no',
+      ...tls.lines,
       'tls-cluster yes',
       'cluster-announce-hostname localhost',
       'cluster-preferred-endpoint-type hostname',

@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { TICK } from '#shared/revocation/redis.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
@@ -12,7 +11,7 @@ import { SENTINEL_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { forBlock } from '../support/block.ts'
-import { createCertificate } from '../support/certificates.ts'
+import { createRedisTls } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
@@ -53,41 +52,18 @@ describe('a Redis that is named by Sentinel', () => {
   describe('over TLS, where Sentinel has users of its own', () => {
     let sentinel: ChildProcess
     let hosts: string
-    const authorities = getCACertificates('default')
+    const tls = forBlock(() => createRedisTls(directory))
 
     before(async () => {
-      const authority = createCertificate({ commonName: 'authority', isAuthority: true })
-      const { pem, keyPem } = createCertificate({
-        commonName: 'redis',
-        names: ['localhost'],
-        issuer: authority,
-      })
-      const [ca, cert, key] = ['ca.pem', 'cert.pem', 'key.pem'].map((file) => join(directory, file))
-      await Promise.all([
-        writeFile(ca as string, authority.pem),
-        writeFile(cert as string, pem),
-        writeFile(key as string, keyPem),
-      ])
-      setDefaultCACertificates([...authorities, authority.pem])
-      const tls = {
-        'tls-cert-file': cert,
-        'tls-key-file': key,
-        'tls-ca-cert-file': ca,
-        'tls-auth-clients': 'no',
-      }
       const [port, redisPort] = await Promise.all([freePort(), freePort()])
       await asAdmin(servers[0], (redis) =>
-        redis.call(
-          'CONFIG',
-          'SET',
-          ...(Object.entries({ ...tls, 'tls-port': redisPort }).flat() as string[]),
-        ),
+        redis.config('SET', 'tls-port', redisPort, ...tls.lines.flatMap((line) => line.split(' '))),
       )
       sentinel = await startSentinel(directory, 'tls', [
         'port 0',
         `tls-port ${port}`,
         'tls-replication yes',
-        ...Object.entries(tls).map((line) => line.join(' ')),
+        ...tls.lines,
         'sentinel resolve-hostnames yes',
         'sentinel announce-hostnames yes',
         'user default off',
@@ -97,10 +73,7 @@ describe('a Redis that is named by Sentinel', () => {
       ])
       hosts = `api:${readPassword(servers[0], 'api')}@localhost:${port}`
     })
-    after(async () => {
-      setDefaultCACertificates(authorities)
-      await end(sentinel)
-    })
+    after(() => end(sentinel))
 
     const ready = async (url: string, within_ms: number) => {
       using redis = serviceRedis(url)

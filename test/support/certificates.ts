@@ -1,4 +1,7 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
 /*
  * X.509 certificates (RFC 5280) for TLS servers of tests, written as DER by hand: the few fields that a TLS
@@ -64,6 +67,24 @@ export function createCertificate({
     key: privateKey,
     keyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     commonName,
+  }
+}
+
+/**
+ * Returns what a Redis server needs for TLS, in lines of its configuration: a certificate for `localhost`,
+ * in files of this folder. This process trusts its authority until it is disposed of.
+ */
+export async function createRedisTls(folder: string) {
+  const authorities = getCACertificates('default')
+  const authority = createCertificate({ commonName: 'authority', isAuthority: true })
+  const server = createCertificate({ commonName: 'redis', names: ['localhost'], issuer: authority })
+  const files = { 'ca-cert': authority.pem, cert: server.pem, key: server.keyPem }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.pem`), text)
+  setDefaultCACertificates([...authorities, authority.pem])
+  const lines = Object.keys(files).map((name) => `tls-${name}-file ${join(folder, name)}.pem`)
+  return {
+    lines: [...lines, 'tls-auth-clients no'],
+    [Symbol.asyncDispose]: async () => setDefaultCACertificates(authorities),
   }
 }
 
