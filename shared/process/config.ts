@@ -144,9 +144,10 @@ export const storeUrl = (protocols: string[]) =>
     else if (protocol.includes('+') && isSentinel !== /^\/[^/]+$/.test(path))
       refuse('must end with the name of its group, such as /main, if it is for Sentinel, else with its hosts')
     else if ([...new URLSearchParams(query).keys()].some((name) => !allowed.includes(name)))
-      refuse(`may have ${allowed.length > 0 ? `only ${allowed.join(', ')}` : 'nothing'} in its query`)
+      refuse(allowed.length > 0 ? `may have only ${allowed.join(', ')} in its query` : REDIS_QUERY)
   })
 
+const REDIS_QUERY = 'may have no query: TLS is rediss://, and another database is a path, such as /1'
 const INVALID_STORE_URL =
   'is not a valid URL: percent-encode its password (# is %23, % is %25, / is %2F, ? is %3F, @ is %40), ' +
   'and check its port'

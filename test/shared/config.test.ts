@@ -144,7 +144,7 @@ describe('the settings', () => {
       'is not a valid URL: percent-encode its password (# is %23, % is %25, / is %2F, ? is %3F, @ is %40), and check its port'
     const POSTGRES_QUERY =
       'may have only sslmode, sslrootcert, sslcert, sslkey, ssl, uselibpqcompat, host in its query'
-    const NO_QUERY = 'may have nothing in its query'
+    const NO_QUERY = 'may have no query: TLS is rediss://, and another database is a path, such as /1'
     const GROUP =
       'must end with the name of its group, such as /main, if it is for Sentinel, else with its hosts'
     for (const [name, url, problem] of [
