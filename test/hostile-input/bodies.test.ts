@@ -7,7 +7,7 @@ import { createExample } from '../../apps/api/discovery/openapi/examples.ts'
 import { resolveSchema } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { JSON_BODY_LIMIT_BYTES, parseBody } from '../../apps/api/http/body.ts'
 import type { RouteDescription } from '../../apps/api/http/route.ts'
-import { parseKeySet } from '../../apps/api/keys/key-set.ts'
+import { KEYS_MAX, parseKeySet } from '../../apps/api/keys/key-set.ts'
 import { Problem } from '../../apps/api/problems/problems.ts'
 import { describeApi, ROUTES } from '../../apps/api/routes.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
@@ -244,9 +244,8 @@ describe('a hostile body', () => {
   }
   for (const [kind, key] of Object.entries(keys))
     it(`takes at most ${CPU_MAX_MS} ms with as many ${kind} keys as a set may have`, async () => {
-      const [[, { maxItems }]] = propertiesOf(schemas.JsonWebKeySet as JsonSchema) as [[string, JsonSchema]]
-      const set = { keys: Array(maxItems).fill(key) }
-      const taken_ms = await heldUp_ms(() => assert.equal(parseKeySet(set).length, maxItems))
+      const set = { keys: Array(KEYS_MAX).fill(key) }
+      const taken_ms = await heldUp_ms(() => assert.equal(parseKeySet(set).length, KEYS_MAX))
       assert.ok(taken_ms <= CPU_MAX_MS, `${taken_ms.toFixed(1)} ms`)
     })
 })

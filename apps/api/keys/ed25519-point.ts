@@ -11,13 +11,22 @@ export function isSafeEd25519Point(bytes: Buffer): boolean {
   const y = BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`) % 2n ** 255n
   if (y >= P || UNSAFE_Y.has(y)) return false
   // x² = (y² − 1) / (dy² + 1) has a root if this product has one, which is Euler's criterion.
-  return power(((y * y - 1n) * (D * y * y + 1n)) % P, (P - 1n) / 2n) === 1n
+  const z = ((y * y - 1n) * (D * y * y + 1n)) % P
+  // (P − 1) / 2 = (2^250 − 1) · 2^4 + 6
+  return (square(powerOfOnes(z, 250), 4) * z ** 6n) % P === 1n
 }
 
-/** Returns base^exponent modulo P. */
-function power(base: bigint, exponent: bigint): bigint {
-  let result = 1n
-  for (let square = base, bits = exponent; bits > 0n; bits >>= 1n, square = (square * square) % P)
-    if (bits & 1n) result = (result * square) % P
+/** Returns z^(2^bits − 1) modulo P, in half the multiplications of a general power. */
+function powerOfOnes(z: bigint, bits: number): bigint {
+  if (bits === 1) return z
+  if (bits % 2 === 1) return (square(powerOfOnes(z, bits - 1), 1) * z) % P
+  const half = powerOfOnes(z, bits / 2)
+  return (square(half, bits / 2) * half) % P
+}
+
+/** Returns base^(2^times) modulo P. */
+function square(base: bigint, times: number): bigint {
+  let result = base
+  for (let time = 0; time < times; time++) result = (result * result) % P
   return result
 }

@@ -4,7 +4,7 @@ import { assertionAlgorithms } from '#shared/oauth/client-credentials.ts'
 import { canImport, EcPublicKey, EdPublicKey, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
 
 /** Of those that can verify a signature. */
-const KEYS_MAX = 100
+export const KEYS_MAX = 100
 /** Of all in the set, since each costs time to read. */
 const KEYS_READ_MAX = 300
 const SET_RULE = 'must be a JSON Web Key Set: an object with a list of keys'
@@ -14,7 +14,12 @@ const P384_COORDINATE = z.string().regex(/^[A-Za-z0-9_-]{64}$/)
 const Ec384PublicKey = z
   .object({ kty: z.literal('EC'), crv: z.literal('P-384'), x: P384_COORDINATE, y: P384_COORDINATE })
   .refine(canImport)
-const keyMaterial = z.union([EcPublicKey, Ec384PublicKey, EdPublicKey, RsaPublicKey])
+const KEY_MATERIAL = new Map<unknown, z.ZodType<JWK>>([
+  ['P-256', EcPublicKey],
+  ['P-384', Ec384PublicKey],
+  ['Ed25519', EdPublicKey],
+  ['RSA', RsaPublicKey],
+])
 /** SPIFFE calls a key for signatures `jwt-svid`. Some issuers write null for what is absent, or a number. */
 const keyAttributes = z.object({
   kid: z.union([z.string().min(1).max(KEY_ID_MAX_CHARACTERS), z.number().transform(String)]).nullish(),
@@ -43,11 +48,11 @@ export function parseKeySet(set: unknown): JWK[] | string {
 }
 
 /** Returns undefined if the key cannot verify a signature. */
-function parseKey(key: unknown): JWK | undefined {
+function parseKey(key: JWK): JWK | undefined {
   const attributes = keyAttributes.safeParse(key)
   if (!attributes.success) return undefined
-  const material = keyMaterial.safeParse(key)
-  if (!material.success) return undefined
+  const material = KEY_MATERIAL.get(key.kty === 'RSA' ? 'RSA' : key.crv)?.safeParse(key)
+  if (!material?.success) return undefined
   const { kid, alg } = attributes.data
   const jwk: JWK = { ...material.data, ...(kid && { kid }), ...(alg && { alg }) }
   return assertionAlgorithms(jwk).length > 0 ? jwk : undefined
