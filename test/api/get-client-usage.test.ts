@@ -137,7 +137,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     assert.equal(scopes[0].lastUsedAt, '2026-11-20T10:30:30.000Z')
     api.clock.advance(24 * HOUR_MS)
     const purge = async () => {
-      for (const each of USAGE_PURGES) await deleteStep({ db: api.apiDb, clock: api.clock }, each, 1_000)
+      for (const each of USAGE_PURGES)
+        await deleteStep({ db: api.apiDb, now_ms: api.clock.now() }, each, 1_000)
     }
     const left = async (table: string) =>
       (await api.db.raw(`select from ${table} where client_id = ?`, [clientId])).rows.length

@@ -22,10 +22,12 @@ import { sharedApi } from '../support/api.ts'
 import { freshDatabase } from '../support/database.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
 
+const DAY_S = 86_400
+
 describe('what has expired', () => {
   const api = sharedApi()
   const deleteRows = (purge: Purge, limit = 100) =>
-    deleteStep({ db: api.apiDb, clock: api.clock }, purge, limit)
+    deleteStep({ db: api.apiDb, now_ms: api.clock.now() }, purge, limit)
 
   it('removes and logs expired sessions, a bounded number at a time, oldest first', async () => {
     const { userId } = await api.createPerson()
@@ -120,8 +122,8 @@ describe('a round of purges', () => {
       [rows],
     )
   const hours = async () => (await database.owner(HOURS)).length
-  const run = (purges: Purge[], { every_ms = 60_000, isEnding = never } = {}) =>
-    runPurges({ db, clock: systemClock, log, purges, every_ms }, isEnding)
+  const run = (purges: Purge[], { every_ms = 60_000, isEnding = never, clock = systemClock } = {}) =>
+    runPurges({ db, clock, log, purges, every_ms }, isEnding)
   /** A purge that always leaves more. */
   const endless = (deleteRows: Purge['deleteRows']): Purge => ({ ...hourPurge, kind: 'endless', deleteRows })
 
@@ -151,6 +153,26 @@ describe('a round of purges', () => {
     })
     await run([other, hourPurge])
     assert.deepEqual(left, [6_000, 1_000, 0])
+  })
+
+  for (const [what, off_ms] of [
+    ['a clock a year ahead', 365 * DAY_S * 1_000],
+    ['a clock three minutes ahead', 180_000],
+    ['a clock three minutes behind', -180_000],
+  ] as const)
+    it(`deletes nothing by ${what}`, async () => {
+      await insertOldHours(3)
+      const clock = { now: () => systemClock.now() + off_ms }
+      await assert.rejects(run([hourPurge], { clock }), /clocks of this process and Postgres differ/)
+      assert.equal(await hours(), 3)
+    })
+
+  it('deletes by the time that Postgres confirmed although the clock jumps after it', async () => {
+    await database.owner.raw(`insert into client_usage_hourly values ('cli_x', now(), 1)`)
+    let reads = 0
+    const clock = { now: () => systemClock.now() + (++reads > 2 ? 365 * DAY_S * 1_000 : 0) }
+    await run([hourPurge], { clock })
+    assert.equal(await hours(), 1)
   })
 
   it('logs a purge that fails, and runs the next', async () => {
@@ -225,8 +247,6 @@ describe('a round of purges', () => {
   })
 })
 
-const DAY_S = 86_400
-
 /** For each kind: how long a row is kept after its time, in seconds, and what inserts one of the time AT. */
 const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
   [
@@ -294,13 +314,13 @@ describe('the gauge of what should be gone', () => {
         )
       const due_ms = now_ms - kept_s * 1_000
       await insertAt(due_ms + 2 * DAY_S * 1_000)
-      assert.deepEqual([await overdue(), await deleteStep({ db, clock }, purge, 100)], [0, 0])
+      assert.deepEqual([await overdue(), await deleteStep({ db, now_ms }, purge, 100)], [0, 0])
       await owner.raw(`delete from ${insert.split(' ')[0]}`)
       const at_ms = due_ms - 1_000_000
       await insertAt(at_ms)
       const beginsDay_s = DAY_COLUMNS.includes(kind) ? (at_ms / 1_000) % DAY_S : 0
       assert.ok(Math.abs(Number(await overdue()) - 1_000 - beginsDay_s) < 0.01)
-      assert.deepEqual([await deleteStep({ db, clock }, purge, 100), await overdue()], [1, 0])
+      assert.deepEqual([await deleteStep({ db, now_ms }, purge, 100), await overdue()], [1, 0])
     })
 
   it('counts a week of events from its end', async () => {

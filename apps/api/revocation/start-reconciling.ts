@@ -79,7 +79,8 @@ export function startReconciling(options: StartReconcilingOptions) {
   /** A round that marked has just compared the clocks. */
   async function purge(): Promise<void> {
     if (latest?.outcome !== 'marked' || performance.now() < purgeAt_ms) return
-    const removed = await deleteStep({ db, clock }, REVOKED_TOKEN_PURGE, PURGE_ROWS).catch((error) => {
+    const step = { db, now_ms: clock.now() }
+    const removed = await deleteStep(step, REVOKED_TOKEN_PURGE, PURGE_ROWS).catch((error) => {
       logPurgeFailure(log, REVOKED_TOKEN_PURGE, error)
       return 0
     })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import { areApart, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from './postgres-errors.ts'
 
@@ -62,7 +63,7 @@ export const purgeByTime = (parts: {
  * process has the lock.
  */
 export async function deleteStep(
-  { db, clock }: { db: Database; clock: Clock },
+  { db, now_ms }: { db: Database; now_ms: number },
   purge: Purge,
   limit: number,
 ): Promise<number | undefined> {
@@ -72,7 +73,7 @@ export async function deleteStep(
       [`purge of ${purge.kind}`, LOCK_WAIT],
     )
     if (!rows[0].isOurs) return undefined
-    return purge.deleteRows(transaction, { before: new Date(clock.now() - purge.kept_ms), limit })
+    return purge.deleteRows(transaction, { before: new Date(now_ms - purge.kept_ms), limit })
   })
   deleted?.afterCommit?.()
   return deleted?.rowCount
@@ -82,24 +83,39 @@ export const logPurgeFailure = (log: Log, { kind }: Purge, error: Error): void =
   log.warn({ event: 'housekeeping.failed', what: `purging ${kind}`, error: error.message }, 'purge failed')
 
 /**
+ * Returns this process's time once Postgres has confirmed it, since what a wrong clock deletes is gone.
+ * @throws if the clocks differ by more than two minutes.
+ */
+async function readConfirmedTime(db: Queryable, clock: Clock): Promise<number> {
+  const before_ms = clock.now()
+  const { rows } = await db.raw('select clock_timestamp() as time')
+  const postgres_ms = clockOffset_ms(rows[0].time.getTime(), { before_ms, after_ms: clock.now() })
+  if (areApart({ postgres_ms, redis_ms: 0 }))
+    throw new Error('nothing is deleted while the clocks of this process and Postgres differ by two minutes')
+  return before_ms
+}
+
+/**
  * Runs purges, a step of each in turn so that none delays another, until nothing is left or half of
  * `every_ms` has passed. A purge that fails is logged and left for the next round. One that another process
  * is busy with keeps its turn, in case that process ends.
+ * @throws as `readConfirmedTime`, which is called before each turn of all.
  */
 export async function runPurges(
   parts: { db: Database; clock: Clock; log: Log; purges: readonly Purge[]; every_ms: number },
   isEnding: () => boolean,
 ): Promise<void> {
-  const { log, purges, every_ms } = parts
+  const { db, clock, log, purges, every_ms } = parts
   const ends_ms = performance.now() + every_ms / 2
   const isOver = () => isEnding() || performance.now() >= ends_ms
   const limits = new Map(purges.map((purge) => [purge, STEP_ROWS]))
   const deleted: Record<string, number> = {}
 
   /** Returns whether this process had the turn. */
-  async function takeTurn(purge: Purge, limit: number): Promise<boolean> {
+  async function takeTurn(purge: Purge, range: { now_ms: number; limit: number }): Promise<boolean> {
+    const { now_ms, limit } = range
     try {
-      const rows = await deleteStep(parts, purge, limit)
+      const rows = await deleteStep({ db, now_ms }, purge, limit)
       if (rows) deleted[purge.kind] = (deleted[purge.kind] ?? 0) + rows
       if (rows !== undefined && rows < limit) limits.delete(purge)
       return rows !== undefined
@@ -115,7 +131,9 @@ export async function runPurges(
 
   while (limits.size > 0 && !isOver()) {
     let hadTurn = false
-    for (const [purge, limit] of limits) if (!isOver()) hadTurn = (await takeTurn(purge, limit)) || hadTurn
+    const now_ms = await readConfirmedTime(db, clock)
+    for (const [purge, limit] of limits)
+      if (!isOver()) hadTurn = (await takeTurn(purge, { now_ms, limit })) || hadTurn
     if (!hadTurn && !isOver()) await sleep(BUSY_PAUSE_MS)
   }
   const unfinished = isEnding() ? [] : [...limits.keys()].map(({ kind }) => kind)
