@@ -95,8 +95,11 @@ interface LogFile {
 async function* compareActivity(db: Queryable, source: LogFile): AsyncGenerator<string> {
   // The owner of the tables can have the operator's role look elsewhere, or hide rows from it.
   await db.raw('set local search_path = pg_catalog, pg_temp; set local row_security = off')
-  const table = `select from pg_class where oid = 'public.activity'::regclass and relkind = 'r'`
-  if ((await db.raw(table)).rows.length === 0) throw new OperatorError('public.activity is not a table.')
+  // An id with a fraction would pass for the whole number below it.
+  const table = `select from pg_class join pg_attribute on attrelid = pg_class.oid
+    where attrelid = 'public.activity'::regclass and relkind = 'r' and attname = 'entry_id' and atttypid = 'int8'::regtype`
+  if ((await db.raw(table)).rows.length === 0)
+    throw new OperatorError('public.activity is not a table whose entry_id is a bigint.')
 
   const unreadable = await findUnreadableEntryId(db)
   if (unreadable !== undefined)

@@ -18,6 +18,8 @@ const SHADOW = `create schema shadow; create table shadow.activity as table acti
 const DATED = `create schema shadow; create function shadow.to_char(timestamp, text) returns text language sql
   return pg_catalog.to_char($1 + case when $1 < '2021-01-01' then interval '10 years' else '0' end, $2);
   update activity set at = at - interval '10 years' where entry_id = 6; ${PATH}`
+const FRACTION = `alter table activity alter entry_id drop identity;
+  alter table activity alter entry_id type float8;`
 const FIRST = 'delete from activity where entry_id = 1;'
 const BEFORE_CHRIST = `alter table activity drop constraint if exists activity_in_range;
   update activity set at = (to_char(at, 'YYYY-MM-DD HH24:MI:SS.MS') || 'Z BC')::timestamptz where entry_id = 6`
@@ -90,10 +92,11 @@ describe('admin audit compare', () => {
       add('-9223372036854775808'),
       '-9223372036854775808 is not in the',
     ],
+    ['added with a number between two others', `${FRACTION} ${add('4.5')}`, 'is not a table'],
     ['dated as long before Christ', BEFORE_CHRIST, '6 was changed.'],
     ['changed though the person was erased', CHANGED_AFTER_ERASURE, '6 was changed.'],
     ['hidden by a policy', `${add(9)} alter table activity enable row level security`, 'row-level security'],
-    ['behind a view', 'alter table activity rename to a; create view activity as table a', 'is not a table.'],
+    ['behind a view', 'alter table activity rename to a; create view activity as table a', 'is not a table'],
   ] as const)
     it(`finds an entry that is ${what}`, async () => {
       if (sql === CHANGED_AFTER_ERASURE) {
