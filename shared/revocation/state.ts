@@ -241,11 +241,3 @@ export async function readRecentRevocations(
   assertPrimary({ standby })
   return { named: { runId, since }, ...recent }
 }
-
-/* The removal of what has expired. */
-
-/** Removes at most `limit` revocations of tokens that expired over an hour ago. Returns how many. */
-export async function purgeExpiredTokens(db: Queryable, limit: number): Promise<number> {
-  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [limit])
-  return rows[0].purged
-}

@@ -1,5 +1,5 @@
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import type { Purge } from '../stores/purge.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { type Purge, purgeByFunction } from '../stores/purge.ts'
 import { EVENT_IDS_REMEMBERED_DAYS } from './event.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -25,43 +25,27 @@ export async function createEventPartitions(db: Database): Promise<string[]> {
 export function listEventPurges({ eventRetention_days }: { eventRetention_days: number }): Purge[] {
   const kept_ms = eventRetention_days * DAY_MS
   return [
-    {
+    purgeByFunction({
       kind: 'analytics_events',
       // When the oldest week ended.
       oldest: `select to_date(min(right(relname, 8)), 'YYYYMMDD') + 7
         from pg_inherits join pg_class c on c.oid = inhrelid
         where inhparent = 'analytics_events'::regclass and relname ~ '^analytics_events_[0-9]{8}$'`,
       kept_ms,
-      async deleteRows(transaction) {
-        const { rowCount } = await transaction.raw('select drop_old_analytics_events(?)', [
-          eventRetention_days,
-        ])
-        return { rowCount }
-      },
-    },
-    {
+      call: () => `(select count(*) from drop_old_analytics_events(${eventRetention_days}))`,
+    }),
+    purgeByFunction({
       kind: 'analytics_events_default',
       oldest: 'select min(received_at) from analytics_events_default',
       kept_ms,
-      deleteRows: (transaction, { limit }) =>
-        callPurge(transaction, 'delete_old_default_events(?, ?)', [eventRetention_days, limit]),
-    },
-    {
+      call: (limit) => `delete_old_default_events(${eventRetention_days}, ${limit})`,
+    }),
+    purgeByFunction({
       kind: 'analytics_event_ids',
       oldest: 'select min(received_on) from analytics_event_ids',
       // For whole days after the one on which they came.
       kept_ms: (EVENT_IDS_REMEMBERED_DAYS + 1) * DAY_MS,
-      deleteRows: (transaction, { limit }) =>
-        callPurge(transaction, 'forget_old_analytics_event_ids(?)', [limit]),
-    },
+      call: (limit) => `forget_old_analytics_event_ids(${limit})`,
+    }),
   ]
-}
-
-async function callPurge(
-  transaction: Queryable,
-  call: string,
-  values: number[],
-): Promise<{ rowCount: number }> {
-  const { rows } = await transaction.raw(`select ${call} as "rowCount"`, values)
-  return rows[0]
 }

@@ -1,21 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import { purgeExpiredTokens } from '#shared/revocation/state.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
-import { deleteStep, logPurgeFailure, type Purge } from '../stores/purge.ts'
+import { deleteStep, logPurgeFailure, purgeByFunction } from '../stores/purge.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './round.ts'
 
 const PURGE_EVERY_MS = 600_000
 /** After each round until none is left: few, since rounds must not be late. */
 const PURGE_ROWS = 1_000
 /** Purged by the rounds, and only after one that has just compared the clocks. */
-export const REVOKED_TOKEN_PURGE: Purge = {
+export const REVOKED_TOKEN_PURGE = purgeByFunction({
   kind: 'revoked_tokens',
   oldest: 'select min(expires_at) from revoked_tokens',
   kept_ms: 3_600_000,
-  deleteRows: async (transaction, { limit }) => ({ rowCount: await purgeExpiredTokens(transaction, limit) }),
-}
+  call: (limit) => `purge_expired_revoked_tokens(${limit})`,
+})
 /** The share by which a pause varies, so that processes do not run their rounds at the same time. */
 const JITTER = 0.2
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { clientStatus, requireClient } from '../clients/client.ts'
 import { type ClientRecord, findClient } from '../clients/records.ts'
 import { instant } from '../http/instant.ts'
@@ -10,7 +9,7 @@ import { canRead } from '../people/access.ts'
 import { unavailable } from '../problems/problems.ts'
 import { readUsesMissingBefore } from '../usage/missing-uses.ts'
 import { type ClientUses, readUses } from '../usage/read.ts'
-import { listRefusalPositions, type RefusalRecord, readRefusals } from '../usage/refusals.ts'
+import { readLatestRefusals } from '../usage/refusals.ts'
 import type { UsageStores } from '../usage/windows.ts'
 
 const addressesUsed = z
@@ -75,8 +74,6 @@ export const readRotationRoute = route({
 
 type Answer = z.infer<typeof ClientRotation>
 
-/** As many as Redis keeps of a client. */
-const REFUSALS_READ = 250
 const HOUR_S = 3_600
 
 /** @throws if Postgres or Redis does not answer. */
@@ -146,7 +143,7 @@ async function readRefusedSinceRevoke(
   { clientId, revokedAt }: ClientRecord,
 ): Promise<Answer['refusedSinceRevoke']> {
   if (revokedAt === null) return { count: 0, lastAt: null, addresses: [] }
-  const refusals = await readClientRefusals(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
+  const refusals = await readLatestRefusals(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
     (error) => {
       throw unavailable('Refused requests cannot be read right now.', error)
     },
@@ -162,14 +159,4 @@ async function readRefusedSinceRevoke(
     lastAt: latest ? new Date(latest.at_ms).toISOString() : null,
     addresses: [...new Set(sinceRevoke.flatMap(({ address }) => address ?? []))],
   }
-}
-
-async function readClientRefusals(
-  redis: RedisOrCluster,
-  { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
-): Promise<RefusalRecord[]> {
-  const range = { vendorId, clientId, after: undefined, limit: REFUSALS_READ, now_ms }
-  const positions = await listRefusalPositions(redis, range)
-  const requestIds = positions.map(([, requestId]) => requestId)
-  return readRefusals(redis, { vendorId, requestIds, now_ms })
 }

@@ -1,7 +1,6 @@
 import type { Log } from '#shared/process/log.ts'
 import type { ApiContext } from '../http/state.ts'
-import type { Purge } from '../stores/purge.ts'
-import { deleteExpiredSessions, OLDEST_SESSION } from './sessions.ts'
+import { type Purge, purgeByTime } from '../stores/purge.ts'
 
 interface SessionIds {
   userId: string
@@ -41,18 +40,15 @@ export function logSessionEnd(
   log.info({ event: 'session.ended', userId, sessionId, why, ...by }, 'session ended')
 }
 
-/** Deletes expired sessions, and logs each. */
-export const createSessionPurge = (log: Log): Purge => ({
-  kind: 'sessions',
-  oldest: OLDEST_SESSION,
-  kept_ms: 0,
-  async deleteRows(transaction, { before, limit }) {
-    const ended = await deleteExpiredSessions(transaction, { now: before, limit })
-    return {
-      rowCount: ended.length,
-      afterCommit() {
-        for (const session of ended) logSessionEnd(log, { ...session, why: 'expired' })
-      },
-    }
-  },
-})
+/** Returns the purge of expired sessions, which logs each. */
+export const createSessionPurge = (log: Log): Purge =>
+  purgeByTime({
+    table: 'sessions',
+    key: 'token_hash',
+    time: 'expires_at',
+    kept_ms: 0,
+    returning: 'returning user_id as "userId", session_id as "sessionId"',
+    onDeleted(sessions) {
+      for (const session of sessions as SessionIds[]) logSessionEnd(log, { ...session, why: 'expired' })
+    },
+  })

@@ -173,20 +173,3 @@ export async function deleteSessions(db: Queryable, userId: string, keep?: Buffe
   )
   return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
 }
-
-/** SQL for when the oldest session expires. */
-export const OLDEST_SESSION = 'select min(expires_at) from sessions'
-
-/** Removes at most `limit` expired sessions and returns them. */
-export async function deleteExpiredSessions(
-  db: Queryable,
-  { now, limit }: { now: Date; limit: number },
-): Promise<{ userId: string; sessionId: string }[]> {
-  const { rows } = await db.raw(
-    `delete from sessions where token_hash in
-       (select token_hash from sessions where expires_at <= ? order by expires_at limit ?)
-     returning user_id as "userId", session_id as "sessionId"`,
-    [now, limit],
-  )
-  return rows
-}

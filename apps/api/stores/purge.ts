@@ -13,11 +13,6 @@ const QUERY_CANCELED = '57014'
 /** How long to wait while other processes are busy with all that is left. */
 const BUSY_PAUSE_MS = 1_000
 
-interface Deleted {
-  rowCount: number
-  afterCommit?: () => void
-}
-
 /** Deletes rows that are no longer kept. */
 export interface Purge {
   /** Names the lock, and the rows in the log and in the metric: their table, or which of its rows. */
@@ -28,11 +23,19 @@ export interface Purge {
   kept_ms: number
   /** Deletes at most `limit` rows with times up to `before`, oldest first. Fewer means that none is left. */
   deleteRows(transaction: Queryable, range: { before: Date; limit: number }): Promise<Deleted>
+  /** Called after each commit with what `deleteRows` returned. */
+  onDeleted?: ((rows: unknown[]) => void) | undefined
+}
+
+interface Deleted {
+  rowCount: number
+  rows?: unknown[]
 }
 
 /**
  * Returns the purge of a table, or of the rows in it for which `only` is true.
  * @param parts `key`: the columns that identify a row. `time`: the column that decides, which has an index.
+ * `returning`: the clause for what `onDeleted` needs.
  */
 export const purgeByTime = (parts: {
   table: string
@@ -41,8 +44,10 @@ export const purgeByTime = (parts: {
   time: string
   only?: string
   kept_ms: number
+  returning?: string
+  onDeleted?: Purge['onDeleted']
 }): Purge => {
-  const { table, kind = table, key, time, only = 'true', kept_ms } = parts
+  const { table, kind = table, key, time, only = 'true', kept_ms, returning = '', onDeleted } = parts
   return {
     kind,
     oldest: `select min(${time}) from ${table} where ${only}`,
@@ -51,11 +56,25 @@ export const purgeByTime = (parts: {
     deleteRows: (transaction, { before, limit }) =>
       transaction.raw(
         `delete from ${table} where (${key}) in
-           (select ${key} from ${table} where ${time} <= ? and ${only} order by ${time} limit ?)`,
+           (select ${key} from ${table} where ${time} <= ? and ${only} order by ${time} limit ?)
+         ${returning}`,
         [before.toISOString(), limit],
       ),
+    onDeleted,
   }
 }
+
+/** Returns the purge by a call of SQL that decides what is old and returns how many rows it deleted. */
+export const purgeByFunction = ({
+  call,
+  ...purge
+}: Omit<Purge, 'deleteRows'> & { call: (limit: number) => string }): Purge => ({
+  ...purge,
+  async deleteRows(transaction, { limit }) {
+    const { rows } = await transaction.raw(`select ${call(limit)} as "rowCount"`)
+    return rows[0]
+  },
+})
 
 /**
  * Deletes one step of rows, unless another process is doing so. The lock ends with the transaction, since a
@@ -75,7 +94,7 @@ export async function deleteStep(
     if (!rows[0].isOurs) return undefined
     return purge.deleteRows(transaction, { before: new Date(now_ms - purge.kept_ms), limit })
   })
-  deleted?.afterCommit?.()
+  if (deleted?.rows) purge.onDeleted?.(deleted.rows)
   return deleted?.rowCount
 }
 

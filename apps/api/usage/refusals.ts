@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
-import { REFUSAL_KINDS, refusalPosition } from '#shared/usage/client-usage.ts'
+import { RECORDS_MAX, REFUSAL_KINDS, refusalPosition } from '#shared/usage/client-usage.ts'
 
 /** When a request was refused, in milliseconds since the Unix epoch, and its id. */
 export type RefusalPosition = [at_ms: number, requestId: string]
@@ -78,6 +78,20 @@ export async function readRefusals(
     .map(parseRecord)
     .filter((record) => record !== undefined)
     .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
+}
+
+/**
+ * Returns all that is kept of a client's refused requests, newest first.
+ * @throws if Redis does not answer.
+ */
+export async function readLatestRefusals(
+  redis: RedisOrCluster,
+  { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
+): Promise<RefusalRecord[]> {
+  const limit = RECORDS_MAX.proven + RECORDS_MAX.unproven
+  const range = { vendorId, clientId, after: undefined, limit, now_ms }
+  const positions = await listRefusalPositions(redis, range)
+  return readRefusals(redis, { vendorId, requestIds: positions.map(([, requestId]) => requestId), now_ms })
 }
 
 const DELETE_BATCH = 500

@@ -1,7 +1,7 @@
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { RECORDS_MAX } from '#shared/usage/client-usage.ts'
-import { listRefusalPositions, type RefusalRecord, readRefusals } from './refusals.ts'
+import { type RefusalRecord, readLatestRefusals } from './refusals.ts'
 
 /** An entry as client-usage.ts writes it: time, request id, status, address, error code or `-`, and route. */
 const LOG_ENTRY = /^(\d{1,15}) (\S+) (\d{3}) (\S+) (\S+) ([A-Z]+ \/\S*)$/
@@ -29,13 +29,10 @@ export async function readRequestLog(
   redis: RedisOrCluster,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
 ): Promise<{ requests: LoggedRequest[]; skipped: number }> {
-  const limit = RECORDS_MAX.proven + RECORDS_MAX.unproven
-  const [texts, positions] = await Promise.all([
+  const [texts, records] = await Promise.all([
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, RECORDS_MAX.answered - 1),
-    listRefusalPositions(redis, { vendorId, clientId, after: undefined, limit, now_ms }),
+    readLatestRefusals(redis, { vendorId, clientId, now_ms }),
   ])
-  const requestIds = positions.map(([, requestId]) => requestId)
-  const records = await readRefusals(redis, { vendorId, requestIds, now_ms })
   const refusals = new Map(records.map((record) => [record.requestId, record]))
   const log = texts.map((text) => parseEntry(text, refusals)).filter((entry) => entry !== undefined)
   const logIds = new Set(log.map(({ requestId }) => requestId))
