@@ -11,8 +11,6 @@ import { through } from '../support/revocation.ts'
 import { untilBlocked } from '../support/stores.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
-const HOUR_MS = 3_600_000
-
 describe('the usage of clients', () => {
   const auth = sharedAuth()
   let db: Database
@@ -67,26 +65,6 @@ describe('the usage of clients', () => {
     const [scopes] = await stored('client_usage', 'scopes')
     assert.deepEqual(Object.keys(scopes as object), ['analytics:read'])
     assert.deepEqual(await stored('client_address_usage', 'address'), ['127.0.0.1'])
-  })
-
-  it('is added up by hour', async () => {
-    const usage = counter()
-    const start_ms = auth.clock.now()
-    for (const _ of [1, 2, 3]) usage.countToken(...token(client.clientId))
-    await usage.flush()
-    auth.clock.advance(HOUR_MS)
-    usage.countToken(...token(client.clientId))
-    await usage.flush()
-    assert.deepEqual(await readLastUse(client), new Date(start_ms + HOUR_MS))
-    const { rows } = await auth.db.raw(
-      'select hour, tokens::int from client_usage_hourly where client_id = ? order by hour',
-      [client.clientId],
-    )
-    assert.deepEqual(
-      rows.map(({ tokens }: { tokens: number }) => tokens),
-      [3, 1],
-    )
-    for (const { hour } of rows) assert.equal(hour.getTime() % HOUR_MS, 0)
   })
 
   it('never moves a last use back in time', async () => {

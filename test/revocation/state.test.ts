@@ -70,23 +70,6 @@ describe('what Postgres keeps of revocations', () => {
     await assert.rejects(readRecentRevocations(db.auth, HOUR_MS), /permission denied/)
   })
 
-  it('purges tokens an hour after they expired, a batch at a time, and no others', async () => {
-    const [expired, limit] = [15, 10]
-    await db.owner.raw(
-      `insert into revoked_tokens select 'long-' || n, ?, now(), now() - interval '61 minutes' from generate_series(1, ?) n`,
-      [clientId, expired],
-    )
-    const kept = [newJti(), newJti()]
-    await insertRevokedToken(db.owner, { jti: kept[0] as string, clientId, expiresAt: inSeconds(-3_500) })
-    await insertRevokedToken(db.owner, { jti: kept[1] as string, clientId, expiresAt: inSeconds(900) })
-    assert.deepEqual(
-      [await purge(db.api, limit), await purge(db.api, limit), await purge(db.api, limit)],
-      [10, 5, 0],
-    )
-    const { rows } = await db.owner.raw('select jti from revoked_tokens where jti = any(?)', [kept] as never)
-    assert.equal(rows.length, 2)
-  })
-
   it('gives each who asks its own standing, in whatever order Postgres joins them', async () => {
     const clientIds = (await Promise.all([1, 2, 3].map(() => subjects.newClient()))).toSorted()
     const [revoked = ''] = clientIds

@@ -11,7 +11,7 @@ import type { NewWorkload } from '../workload/workload.ts'
 
 /** How long a repeat with the same Idempotency-Key returns the first client. */
 export const IDEMPOTENCY_KEY_LIFETIME_HOURS = 24
-export const IDEMPOTENCY_KEY_LIFETIME_MS = IDEMPOTENCY_KEY_LIFETIME_HOURS * 3_600_000
+const IDEMPOTENCY_KEY_LIFETIME_MS = IDEMPOTENCY_KEY_LIFETIME_HOURS * 3_600_000
 
 /** What a person enters to create a client. */
 export interface ClientInput {

@@ -133,31 +133,6 @@ describe('housekeeping of analytics events', () => {
     assert.deepEqual((await purge(35)).dropped, [week])
   })
 
-  it('removes old events from the default partition too', async () => {
-    await owner.raw(
-      `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, received_at)
-       values (:vendorId, 'old', 'click', '2026-01-01', '2026-01-01T12:00Z', 1, now() - interval '91 days'),
-              (:vendorId, 'young', 'click', '2026-01-01', '2026-01-01T12:00Z', 1, now() - interval '89 days')`,
-      { vendorId },
-    )
-    await purge(90)
-    const { rows } = await owner.raw('select event_id from analytics_events')
-    assert.deepEqual(rows, [{ event_id: 'young' }])
-  })
-
-  it('remembers ids for 35 whole days after the day that they came, and forgets older ones', async () => {
-    await owner.raw(
-      `insert into analytics_event_ids (vendor_id, event_id, received_on)
-       select ?, 'id-' || n, (now() at time zone 'UTC')::date - n from generate_series(0, 60) as n`,
-      [vendorId],
-    )
-    assert.equal((await purge(90)).forgottenIds, 25)
-    const { rows } = await owner.raw(
-      "select max((now() at time zone 'UTC')::date - received_on) as age from analytics_event_ids",
-    )
-    assert.equal(rows[0].age, 35)
-  })
-
   it('forgets more ids than one step takes', async () => {
     await owner.raw(
       `insert into analytics_event_ids (vendor_id, event_id, received_on)
