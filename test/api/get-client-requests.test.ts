@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { decodeJwt } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -88,14 +87,6 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     }
     const texts = (await admin.lrange(logKey(), 0, -1)).join()
     for (const sent of [token, 'some-secret', 'ven_other']) assert.ok(!texts.includes(sent), texts)
-  })
-
-  it('lists a request with a revoked token', async () => {
-    const token = await api.issuer.token({ clientId, vendorId: owner.vendorId })
-    await admin.set(redisKeys.revoked('token', decodeJwt(token).jti as string), '1')
-    assert.equal((await daily(token)).status, 401)
-    const [request] = await listedOf(1)
-    assert.deepEqual([request?.status, request?.cause], [401, 'revoked'])
   })
 
   it('lists the authorization server’s, newest first, whichever process wrote first', async () => {
