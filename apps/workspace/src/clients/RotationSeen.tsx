@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
@@ -102,7 +103,9 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   if (addresses.length === 0) return null
   return (
     <table className="table max-w-[840px] max-phone:[&_:is(th,td)]:pe-2">
-      <caption className="py-2 text-start text-ink-2">Last token at each address, in 100 days</caption>
+      <caption className="py-2 text-start text-ink-2">
+        Last token at each address, in 100 days. Of each day, the first {ADDRESSES_PER_DAY_MAX} are counted.
+      </caption>
       <thead>
         <tr>
           <th scope="col">Address</th>

@@ -53,7 +53,8 @@ function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
   return (
     <table className="table max-w-[640px] max-phone:[&_:is(th,td)]:pe-3">
       <caption className="py-2 text-start text-ink-2">
-        Where token requests came from: of each day, the first {ADDRESSES_PER_DAY_MAX} addresses
+        Where token requests came from: the latest addresses. Of each day, the first {ADDRESSES_PER_DAY_MAX}{' '}
+        are counted.
       </caption>
       <thead>
         <tr>
