@@ -77,6 +77,3 @@ export const ROUTES = [
 /** Returns the OpenAPI document. */
 export const describeApi = (settings: { issuer: string; apiResource: string }): ApiDocument =>
   describeRoutes({ ...settings, routes: ROUTES })
-
-/** Returns the method of each route with its path as Koa's router takes it, such as `GET /v1/session`. */
-export const listPaths = (): string[] => ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`)

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientSecret, newInvitationToken, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { insertUser } from '../../apps/api/accounts/people.ts'
 import { createDiscovery } from '../../apps/api/discovery/routes.ts'
-import { listPaths } from '../../apps/api/routes.ts'
+import { ROUTES } from '../../apps/api/routes.ts'
 import { registerService } from '../../infra/admin/services.ts'
 import { sharedApi, TEST_PASSWORD } from '../support/api.ts'
 import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
@@ -104,7 +104,7 @@ describe('the event loop, with the largest company that there can be', () => {
     const discovery = { issuer: ISSUER, apiResource: API_RESOURCE, routes: [], securityContact: undefined }
     const documents = createDiscovery({ ...discovery, clock: createTestClock() }).stack
     const routes = [
-      ...listPaths(),
+      ...ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`),
       ...documents.map(({ path }) => `GET ${String(path)}`),
       'GET /healthz',
       'GET /readyz',

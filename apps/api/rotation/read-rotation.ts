@@ -20,25 +20,23 @@ const addressesUsed = z
       `Of each day, the first ${ADDRESSES_PER_DAY_MAX} are counted.`,
   })
 
+const seen = {
+  clientId: z.string(),
+  status: clientStatus,
+  lastUsedAt: instant.nullable(),
+  addresses: addressesUsed,
+}
+
 const ClientRotation = z
   .object({
     old: z.object({
-      clientId: z.string(),
-      status: clientStatus,
-      lastUsedAt: instant.nullable(),
+      ...seen,
       longestQuietHours: z.number().nullable().meta({
         description: 'The longest time between two tokens since `seenSince`; null if it got fewer than two.',
       }),
-      addresses: addressesUsed,
     }),
     replacement: z
-      .object({
-        clientId: z.string(),
-        status: clientStatus,
-        firstUsedAt: instant.nullable(),
-        lastUsedAt: instant.nullable(),
-        addresses: addressesUsed,
-      })
+      .object({ ...seen, firstUsedAt: instant.nullable() })
       .meta({ id: 'RotationReplacement' })
       .nullable(),
     refusedSinceRevoke: z
@@ -86,13 +84,7 @@ async function readRotation(
   const replacement = old.replacedBy === null ? null : await readReplacement(stores, vendorId, old.replacedBy)
   const quiet_h = uses.longestQuiet_s === null ? null : uses.longestQuiet_s / HOUR_S
   return {
-    old: {
-      clientId: old.clientId,
-      status: old.status,
-      lastUsedAt: timeAnswer(uses.lastUsedAt),
-      longestQuietHours: quiet_h && Math.round(quiet_h * 100) / 100,
-      addresses: addressAnswers(uses),
-    },
+    old: { ...seenAnswer(old, uses), longestQuietHours: quiet_h && Math.round(quiet_h * 100) / 100 },
     replacement,
     refusedSinceRevoke: await readRefusedSinceRevoke(stores, vendorId, old),
     seenSince: old.createdAt.toISOString(),
@@ -102,8 +94,12 @@ async function readRotation(
 
 const timeAnswer = (at: Date | null): string | null => at?.toISOString() ?? null
 
-const addressAnswers = ({ addresses }: ClientUses) =>
-  addresses.map(({ address, lastUsedAt }) => ({ address, lastUsedAt: lastUsedAt.toISOString() }))
+const seenAnswer = ({ clientId, status }: ClientRecord, { lastUsedAt, addresses }: ClientUses) => ({
+  clientId,
+  status,
+  lastUsedAt: timeAnswer(lastUsedAt),
+  addresses: addresses.map((used) => ({ ...used, lastUsedAt: used.lastUsedAt.toISOString() })),
+})
 
 async function readReplacement(
   { db }: UsageStores,
@@ -113,13 +109,7 @@ async function readReplacement(
   const client = await findClient(db, { vendorId, clientId })
   if (!client) return null
   const uses = await readUses(db, clientId)
-  return {
-    clientId,
-    status: client.status,
-    firstUsedAt: timeAnswer(uses.firstUsedAt),
-    lastUsedAt: timeAnswer(uses.lastUsedAt),
-    addresses: addressAnswers(uses),
-  }
+  return { ...seenAnswer(client, uses), firstUsedAt: timeAnswer(uses.firstUsedAt) }
 }
 
 /** When a loss began is unknown, but every use up to the last recorded one was counted. */
