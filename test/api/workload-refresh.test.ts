@@ -135,6 +135,17 @@ describe('an issuer of workloads that publishes its keys', () => {
     assert.equal(fetches(), 4)
   })
 
+  it('fetches keys again that a process with a clock a year ahead fetched', async () => {
+    await create()
+    const time = api.clock.now()
+    api.clock.advance(365 * 24 * HOUR_MS)
+    await refresh()
+    api.clock.set(time)
+    await refresh()
+    assert.equal(fetches(), 3)
+    assert.equal((await issuer()).keysAsOf, now())
+  })
+
   it('fetches an issuer’s keys by one process alone, for all companies', async () => {
     await create()
     api.clock.advance(4 * MINUTE_MS)

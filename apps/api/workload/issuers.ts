@@ -61,7 +61,7 @@ export async function saveIssuerKeys(
 
 /**
  * Claims issuers whose keys are due: after about ten minutes if one of their clients got a token in the last
- * day, else within an hour. Returns their names.
+ * day, else within an hour, and at once if a process whose clock was ahead fetched them. Returns their names.
  */
 export async function claimDueIssuers(
   db: Queryable,
@@ -76,11 +76,12 @@ export async function claimDueIssuers(
        group by i.issuer
        having min(i.attempted_at) < :now::timestamptz - (0.9 + 0.2 * random())
          * case when bool_or(${USED_IN_LAST_DAY}) then interval '10 minutes' else interval '50 minutes' end
+         or max(i.attempted_at) > :now::timestamptz + interval '5 minutes'
        order by min(i.attempted_at) limit :limit),
      claimed as (
        update workload_issuers i set attempted_at = :now from due
        where i.issuer = due.issuer and i.keys_from = 'issuer'
-         and i.attempted_at < :now::timestamptz - interval '5 minutes'
+         and abs(extract(epoch from i.attempted_at - :now::timestamptz)) > 300
        returning i.issuer)
      select distinct issuer from claimed`,
     { now, limit },
