@@ -23,7 +23,7 @@ const RESTART_DEADLINE_MS = 120_000
 const TICKS_MS = 1_500
 /** Rates that are counted but never reached. */
 const roomyRates = (settings: object): Record<string, string> => {
-  const names = Object.keys(settings).filter((name) => name.startsWith('RATE_'))
+  const names = Object.keys(settings).filter((name) => /^RATE_.*(?<!_URL)$/.test(name))
   return Object.fromEntries(names.map((name) => [name, '100000000/60']))
 }
 
