@@ -5,7 +5,7 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import type { Lease } from './lease.ts'
 import { PUT_PAGE, TICK } from './redis.ts'
 
-/** The process that a page is waited for may have stopped. If its successor is as slow, none waits longer. */
+/** Each process that a page is waited for may have stopped. If its successor is as slow, none waits longer. */
 const WAIT_MAX_MS = 500
 const WAIT_IN_ALL_MAX_MS = 2 * WAIT_MAX_MS
 const WAIT_MS = 25
@@ -26,7 +26,8 @@ export const createSharedPage =
     const put = (expected: string, value: string) =>
       redis.eval(PUT_PAGE, 0, key, expected, value, redisLifetimes.revocationPage_ms).catch(lease.suspect)
     const end_ms = performance.now() + WAIT_IN_ALL_MAX_MS
-    let waitUntil_ms = performance.now() + WAIT_MAX_MS
+    let awaitedId = ''
+    let waitUntil_ms = end_ms
     let claim = ''
     while (!claim && lease.isUsable()) {
       const ticking = redis.eval(TICK, 0, redisKeys.revocationTick, key).catch(() => [])
@@ -36,13 +37,14 @@ export const createSharedPage =
       // A count above the server's own was drawn before a flush.
       const isFresh = startedAt_ms > after_ms && Number(drawn) < count
       if (isFresh && text && isCurrent(text)) return { text, startedAt_ms }
+      if (id !== awaitedId) waitUntil_ms = Math.min(performance.now() + WAIT_MAX_MS, end_ms)
+      awaitedId = id
       const isWaiting = isFresh && !text && performance.now() < waitUntil_ms
       const next = `${runId} ${count} ${randomUUID()}`
       if (isWaiting) await sleep(WAIT_MS)
       else if (!runId) break
       else if (await put(shared ? `${from} ${drawn} ${id}` : '', next)) claim = next
       else if (performance.now() > end_ms) break
-      else waitUntil_ms = performance.now() + WAIT_MAX_MS
     }
     const startedAt_ms = monotonic()
     const text = await create()
