@@ -12,8 +12,8 @@ import type { TokenKey } from './token-key.ts'
 /** A request gets a page whose statement began at most this long before it arrived. */
 const PAGE_LIFE_MS = 1_000
 const STATEMENT_DEADLINE_MS = 3_000
-/** How far from now another process's page may be dated: its age, and clocks that differ by a second. */
-const APART_MAX_S = 3
+/** How long ago another process's page may be dated: its age, and clocks that differ by a second. */
+const AGE_MAX_S = 3
 
 /**
  * GET /v1/oauth/revocations: what is revoked, as a JWT, for services that verify tokens themselves. One
@@ -32,6 +32,7 @@ export function createGetRevocations(parts: {
   const { db, keys, clock, clockWatch, issuer, monotonic = () => performance.now() } = parts
   let startedAt_ms = Number.NEGATIVE_INFINITY
   let latest = Promise.resolve<HttpAnswer | undefined>(undefined)
+  let latestIat_s = 0
 
   async function createPage(): Promise<string | undefined> {
     const now_ms = clock.now()
@@ -43,10 +44,15 @@ export function createGetRevocations(parts: {
     return signPage(`{"iat":${Math.floor(now_ms / 1_000)},"iss":${JSON.stringify(issuer)},${claims}}`, signer)
   }
 
-  /** A verifier takes pages by a slower clock for replays. This also bounds what a lying Redis can replay. */
+  /**
+   * Whether to take another process's page. A verifier takes one that is dated before the last for a replay, so
+   * each process's pages are dated in order, whatever the others' clocks show. This also bounds what a lying
+   * Redis can replay.
+   */
   function isCurrent(page: string): boolean {
-    const iat = Buffer.from(page.split('.')[1] ?? '', 'base64url').toString('latin1', 7, 17)
-    return Math.abs(clock.now() / 1_000 - Number(iat)) < APART_MAX_S
+    const iat_s = readIat_s(page)
+    const age_s = clock.now() / 1_000 - iat_s
+    return iat_s >= latestIat_s && age_s >= 0 && age_s < AGE_MAX_S
   }
 
   /**
@@ -61,6 +67,7 @@ export function createGetRevocations(parts: {
       const create = () => createPage().catch(() => undefined)
       const next = await parts.revocation.obtainPage(conditions, create)
       startedAt_ms = next.startedAt_ms
+      if (next.text) latestIat_s = readIat_s(next.text)
       return next.text ? publicDocument(next.text, 'application/jwt', PAGE_LIFE_MS / 1_000) : undefined
     })
     return latest
@@ -73,6 +80,10 @@ export function createGetRevocations(parts: {
     return page ? answerConditional(exchange, page) : tryLater('revocations_not_read')
   }
 }
+
+/** Returns the `iat` of a page by `createPage`, which begins with it. */
+const readIat_s = (page: string): number =>
+  Number(Buffer.from(page.split('.')[1] ?? '', 'base64url').toString('latin1', 7, 17))
 
 /** RFC 7515 §7.1. Postgres writes the claims as text, since parsing that many would block other requests. */
 function signPage(claims: string, signer: TokenKey): string {

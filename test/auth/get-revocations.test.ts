@@ -375,6 +375,19 @@ describe(`GET ${PATH}`, () => {
       assert.equal(readTag(await first.get()), tag)
     })
 
+    for (const ahead_ms of [2_000, -2_000])
+      it(`is dated in order at each process when another's clock is ${ahead_ms} ms ahead`, async () => {
+        const pages = [await first.get()]
+        await pass(PAGE_LIFE_MS)
+        auth.clock.advance(ahead_ms)
+        await second.get().finally(() => auth.clock.advance(-ahead_ms))
+        pages.push(await first.get())
+        await pass(PAGE_LIFE_MS)
+        pages.push(await first.get())
+        const dates = pages.map((page) => readClaims(page).iat)
+        assert.deepEqual(dates, dates.toSorted())
+      })
+
     it('is not kept if Redis was flushed while it was created', async () => {
       const transaction = await lockedTokens()
       const answer = first.get()
