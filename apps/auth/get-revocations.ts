@@ -45,9 +45,8 @@ export function createGetRevocations(parts: {
   }
 
   /**
-   * Whether to take another process's page. A verifier takes one that is dated before the last for a replay, so
-   * each process's pages are dated in order, whatever the others' clocks show. This also bounds what a lying
-   * Redis can replay.
+   * A verifier takes a page that is dated before its last for a replay, so a process serves all in order,
+   * whatever the clocks of others show. This also bounds what a lying Redis can replay.
    */
   function isCurrent(page: string): boolean {
     const iat_s = readIat_s(page)

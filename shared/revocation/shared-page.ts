@@ -5,7 +5,7 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 import type { Lease } from './lease.ts'
 import { PUT_PAGE, TICK } from './redis.ts'
 
-/** Each process that a page is waited for may have stopped. If its successor is as slow, none waits longer. */
+/** A process that is waited for may have stopped. If its successor is as slow, none waits longer. */
 const WAIT_MAX_MS = 500
 const WAIT_IN_ALL_MAX_MS = 2 * WAIT_MAX_MS
 const WAIT_MS = 25
