@@ -63,13 +63,17 @@ const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
     tables: ['oauth_clients'],
     because: 'an issuer counts only while an Active client trusts it',
   },
+  'apps/api/revocation/recent-revocations.ts': {
+    tables: ['oauth_clients'],
+    because: 'reads all that is revoked in one snapshot',
+  },
   'apps/api/revocation/restore-check.ts': {
     tables: ['oauth_clients'],
     because: 'looks up what Redis has as revoked',
   },
   'shared/revocation/state.ts': {
     tables: ['oauth_clients'],
-    because: 'reads all that is revoked in one snapshot',
+    because: 'reads whether a client is revoked, and the page',
   },
   'shared/oauth/client-credentials.ts': {
     tables: ['oauth_clients', 'workload_issuers'],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { DatabaseState } from '#shared/revocation/state.ts'
+import type { DatabaseState } from '../../apps/api/revocation/recent-revocations.ts'
 import { checkDatabase, formatSeen, parseSeen } from '../../apps/api/revocation/restore-check.ts'
 
 describe('whether the database may have forgotten revocations', () => {

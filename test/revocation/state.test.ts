@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
-import {
-  insertRevokedSigningKey,
-  insertRevokedToken,
-  readRecentRevocations,
-  readStandings,
-  replaceNamedServer,
-} from '#shared/revocation/state.ts'
+import { insertRevokedSigningKey, insertRevokedToken, readStandings } from '#shared/revocation/state.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
+import { readRecentRevocations, replaceNamedServer } from '../../apps/api/revocation/recent-revocations.ts'
 import { forBlock, forEachTest } from '../support/block.ts'
 import { sharedDatabase } from '../support/database.ts'
 import { createSubjects, newJti } from '../support/revocation.ts'

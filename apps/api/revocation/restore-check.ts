@@ -1,11 +1,11 @@
 import { raiseFence } from '#shared/revocation/fence.ts'
-import { SCAN } from '#shared/revocation/redis.ts'
-import type { DatabaseState } from '#shared/revocation/state.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import type { DatabaseState } from './recent-revocations.ts'
 import { failRound, RoundFailed } from './round-failed.ts'
+import { SCAN } from './round-scripts.ts'
 
 /* Whether the database may have lost revocations, as after a restore: by what Redis remembers of it. */
 

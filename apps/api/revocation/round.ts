@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import { areApart, type ClockOffsets, clockOffset_ms } from '#shared/revocation/clocks.ts'
-import { ADD, BEGIN, entryKey, MARK, RoundBegin } from '#shared/revocation/redis.ts'
+import { entryKey } from '#shared/revocation/redis.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   type DatabaseState,
   type NamedServer,
   type RecentRevocations,
   readRecentRevocations,
   replaceNamedServer,
-} from '#shared/revocation/state.ts'
-import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import type { Redis } from '#shared/stores/redis.ts'
-import { redisKeys } from '#shared/stores/redis-keys.ts'
+} from './recent-revocations.ts'
 import {
   checkDatabase,
   compareWithRedis,
@@ -22,6 +22,7 @@ import {
   parseSeen,
 } from './restore-check.ts'
 import { failRound, RoundFailed } from './round-failed.ts'
+import { ADD, BEGIN, MARK, RoundBegin } from './round-scripts.ts'
 
 /** The result of a round. */
 export type Round =
