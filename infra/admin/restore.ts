@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
-import { lowerFence, raiseFence, readFence } from '#shared/revocation/fence.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
@@ -10,6 +9,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
+import { lowerFence, raiseFence, readFence } from '../../apps/api/revocation/fences.ts'
 import {
   confirmPlace,
   differInTimeline,

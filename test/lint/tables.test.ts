@@ -34,7 +34,7 @@ const OWNERS: Record<string, string[]> = {
   revoked_tokens: REVOCATION,
   revoked_signing_keys: REVOCATION,
   revocation_trust: REVOCATION,
-  restore_fences: ['shared/revocation/fence.ts'],
+  restore_fences: REVOCATION,
   services: ['infra/admin/services.ts'],
   activity: ['apps/api/accounts/activity.ts'],
   analytics_daily: ['apps/api/analytics'],

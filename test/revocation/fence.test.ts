@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { FENCED, raiseFence, readFence } from '#shared/revocation/fence.ts'
+import { FENCED } from '#shared/revocation/fence.ts'
+import { raiseFence, readFence } from '../../apps/api/revocation/fences.ts'
 import { sharedDatabase } from '../support/database.ts'
 
 describe('the restore fence', () => {

@@ -1,6 +1,7 @@
-import { assertPrimary, FENCE_REASON } from '#shared/revocation/fence.ts'
+import { assertPrimary } from '#shared/revocation/fence.ts'
 import { CLOCK_MARGIN_S } from '#shared/revocation/state.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import { FENCE_REASON } from './fences.ts'
 
 /** The only Redis server to be trusted, as named in Postgres; a different `since` is a new naming. */
 export interface NamedServer {
