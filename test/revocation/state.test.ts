@@ -156,7 +156,8 @@ describe('what Postgres keeps of revocations', () => {
       ['no more than half of it', 0, PAGE_MAX / 2, false],
       ['up to as much as is free', 9_000, 499, true],
       ['no more than is free', 9_000, 500, false],
-      ['its first token, though others took all they could', PAGE_MAX - 1, 0, true],
+      ['one token, though others took all', PAGE_MAX, 0, true],
+      ['no second token then', PAGE_MAX, 1, false],
     ] as const)
       it(`gives a company ${what}`, async () => {
         await fill(companies[0], others)

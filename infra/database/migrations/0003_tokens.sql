@@ -6,15 +6,16 @@ create table revoked_tokens (
   expires_at timestamptz not null
 );
 create index revoked_tokens_by_expiry on revoked_tokens (expires_at);
--- The page of revocations lists at most 10,000 tokens (247 KiB of 512), so that there is room for clients and
--- keys, which can always be revoked. Each company may have as many on it as there is room for more: one can
--- take half; of twenty that take all they can each has a twenty-first, which is also what stays free.
+-- The page of revocations lists about 10,000 tokens at most (247 KiB of 512), so that there is room for
+-- clients and keys, which can always be revoked. Each company may have as many on it as there is room for
+-- more: the first can take half, the next half of what is left. Each can always have one.
 create function leave_room_on_page() returns trigger language plpgsql as $$
 begin
-  if (select count(*) + count(*) filter (where client_id in (
+  if (select count(*) filter (where client_id in (
         select client_id from oauth_clients where vendor_id =
           (select vendor_id from oauth_clients where client_id = new.client_id)))
-      from revoked_tokens where expires_at > now() - interval '5 minutes') >= 10000
+        >= greatest(10000 - count(*), 1)
+      from revoked_tokens where expires_at > now() - interval '5 minutes')
     and not exists (select from revoked_tokens where jti = new.jti)
   then
     raise exception 'the company has its share of the revocations page' using errcode = 'PAGE1';
