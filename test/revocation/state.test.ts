@@ -172,6 +172,18 @@ describe('what Postgres keeps of revocations', () => {
       await db.api.raw('insert into revoked_tokens (jti, expires_at) values (?, ?)', [jti, expiresAt])
     })
 
+    it('stores a token of a dump of data alone, whose COPY has no search path', async () => {
+      const client = await companies[0]?.newClient()
+      await db.owner.transaction(async (transaction) => {
+        await transaction.raw(`set local search_path = ''`)
+        const values = `('a token of a dump', ?, now() + interval '1 minute')`
+        await transaction.raw(
+          `insert into public.revoked_tokens (jti, client_id, expires_at) values ${values}`,
+          [client ?? ''],
+        )
+      })
+    })
+
     it('counts no token that has left the page', async () => {
       await fill(companies[0], PAGE_MAX, -310)
       assert.equal(await isAdmitted(companies[0]), true)

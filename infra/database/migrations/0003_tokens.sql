@@ -9,7 +9,7 @@ create index revoked_tokens_by_expiry on revoked_tokens (expires_at);
 -- The page of revocations lists about 10,000 tokens at most (247 KiB of 512), so that there is room for
 -- clients and keys, which can always be revoked. Each company may have as many on it as there is room for
 -- more: the first can take half, the next half of what is left. Each can always have one.
-create function leave_room_on_page() returns trigger language plpgsql as $$
+create function leave_room_on_page() returns trigger language plpgsql set search_path = public, pg_temp as $$
 begin
   if (select count(*) filter (where client_id in (
         select client_id from oauth_clients where vendor_id =
