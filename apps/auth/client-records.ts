@@ -11,6 +11,7 @@ const CLIENT_RECORDS_MAX = 200_000
 /** A batch this small makes Postgres use the index. */
 const CLIENTS_PER_QUERY = 50
 
+type CachedRecord = { record: ClientCredentials; readAt_ms: number; readAtMonotonic_ms: number }
 export type ClientRecords = ReturnType<typeof createClientRecords>
 
 /**
@@ -24,10 +25,7 @@ export function createClientRecords(parts: {
   max?: number
 }) {
   const { db, clock, monotonic = () => performance.now(), max = CLIENT_RECORDS_MAX } = parts
-  const cache = new Map<
-    string,
-    { record: ClientCredentials; readAt_ms: number; readAtMonotonic_ms: number }
-  >()
+  const cache = new Map<string, CachedRecord>()
   const query = createBatcher((ids: string[]) => readClientCredentials(db, ids), CLIENTS_PER_QUERY)
 
   /** Returns the cached record if it was read from Postgres in the last five minutes. */

@@ -36,9 +36,6 @@ export async function readClientRequest(
 
 /** RFC 6749 §2.3.1: credentials must not be in the request URI, because proxies log it. */
 export function credentialsInQuery(query: string, names: ReadonlySet<string>): OAuthRefusal | undefined {
-  if (query === '') return undefined
-  for (const name of new URLSearchParams(query).keys()) {
-    if (names.has(name)) return invalidRequest('field_in_query', `${name} must be sent in the body`)
-  }
-  return undefined
+  const name = [...new URLSearchParams(query).keys()].find((key) => names.has(key))
+  return name === undefined ? undefined : invalidRequest('field_in_query', `${name} must be sent in the body`)
 }

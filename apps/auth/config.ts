@@ -33,6 +33,5 @@ export const authShape = {
 
 export type AuthConfig = Readonly<z.infer<z.ZodObject<typeof authShape>>>
 
-/** @throws ConfigError naming every variable that is missing or wrong. */
 export const readAuthConfig = (env: Record<string, string | undefined>): AuthConfig =>
   readServiceConfig(env, authShape)

@@ -15,10 +15,6 @@ export const CREDENTIAL_FIELDS = ['client_id', 'client_secret', 'client_assertio
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 const MALFORMED = invalidRequest('malformed_basic', 'the Authorization header is not well-formed HTTP Basic')
-const MISMATCH = invalidRequest(
-  'client_id_mismatch',
-  'client_id differs from the one in the Authorization header',
-)
 
 /** Reads HTTP Basic, client_secret in the body (RFC 6749 §2.3.1), or an assertion. Only one may be sent. */
 export function readCredentials(request: IncomingMessage, form: Form): PresentedCredentials | OAuthRefusal {
@@ -56,6 +52,6 @@ function readBasic(authorization: string, bodyClientId?: string): PresentedCrede
   const clientId = formDecode(pair.slice(0, colon))
   const secret = formDecode(pair.slice(colon + 1))
   if (!clientId || secret === undefined) return MALFORMED
-  if (bodyClientId !== undefined && bodyClientId !== clientId) return MISMATCH
-  return { clientId, secret }
+  if (bodyClientId === undefined || bodyClientId === clientId) return { clientId, secret }
+  return invalidRequest('client_id_mismatch', 'client_id differs from the one in the Authorization header')
 }

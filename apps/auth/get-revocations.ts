@@ -44,10 +44,7 @@ export function createGetRevocations(parts: {
     return signPage(`{"iat":${Math.floor(now_ms / 1_000)},"iss":${JSON.stringify(issuer)},${claims}}`, signer)
   }
 
-  /**
-   * A verifier takes a page that is dated before its last for a replay, so a process serves all in order,
-   * whatever the clocks of others show. This also bounds what a lying Redis can replay.
-   */
+  /** Dates must not go back: verifiers take that for a replay. This also bounds what Redis can replay. */
   function isCurrent(page: string): boolean {
     const iat_s = readIat_s(page)
     const age_s = clock.now() / 1_000 - iat_s

@@ -45,8 +45,6 @@ const sortScopes = (names: readonly string[]): string => [...names].sort().join(
 
 /** In oidc-provider, all clients with the same scopes are one client, whose id names the scopes. */
 const CLIENT_PREFIX = 'client with '
-const toClientId = (scopes: readonly Scope[]): string => CLIENT_PREFIX + sortScopes(scopes)
-/** Returns the scopes that such an id names, separated by spaces. */
 export const scopesFromClientId = (id: string): string => id.slice(CLIENT_PREFIX.length)
 
 /** Checks each request at oidc-provider's token endpoint. */
@@ -54,7 +52,7 @@ export function createGrantCheck(provider: Provider): GrantCheck {
   const handle = provider.callback()
   return async (request) => {
     const { assigned, grantType, scope, resource } = request
-    const clientId = toClientId(assigned)
+    const clientId = CLIENT_PREFIX + sortScopes(assigned)
     const tokenRequest = createTokenRequest({ grant_type: grantType, client_id: clientId, scope, resource })
     const response = new TokenResponse(tokenRequest)
     await handle(tokenRequest, response)

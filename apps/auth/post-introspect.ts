@@ -77,12 +77,7 @@ function hasOneSpelling(token: string): boolean {
   return Buffer.from(signature, 'base64url').toString('base64url') === signature
 }
 
-/** What authenticating a service takes that may introspect tokens. */
-interface ServiceCredentials {
-  /** SHA-256 of its secret, 32 bytes. */
-  secretHash: Buffer
-  isRevoked: boolean
-}
+type ServiceCredentials = { secretHash: Buffer; isRevoked: boolean }
 
 /**
  * Returns for each id, in their order, the service's credentials, undefined when no service has that id.
