@@ -113,7 +113,8 @@ export const issuerUrl = publicUrl.refine(
 )
 
 /** A Sentinel or Cluster URL lists hosts, which is more than URL can parse. */
-const withoutFurtherHosts = (text: string): string => text.replace(/^(rediss?\+[a-z]+:[^,]*),[^/?]*/, '$1')
+export const withoutFurtherHosts = (text: string): string =>
+  text.replace(/^(rediss?\+[a-z]+:[^,]*),[^/?]*/, '$1')
 
 const STORE_URL_START = /^([a-z+]+:)\/\/([^/?#]*)/
 

@@ -7,7 +7,6 @@ import { PUT_PAGE, TICK } from './redis.ts'
 
 /** A process that is waited for may have stopped. If its successor is as slow, none waits longer. */
 const WAIT_MAX_MS = 500
-const WAIT_IN_ALL_MAX_MS = 2 * WAIT_MAX_MS
 const WAIT_MS = 25
 
 /**
@@ -25,7 +24,7 @@ export const createSharedPage =
     const key = redisKeys.revocationPage(kid)
     const put = (expected: string, value: string) =>
       redis.eval(PUT_PAGE, 0, key, expected, value, redisLifetimes.revocationPage_ms).catch(lease.suspect)
-    const end_ms = performance.now() + WAIT_IN_ALL_MAX_MS
+    const end_ms = performance.now() + 2 * WAIT_MAX_MS
     let awaitedId = ''
     let waitUntil_ms = end_ms
     let claim = ''

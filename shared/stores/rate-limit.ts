@@ -119,5 +119,6 @@ export function addressSubject(address: string, bits: 64 | 56 | 48 = 64): string
     Number.parseInt(group || '0', 16),
   )
   const groups = [first, second, third, fourth & FOURTH_GROUP[bits]].map((group) => group.toString(16))
-  return `${groups.join(':').replace(/(?:^|:)0(?::0)*$/, '')}::/${bits}`
+  while (groups.at(-1) === '0') groups.pop()
+  return `${groups.join(':')}::/${bits}`
 }

@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
+import { withoutFurtherHosts } from '#shared/process/config.ts'
 
 export type { Redis }
 export type RedisOrCluster = Redis | Cluster
@@ -84,29 +85,30 @@ export function createRedisOrCluster({ url, connectionName }: RedisParts): Redis
   return cluster.on('error', () => {})
 }
 
-const GROUP_URL = /^(rediss?)\+\w+:\/\/(?:([^:@/]*)(?::([^/]*))?@)?([^/?@]+)\/?([^?]*)\??(.*)$/
-
-function readGroupUrl(url: string, defaultPort = 6_379) {
-  const [, scheme, user, password, hosts = '', name = '', query] = GROUP_URL.exec(url) ?? []
+function readGroupUrl(text: string, defaultPort = 6_379) {
+  const url = new URL(withoutFurtherHosts(text))
+  const [authority = ''] = text.slice(text.indexOf('://') + 3).split(/[/?]/)
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1)
   const servers = hosts.split(',').map((host) => {
     const { hostname, port } = new URL(`redis://${host}`)
     return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || defaultPort) }
   })
-  const [username, decoded] = [user || 'default', password ?? ''].map(decodeURIComponent)
-  const login = decoded && { username, password: decoded }
-  return { servers, name, login, tls: scheme === 'rediss' && { tls: {} }, query: new URLSearchParams(query) }
+  const [username, password] = [url.username || 'default', url.password].map(decodeURIComponent)
+  const login = password && { username, password }
+  return { url, servers, login, tls: url.protocol.startsWith('rediss') && { tls: {} } }
 }
 
-function sentinelOptions(url: string) {
-  const { servers: sentinels, name, login, tls, query } = readGroupUrl(url, SENTINEL_PORT)
+function sentinelOptions(text: string) {
+  const { url, servers, login, tls } = readGroupUrl(text, SENTINEL_PORT)
+  const password = url.searchParams.get('sentinel_password')
   return {
-    sentinels,
-    name,
+    sentinels: servers,
+    name: url.pathname.slice(1),
     role: 'master' as const,
     ...login,
-    ...(query.has('sentinel_password') && {
-      sentinelUsername: query.get('sentinel_user') ?? 'default',
-      sentinelPassword: query.get('sentinel_password') ?? '',
+    ...(password !== null && {
+      sentinelUsername: url.searchParams.get('sentinel_user') ?? 'default',
+      sentinelPassword: password,
     }),
     ...(tls && { ...tls, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   }

@@ -35,7 +35,7 @@ describe('workspace: one client', () => {
     await addresses.getByRole('row').nth(1).waitFor()
     const refusal = page.getByRole('row').filter({ hasText: 'The client secret was wrong.' })
     await refusal
-      .getByText(`Check that the deployed secret ends in ${client.clientSecret.slice(-4)}.`)
+      .getByText(`Check that the deployed secret ends in ${client.clientSecret.slice(-4)}, `)
       .waitFor()
     await refusal.getByRole('link', { name: 'What invalid_client means' }).waitFor()
     await refusal.getByRole('button', { name: /^Copy request id/ }).waitFor()

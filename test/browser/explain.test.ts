@@ -37,7 +37,7 @@ describe('workspace: explaining a refusal', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     const explanation = page.getByRole('region', { name: 'Why it was refused' })
     await explanation.getByText('The client secret was wrong.').waitFor()
-    await explanation.getByText(`ends in ${client.clientSecret.slice(-4)}.`).waitFor()
+    await explanation.getByText(`ends in ${client.clientSecret.slice(-4)}, `).waitFor()
     await explanation.getByText('401 invalid_client').waitFor()
     assert.equal(new URL(page.url()).pathname, `/ven_acme/explain/${wrongSecret}`)
     await explanation.getByRole('link', { name: 'Refused' }).click()
