@@ -18,7 +18,7 @@ const LINES_MAX: Record<string, number> = {
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
-const AUDIT_LINES_MAX = 4_750
+const AUDIT_LINES_MAX = 4_760
 
 const linesIn = (file: string): number => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1
 
