@@ -4,10 +4,10 @@ import { invalidMember } from './input.ts'
 /** Deeper than any body of this API, and shallow enough for recursive code. */
 const DEPTH_MAX = 32
 /**
- * More than twice what a thousand events hold. JSON.parse takes tens of milliseconds for a mebibyte of tiny
+ * Twice what a thousand events hold. JSON.parse takes tens of milliseconds for a mebibyte of tiny
  * objects, so they are counted before it runs.
  */
-const VALUES_MAX = 20_000
+const VALUES_MAX = 16_000
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
