@@ -6,6 +6,7 @@ import type { JsonSchema } from '../../apps/api/discovery/openapi/document-shape
 import { createExample } from '../../apps/api/discovery/openapi/examples.ts'
 import { resolveSchema } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { JSON_BODY_LIMIT_BYTES, parseBody } from '../../apps/api/http/body.ts'
+import { VALUES_MAX } from '../../apps/api/http/json.ts'
 import type { RouteDescription } from '../../apps/api/http/route.ts'
 import { KEYS_MAX, parseKeySet } from '../../apps/api/keys/key-set.ts'
 import { Problem } from '../../apps/api/problems/problems.ts'
@@ -85,9 +86,6 @@ const distinct = (places: Place[]): Place[] => [
 /** An empty schema looks at nothing. */
 const isSchema = (schema: unknown): schema is JsonSchema =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length > 0
-
-/** More values are refused before they are parsed. */
-const VALUES_MAX = 20_000
 
 const repeat = (open: string, unit: (at: number) => string, close: string): Fill => {
   const values = unit(0).split(/[,[{]/).length

@@ -7,7 +7,7 @@ const DEPTH_MAX = 32
  * Twice what a thousand events hold. JSON.parse takes tens of milliseconds for a mebibyte of tiny
  * objects, so they are counted before it runs.
  */
-const VALUES_MAX = 16_000
+export const VALUES_MAX = 16_000
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
