@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { reviseDays } from '../support/analytics.ts'
 import { type ApiResponse, freshApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -16,11 +17,11 @@ describe('a daily read, which asks for the revision before the token is allowed'
     const owner = await api.createOwner()
     const { vendorId } = owner
     const { clientId } = await owner.createClient()
-    const addDay = (date: string) =>
-      api.db.raw('insert into analytics_daily (vendor_id, date, last_event_at) values (?, ?, now())', [
-        vendorId,
-        date,
-      ])
+    const addDay = async (date: string) => {
+      const day = { vendor_id: vendorId, date, last_event_at: new Date() }
+      await api.db('analytics_daily').insert(day)
+      await reviseDays(api.db, vendorId)
+    }
     const read = async ({ of = vendorId, scope = 'analytics:read' } = {}): Promise<ApiResponse> =>
       api.request('GET', `/v1/analytics/${of}/daily`, {
         token: await api.issuer.token({ clientId, vendorId, scope }),

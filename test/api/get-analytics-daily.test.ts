@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { reviseDays } from '../support/analytics.ts'
 import { type ApiResponse, sharedApi, startApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -31,7 +32,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         token: await api.issuer.token({ clientId, vendorId }),
         headers,
       })
-    const store = (
+    const store = async (
       date: string,
       figures: Partial<typeof METRICS> = METRICS,
       lastEventAt = `${date}T12:00:00Z`,
@@ -40,11 +41,12 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         ...ZEROS,
         ...figures,
       }
-      return api.db.raw(
+      await api.db.raw(
         `insert into analytics_daily values (?, ?, ?, ?, ?, ?, ?, ?, ?)
          on conflict (vendor_id, date) do update set impressions = excluded.impressions`,
         [vendorId, date, impressions, clicks, orders, unitsSold, revenueMinor, boostSpendMinor, lastEventAt],
       )
+      await reviseDays(api.db, vendorId)
     }
     return { vendorId, read, store }
   }

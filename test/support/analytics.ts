@@ -11,6 +11,15 @@ const asText = (row: object): StoredDay =>
     ]),
   )
 
+/** Gives companies whose days a test wrote itself a new revision, as `store_analytics_events` does. */
+export const reviseDays = (db: Knex, ...vendorIds: string[]) =>
+  db.raw(
+    `insert into analytics_revisions (vendor_id, revision)
+     select id, gen_random_uuid() from unnest(?::text[]) as id
+     on conflict (vendor_id) do update set revision = excluded.revision`,
+    [vendorIds],
+  )
+
 /** The company's rows of analytics_daily, oldest first. */
 export async function storedDays(db: Knex, vendorId: string): Promise<StoredDay[]> {
   const { rows } = await db.raw(

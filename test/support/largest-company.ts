@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { newClientId, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
+import { reviseDays } from './analytics.ts'
 import type { TestApi } from './api.ts'
 import { createTestUsage } from './client-usage.ts'
 
@@ -96,6 +97,7 @@ async function addHistory(db: Knex, vendorId: string, userId: string): Promise<v
      on conflict (vendor_id, date) do nothing`,
     { vendorId, most, days: DAYS },
   )
+  await reviseDays(db, vendorId)
   await db.raw(
     `insert into activity (vendor_id, user_id, action, subject, detail)
      select ?, ?, 'person.changed', 'subject ' || n, jsonb_build_object('name', repeat('n', 100), 'email', repeat('e', 200))

@@ -83,47 +83,6 @@ export async function datesClosedToImports(
   return new Set(rows.map((row: { date: string }) => row.date))
 }
 
-/*
- * Stores events in one statement, so in one transaction and one round trip. It remembers the ids that are
- * new, stores their events, and adds what was stored to the days. A writer that meets an id of a statement
- * still running waits until that one has committed or failed, so an event counts exactly once. To exclude
- * deadlocks, every writer locks the ids, then the days, each in the same order, and last the company's
- * revision, which a trigger changes. A transaction must therefore store a company's events in one statement.
- * Writers of one company wait for each other only at the end of the statement, and those of different
- * companies never.
- */
-const STORE = `
-  with stored as (
-    insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
-    select $1, event_id, type, date, to_timestamp(occurred_at_s), quantity, amount_minor
-    from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::float8[], $6::bigint[], $7::bigint[],
-        (select remember_which_are_new($1, $2)))
-      as given (event_id, type, date, occurred_at_s, quantity, amount_minor, is_new)
-    where is_new is not false
-    returning type, date, occurred_at, quantity, amount_minor
-  ), counted as (
-    insert into analytics_daily as d (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
-      boost_spend_minor, last_event_at, first_received_on)
-    select $1, date,
-      coalesce(sum(quantity) filter (where type = 'impression'), 0),
-      coalesce(sum(quantity) filter (where type = 'click'), 0),
-      count(*) filter (where type = 'order'),
-      coalesce(sum(quantity) filter (where type = 'order'), 0),
-      coalesce(sum(amount_minor) filter (where type = 'order'), 0),
-      coalesce(sum(amount_minor) filter (where type = 'boost_spend'), 0),
-      max(occurred_at), (now() at time zone 'UTC')::date
-    from stored group by date order by date
-    on conflict (vendor_id, date) do update set
-      impressions = d.impressions + excluded.impressions,
-      clicks = d.clicks + excluded.clicks,
-      orders = d.orders + excluded.orders,
-      units_sold = d.units_sold + excluded.units_sold,
-      revenue_minor = d.revenue_minor + excluded.revenue_minor,
-      boost_spend_minor = d.boost_spend_minor + excluded.boost_spend_minor,
-      last_event_at = greatest(d.last_event_at, excluded.last_event_at)
-  )
-  select count(*) from stored`
-
 /** With these events a total of a day would exceed 2^53 − 1. Nothing was stored. */
 export class SumTooLargeError extends Error {}
 
@@ -144,7 +103,8 @@ export async function storeEvents(
   events: readonly AnalyticsEvent[],
 ): Promise<StoredEvents> {
   const values = storeValues(vendorId, firstOfEachId(events))
-  const query = { name: 'analytics_store', text: STORE, values }
+  const text = 'select store_analytics_events ($1, $2, $3, $4, $5, $6, $7)'
+  const query = { name: 'analytics_store', text, values }
   const [[accepted] = [0]] = await queryPrepared<[number]>(db, query).catch((error) => {
     throw isSumTooLarge(error) ? new SumTooLargeError('a total of a day would pass 2^53 - 1') : error
   })
@@ -180,7 +140,12 @@ const NUMERIC_VALUE_OUT_OF_RANGE = '22003'
 function isSumTooLarge(error: unknown): boolean {
   const state = sqlState(error)
   if (state === NUMERIC_VALUE_OUT_OF_RANGE) return true
-  return state === CHECK_VIOLATION && error instanceof pg.DatabaseError && error.table === 'analytics_daily'
+  // Not the table's name, which is a shard's where the tables are distributed.
+  return (
+    state === CHECK_VIOLATION &&
+    error instanceof pg.DatabaseError &&
+    error.constraint?.startsWith('analytics_daily_') === true
+  )
 }
 
 /** Returns those of the events' ids that are remembered. */

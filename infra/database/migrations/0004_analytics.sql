@@ -1,6 +1,9 @@
 -- A day without a row was never reported. Every sum fits a JavaScript number exactly.
+--
+-- The four tables of this file can be spread over machines by company (citus.sql). So they have no foreign
+-- key and no trigger with a transition table, and vendor_id has the same collation in all of them.
 create table analytics_daily (
-  vendor_id         text not null references companies,
+  vendor_id         text collate "C" not null,
   date              date not null,
   impressions       bigint not null default 0 check (impressions between 0 and 9007199254740991),
   clicks            bigint not null default 0 check (clicks between 0 and 9007199254740991),
@@ -22,9 +25,6 @@ create table analytics_daily (
 -- needed next are known in advance. Older ones never change, so they can be backed up once, detached and
 -- dropped. Retention counts from the receipt. The default partition takes events while no partitions are
 -- created, so that a failed housekeeping never makes the service refuse one.
---
--- Of the three tables, only analytics_daily refers to companies. A check of each event would look up the same
--- company again and again, and each event is written together with its day.
 create type analytics_event_type as enum ('impression', 'click', 'order', 'boost_spend');
 
 create table analytics_events (
@@ -54,31 +54,6 @@ create table analytics_event_ids (
   primary key (vendor_id, event_id)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 create index analytics_event_ids_by_age on analytics_event_ids (received_on);
-
--- Remembers the ids and returns for each whether it was new, or null if all were. Nearly every batch is all
--- new, and looking before each insert, as "on conflict" does, costs a third more, so the first attempt does
--- without. All callers sort the ids alike.
-create function remember_which_are_new(vendor text, ids text[]) returns boolean[]
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  -- Evaluated once, unlike the column's default.
-  today  date := (now() at time zone 'UTC')::date;
-  is_new boolean[] := '{}';
-  id     text;
-begin
-  begin
-    insert into public.analytics_event_ids (vendor_id, event_id, received_on)
-    select vendor, unnest(ids), today;
-    return null;
-  exception when unique_violation then
-    foreach id in array ids loop
-      insert into public.analytics_event_ids (vendor_id, event_id, received_on) values (vendor, id, today)
-        on conflict do nothing;
-      is_new := is_new || found;
-    end loop;
-    return is_new;
-  end;
-end $$;
 
 -- The service can add events and run the housekeeping, but neither remove nor change an event.
 create function create_analytics_event_partitions(weeks_ahead integer) returns setof text
@@ -165,30 +140,75 @@ end $$;
 
 select create_analytics_event_partitions(4);
 
--- A reader with a cached answer needs to know whether any day of the company has changed since. Each
--- statement that changes days gives their companies a new revision in the same transaction, so an unchanged
--- revision means unchanged days. Revisions are random numbers, so that a restored backup never issues one
--- that a reader has already seen. A company without a revision has never had a day.
---
--- Writers of one company wait for each other at its revision, until they commit. The revision is written
--- last, so they cannot deadlock as long as a transaction changes the days of a company by one statement.
+-- A reader with a cached answer needs to know whether any day of the company has changed since. Storing
+-- events gives the company a new revision in the same transaction, so an unchanged revision means unchanged
+-- days.
+-- Revisions are random numbers, so that a restored backup never issues one that a reader has already seen.
+-- A company without a revision has never had a day.
 create table analytics_revisions (
-  vendor_id text primary key references companies,
+  vendor_id text collate "C" primary key,
   revision  uuid not null
 ) with (fillfactor = 50);
 
--- Companies in one order, so that two statements that change the days of several cannot deadlock.
-create function revise_analytics() returns trigger
+-- Stores a company's events, counts them into their days, each id once, and returns how many were new. This
+-- is the only way to add to the four tables: no role may write to them itself, so no day can change without
+-- its revision. All callers send the ids in one order.
+--
+-- A caller that meets an id of a transaction still running waits until that one has committed or failed. To
+-- exclude deadlocks, every caller locks the ids, then the days, each in the same order, and last the
+-- revision, and a transaction calls this once. Callers of one company wait for each other only at the end,
+-- and those of different companies never.
+create function store_analytics_events(vendor text, ids text[], types analytics_event_type[], dates date[],
+  occurred_s float8[], quantities bigint[], amounts bigint[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  -- Evaluated once, unlike the column's default.
+  today  date := (now() at time zone 'UTC')::date;
+  is_new boolean[];
+  id     text;
 begin
-  insert into public.analytics_revisions as r (vendor_id, revision)
-  select vendor_id, gen_random_uuid() from (select distinct vendor_id from changed order by vendor_id) c
-  on conflict (vendor_id) do update set revision = excluded.revision;
-  return null;
+  -- Nearly every batch is all new, and looking before each insert, as "on conflict" does, costs a third more.
+  begin
+    insert into public.analytics_event_ids (vendor_id, event_id, received_on)
+    select vendor, unnest(ids), today;
+  exception when unique_violation then
+    foreach id in array ids loop
+      insert into public.analytics_event_ids (vendor_id, event_id, received_on) values (vendor, id, today)
+        on conflict do nothing;
+      is_new := is_new || found;
+    end loop;
+    if true <> all (is_new) then return 0; end if;
+  end;
+
+  insert into public.analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
+  select vendor, event_id, type, date, to_timestamp(at_s), quantity, amount
+  from unnest(ids, types, dates, occurred_s, quantities, amounts, is_new)
+    as event (event_id, type, date, at_s, quantity, amount, is_new)
+  where event.is_new is not false;
+
+  insert into public.analytics_daily as d (vendor_id, date, impressions, clicks, orders, units_sold,
+    revenue_minor, boost_spend_minor, last_event_at, first_received_on)
+  select vendor, date,
+    coalesce(sum(quantity) filter (where type = 'impression'), 0),
+    coalesce(sum(quantity) filter (where type = 'click'), 0),
+    count(*) filter (where type = 'order'),
+    coalesce(sum(quantity) filter (where type = 'order'), 0),
+    coalesce(sum(amount) filter (where type = 'order'), 0),
+    coalesce(sum(amount) filter (where type = 'boost_spend'), 0),
+    to_timestamp(max(at_s)), today
+  from unnest(types, dates, occurred_s, quantities, amounts, is_new)
+    as event (type, date, at_s, quantity, amount, is_new)
+  where event.is_new is not false group by date order by date
+  on conflict (vendor_id, date) do update set
+    impressions = d.impressions + excluded.impressions,
+    clicks = d.clicks + excluded.clicks,
+    orders = d.orders + excluded.orders,
+    units_sold = d.units_sold + excluded.units_sold,
+    revenue_minor = d.revenue_minor + excluded.revenue_minor,
+    boost_spend_minor = d.boost_spend_minor + excluded.boost_spend_minor,
+    last_event_at = greatest(d.last_event_at, excluded.last_event_at);
+
+  insert into public.analytics_revisions as r (vendor_id, revision) values (vendor, gen_random_uuid())
+    on conflict (vendor_id) do update set revision = excluded.revision;
+  return cardinality(ids) - coalesce(cardinality(array_positions(is_new, false)), 0);
 end $$;
-create trigger revise_inserted after insert on analytics_daily
-  referencing new table as changed for each statement execute function revise_analytics();
-create trigger revise_updated after update on analytics_daily
-  referencing new table as changed for each statement execute function revise_analytics();
-create trigger revise_deleted after delete on analytics_daily
-  referencing old table as changed for each statement execute function revise_analytics();

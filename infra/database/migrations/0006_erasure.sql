@@ -61,7 +61,7 @@ begin
 end $$;
 
 -- The tables with rows of a company, in the order of their erasure, and which rows are still to be erased ($1
--- is the company). The revision comes after the days, since deleting a day makes a new one.
+-- is the company).
 create function company_tables() returns table (relation text, remaining text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select t, 'vendor_id = $1'

@@ -47,10 +47,10 @@ grant select on revoked_signing_keys to integration_api;
 grant select, update (run_id, since, place) on revocation_trust to integration_api;
 grant select, insert (reason) on restore_fences to integration_api;
 
-grant select, insert, update on analytics_daily to integration_api;
-grant select, insert on analytics_events, analytics_event_ids to integration_api;
-grant select on analytics_revisions, analytics_events_default to integration_api;
-grant execute on function remember_which_are_new, create_analytics_event_partitions,
+-- Events, days and revisions are written by one function alone, so that no day changes without its revision.
+grant select on analytics_daily, analytics_revisions, analytics_event_ids, analytics_events_default
+  to integration_api;
+grant execute on function store_analytics_events, create_analytics_event_partitions,
   drop_old_analytics_events, delete_old_default_events, forget_old_analytics_event_ids to integration_api;
 
 grant select (entry_id, vendor_id, user_id, action, subject, detail, at),
@@ -88,9 +88,8 @@ grant select (jti), insert (jti, expires_at) on revoked_tokens to integration_op
 grant select (run_id, place), update (place, confirmed_at) on revocation_trust to integration_operator;
 grant select, insert (reason), update (lowered_at) on restore_fences to integration_operator;
 
-grant execute on function remember_which_are_new to integration_operator;
-grant select, insert on analytics_events, analytics_event_ids to integration_operator;
-grant select, insert, update on analytics_daily to integration_operator;
+grant execute on function store_analytics_events to integration_operator;
+grant select on analytics_daily, analytics_event_ids to integration_operator;
 
 grant select (entry_id, vendor_id, user_id, operator, action, subject, detail, at),
   insert (vendor_id, action, subject, detail, operator) on activity to integration_operator;

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex'
 import { newClientId, newClientSecret, newVendorId } from '../../../apps/api/accounts/new-ids.ts'
 import { hashSecret } from '../../../shared/oauth/ids.ts'
+import { reviseDays } from '../../support/analytics.ts'
 import type { BenchServers, Server } from './world.ts'
 import { type HttpRequest, send } from './wrk.ts'
 
@@ -33,6 +34,7 @@ export async function addClients(
      from unnest(?::text[]) as id, generate_series(0, ?::int - 1) as n`,
     [vendorIds, days],
   )
+  await reviseDays(db, ...vendorIds)
   const clients = Array.from({ length: count }, (_, i) => ({
     vendorId: vendorIds[Math.floor((i * vendorIds.length) / count)] as string,
     clientId: newClientId(),
