@@ -1,5 +1,5 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
-import { BusyDatabase, migrate, OtherVersion } from '../database/migrate.ts'
+import { BusyDatabase, migrate, NoCluster, OtherVersion } from '../database/migrate.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { explainInterruption } from '../interruption.ts'
 import { heartbeat, linesTo } from '../progress.ts'
@@ -27,6 +27,7 @@ try {
       print(`Ran ${name}.`)
       step = 'Setting the rights and passwords of the roles'
     },
+    distribute: settings.DISTRIBUTE,
     passwords: {
       integration_auth: settings.INTEGRATION_AUTH_PASSWORD,
       integration_api: settings.INTEGRATION_API_PASSWORD,
@@ -36,7 +37,7 @@ try {
   await heartbeat(show, () => step, migrating)
   print('The database is up to date.')
 } catch (error) {
-  const isExplained = [OperatorError, ConfigError, OtherVersion, BusyDatabase].some(
+  const isExplained = [OperatorError, ConfigError, OtherVersion, BusyDatabase, NoCluster].some(
     (type) => error instanceof type,
   )
   const { message } = error as Error

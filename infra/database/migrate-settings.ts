@@ -14,6 +14,9 @@ export const MIGRATE_SHAPE = {
     fallback: 'the local stack',
     description: 'the database, as the owner of its tables',
   }),
+  DISTRIBUTE: z.enum(['citus']).optional().meta({
+    description: '`citus` spreads events and days over the workers of a Citus cluster, by company',
+  }),
   INTEGRATION_AUTH_PASSWORD: password('`integration_auth`'),
   INTEGRATION_API_PASSWORD: password('`integration_api`'),
   INTEGRATION_OPERATOR_PASSWORD: password('`integration_operator`'),

@@ -22,6 +22,9 @@ export class OtherVersion extends Error {}
 /** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */
 export class BusyDatabase extends Error {}
 
+/** The database is no coordinator of a Citus cluster. `message` is a sentence for a person. */
+export class NoCluster extends Error {}
+
 interface MigrateOptions {
   /** A role that owns the database and may create roles. */
   ownerUrl: string
@@ -34,6 +37,8 @@ interface MigrateOptions {
   /** Called with the name of each migration that begins, and of each that is committed. */
   onBegin?: (name: string) => void
   onCommit?: (name: string) => void
+  /** Spreads the tables that grow with events over a cluster, unless that was done before. */
+  distribute?: 'citus' | undefined
   /** Default: the migrations of this release. */
   directory?: string
 }
@@ -60,6 +65,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       await refuseOtherVersion(db, directory)
       const names = await runMissing(db, { directory, onBlocked, onBegin, onCommit })
       await revokePublicRights(db)
+      if (options.distribute) await distribute(db)
       const newest = await newestMigration(directory)
       await retryOnLockTimeout(() => markSchema(db, newest), onBlocked)
       for (const [role, password] of Object.entries(passwords ?? {}))
@@ -74,7 +80,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
 /** Runs the missing migrations, and yields to other users of a table that one changes. */
 async function runMissing(
   db: knex.Knex,
-  { directory, onBlocked, onBegin, onCommit }: Required<Omit<MigrateOptions, 'ownerUrl' | 'passwords'>>,
+  {
+    directory,
+    onBlocked,
+    onBegin,
+    onCommit,
+  }: Required<Pick<MigrateOptions, 'directory' | 'onBlocked' | 'onBegin' | 'onCommit'>>,
 ): Promise<string[]> {
   const migrations = { migrationSource: sqlFiles(directory) }
   const [, missing]: [unknown, string[]] = await db.migrate.list(migrations)
@@ -201,6 +212,18 @@ export async function revokePublicRights(db: knex.Knex): Promise<void> {
     -- Where the owner of the database is no superuser, this changes nothing and is a warning.
     revoke execute on function lo_creat, lo_create, lo_from_bytea from public;
   `)
+}
+
+/** All tables or none are distributed. @throws NoCluster */
+async function distribute(db: knex.Knex): Promise<void> {
+  const { rows } = await db.raw(`select from pg_extension where extname = 'citus'`)
+  if (rows.length === 0)
+    throw new NoCluster(
+      'DISTRIBUTE=citus needs the extension citus in this database. As a superuser, run "create extension ' +
+        'citus" on each node, and "select citus_add_node(…)" on this one for each worker.',
+    )
+  const sql = await readFile(join(import.meta.dirname, 'citus.sql'), 'utf8')
+  await db.transaction((transaction) => transaction.raw(sql))
 }
 
 async function allowLogin(db: knex.Knex, role: string, password: string): Promise<void> {

@@ -9,7 +9,7 @@ import { SerializedJson } from '../http/route.ts'
 import { unavailable } from '../problems/problems.ts'
 import { addDays, type DateRange } from './calendar.ts'
 import type { CompanyCalendar } from './company-calendar.ts'
-import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from './store.ts'
+import { type DayFigures, mayBeDistributed, readRevisions, readStoredDays, type StoredDays } from './store.ts'
 
 const date = z.iso.date().meta({ description: "A date in the company's time zone." })
 const count = z.int().min(0)
@@ -83,8 +83,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
-  const readMany = (vendorIds: string[]) => readRevisions(db, vendorIds)
-  const readBatched = createBatcher(readMany, REVISIONS_PER_QUERY, QUERY_CONCURRENCY)
+  let revisionReader: Promise<(vendorId: string) => Promise<string | undefined>> | undefined
   const cache = new Map<string, CachedAnswer>()
   let size_bytes = 0
 
@@ -104,7 +103,11 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   }
 
   async function readRevision(vendorId: string): Promise<string | undefined> {
-    const revisionRead = readBatched(vendorId).then((revision) => ({ revision }))
+    revisionReader ??= createRevisionReader(db).catch((error) => {
+      revisionReader = undefined
+      throw error
+    })
+    const revisionRead = revisionReader.then((read) => read(vendorId)).then((revision) => ({ revision }))
     const result = await within(REVISION_WAIT_MS, revisionRead)
     if (!result) throw unavailable('The database takes too long. Try again shortly.')
     return result.revision
@@ -127,6 +130,13 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   }
 
   return { readRevision, readDaily }
+}
+
+/** Asks for many companies at once, unless one machine that is away would then fail all of them. */
+async function createRevisionReader(db: Database) {
+  const readMany = (vendorIds: string[]) => readRevisions(db, vendorIds)
+  const size = (await mayBeDistributed(db)) ? 1 : REVISIONS_PER_QUERY
+  return createBatcher(readMany, size, QUERY_CONCURRENCY)
 }
 
 function dailyAnalytics(

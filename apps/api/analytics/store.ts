@@ -36,6 +36,12 @@ export async function readRevisions(
   return vendorIds.map((vendorId) => revisions.get(vendorId))
 }
 
+/** Returns whether the tables of this module may be spread over machines (infra/database/citus.sql). */
+export async function mayBeDistributed(db: Database): Promise<boolean> {
+  const { rows } = await db.raw(`select from pg_extension where extname = 'citus'`)
+  return rows.length > 0
+}
+
 export interface StoredDays {
   /** The revision at the time of this read, as from `readRevisions`. */
   revision: string | undefined
