@@ -16,7 +16,7 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createCompanyCalendars } from './analytics/company-calendar.ts'
 import { createDailyReads } from './analytics/daily-analytics.ts'
-import { createEventPartitions, listEventPurges } from './analytics/event-partitions.ts'
+import { createEventPartitions, type EventSettings, listEventPurges } from './analytics/event-partitions.ts'
 import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import { IDEMPOTENCY_KEY_PURGE } from './clients/idempotency-keys.ts'
@@ -330,16 +330,13 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
 /* Jobs */
 
 /** Returns the purges that the jobs run. Another deletes revocations: see start-reconciling.ts. */
-export const listPurges = (
-  { EVENT_RETENTION_DAYS }: Pick<ApiConfig, 'EVENT_RETENTION_DAYS'>,
-  log: Log,
-): Purge[] => [
+export const listPurges = (settings: EventSettings, log: Log): Purge[] => [
   createSessionPurge(log),
   INVITATION_PURGE,
   ...SIGN_IN_PURGES,
   IDEMPOTENCY_KEY_PURGE,
   ...USAGE_PURGES,
-  ...listEventPurges({ eventRetention_days: EVENT_RETENTION_DAYS }),
+  ...listEventPurges(settings),
 ]
 
 /** What any process does beside the requests: it removes what has expired, and fetches keys. */

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import {
   addressRangeList,
+  ConfigError,
   commonShape,
   httpUrl,
   integer,
   rate,
   readServiceConfig,
 } from '#shared/process/config.ts'
-import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/event-partitions.ts'
+import { EVENT_SHAPE } from './analytics/event-partitions.ts'
 import {
   type OpenidSettings,
   openidSettings,
@@ -39,10 +40,7 @@ export const apiShape = {
       description:
         'where to report vulnerabilities, published in `/.well-known/security.txt` and `/docs/security`; without it there is no `security.txt`, since RFC 9116 requires a contact',
     }),
-  EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT).meta({
-    unit: 'days',
-    description: 'how long individual events are kept; daily figures are kept permanently',
-  }),
+  ...EVENT_SHAPE,
   SESSION_IDLE_MINUTES: integer(5, 720, 120).meta({
     unit: 'minutes',
     description: 'how long a session may go unused before it ends; it lasts 12 hours at most',
@@ -98,6 +96,10 @@ export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof apiShape>>> & {
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export function readApiConfig(env: Record<string, string | undefined>): ApiConfig {
   const config = readServiceConfig(env, { ...apiShape, ...openidShapeFor(env) })
+  if (config.EVENT_IDS_REMEMBERED_DAYS > config.EVENT_RETENTION_DAYS)
+    throw new ConfigError(
+      'The configuration is invalid:\n  EVENT_IDS_REMEMBERED_DAYS: must be at most EVENT_RETENTION_DAYS',
+    )
   const JWKS_URL = config.JWKS_URL ?? `${config.ISSUER}/v1/oauth/jwks`
   return Object.freeze({ ...config, JWKS_URL, openid: openidSettings(config) })
 }

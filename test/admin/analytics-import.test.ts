@@ -78,7 +78,7 @@ describe('analytics import', () => {
     await database.owner.raw('update analytics_daily set first_received_on = first_received_on - ?::int', [
       days,
     ])
-    await database.owner.raw('select forget_old_analytics_event_ids(1000000)')
+    await database.owner.raw('select forget_old_analytics_event_ids(35, 1000000)')
   }
 
   async function assertDaysEqualRecount(): Promise<void> {

@@ -255,7 +255,10 @@ const DAY_COLUMNS = ['client_address_usage', 'analytics_event_ids']
 
 describe('the gauge of what should be gone', () => {
   const database = freshDatabase()
-  const purges = [...listPurges({ EVENT_RETENTION_DAYS: 90 }, silentLog()), REVOKED_TOKEN_PURGE]
+  const purges = [
+    ...listPurges({ EVENT_RETENTION_DAYS: 90, EVENT_IDS_REMEMBERED_DAYS: 35 }, silentLog()),
+    REVOKED_TOKEN_PURGE,
+  ]
 
   it('knows every purge', () => {
     const kinds = [...OLD_ROWS.map(([kind]) => kind), 'analytics_events']

@@ -236,7 +236,10 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ],
     ['the page of what is revoked', () => readPublishedRevocations(db, new Date())],
   ]
-  const purges = [...listPurges({ EVENT_RETENTION_DAYS: 90 }, silentLog()), REVOKED_TOKEN_PURGE]
+  const purges = [
+    ...listPurges({ EVENT_RETENTION_DAYS: 90, EVENT_IDS_REMEMBERED_DAYS: 35 }, silentLog()),
+    REVOKED_TOKEN_PURGE,
+  ]
   const soon = new Date(Date.now() + 2 * 3_600_000)
   // It runs once, since each run deletes rows.
   for (const { kind, deleteRows } of purges)

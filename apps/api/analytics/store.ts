@@ -3,7 +3,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '../stores/postgres-errors.ts'
 import { queryPrepared } from '../stores/prepared-query.ts'
 import type { DateRange } from './calendar.ts'
-import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS } from './event.ts'
+import type { AnalyticsEvent } from './event.ts'
 
 /* All SQL of events, event ids, daily figures and revisions. event-partitions.ts deletes what is old. */
 
@@ -79,12 +79,12 @@ export async function readStoredDays(
 export async function datesClosedToImports(
   db: Queryable,
   vendorId: string,
-  dates: readonly string[],
+  { dates, daysOpen }: { dates: readonly string[]; daysOpen: number },
 ): Promise<Set<string>> {
   const { rows } = await db.raw(
     `select date from analytics_daily where vendor_id = ? and date = any (?::date[])
        and (first_received_on is null or first_received_on < (now() at time zone 'UTC')::date - ?::int)`,
-    [vendorId, dates as string[], DAY_OPEN_TO_IMPORTS_DAYS],
+    [vendorId, dates as string[], daysOpen],
   )
   return new Set(rows.map((row: { date: string }) => row.date))
 }

@@ -84,18 +84,38 @@ begin
   end loop;
 end $$;
 
--- Events received less than 35 days ago stay, whatever the argument. While this waits for a reader of the
--- table, such as a backup, writers wait too, and each process tries, so it gives up early.
+-- Returns the moment before which rows may be deleted that are kept for this many days. Neither events nor
+-- ids are ever deleted sooner than after 35 days.
+create function oldest_kept(days integer) returns timestamptz
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if days is null or days < 35 then
+    raise exception 'they are kept for at least 35 days' using errcode = 'invalid_parameter_value';
+  end if;
+  return now() - days * interval '1 day';
+end $$;
+
+-- Deletes the oldest rows of a table up to a time, at most max_rows.
+create function delete_oldest(relation regclass, time_column name, before text, max_rows integer)
+returns integer language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  deleted integer;
+begin
+  execute format('delete from %1$s where ctid = any (array(
+    select ctid from %1$s where %2$I < %3$L order by %2$I limit %4$s))', relation, time_column, before, max_rows);
+  get diagnostics deleted = row_count;
+  return deleted;
+end $$;
+
+-- While this waits for a reader of the table, such as a backup, writers wait too, and each process tries, so
+-- it gives up early.
 create function drop_old_analytics_events(retention_days integer) returns setof text
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '500ms' as $$
 declare
-  oldest_kept timestamptz := now() - retention_days * interval '1 day';
+  oldest_kept timestamptz := public.oldest_kept(retention_days);
   partition   text;
 begin
-  if retention_days is null or retention_days < 35 then
-    raise exception 'retention_days must be at least 35' using errcode = 'invalid_parameter_value';
-  end if;
   for partition in
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'public.analytics_events'::regclass
@@ -108,35 +128,19 @@ begin
   end loop;
 end $$;
 
--- Deletes at most max_rows old events outside the weekly partitions. Those of the last 35 days stay.
+-- Deletes old events outside the weekly partitions.
 create function delete_old_default_events(retention_days integer, max_rows integer) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  deleted integer;
-begin
-  if retention_days is null or retention_days < 35 then
-    raise exception 'retention_days must be at least 35' using errcode = 'invalid_parameter_value';
-  end if;
-  delete from public.analytics_events_default where ctid = any (array(
-    select ctid from public.analytics_events_default
-    where received_at < now() - retention_days * interval '1 day' order by received_at limit max_rows));
-  get diagnostics deleted = row_count;
-  return deleted;
-end $$;
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select public.delete_oldest('public.analytics_events_default', 'received_at',
+    public.oldest_kept(retention_days)::text, max_rows)
+$$;
 
--- Forgets at most max_rows ids of those that were received more than 35 whole days ago.
-create function forget_old_analytics_event_ids(max_rows integer) returns integer
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
-declare
-  forgotten integer;
-begin
-  delete from public.analytics_event_ids where ctid = any (array(
-    select ctid from public.analytics_event_ids
-    where received_on < current_date - 35 order by received_on limit max_rows));
-  get diagnostics forgotten = row_count;
-  return forgotten;
-end $$;
+-- Forgets ids that were received more than so many whole days ago.
+create function forget_old_analytics_event_ids(remembered_days integer, max_rows integer) returns integer
+language sql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+  select public.delete_oldest('public.analytics_event_ids', 'received_on',
+    public.oldest_kept(remembered_days)::date::text, max_rows)
+$$;
 
 select create_analytics_event_partitions(4);
 

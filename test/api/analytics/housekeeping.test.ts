@@ -65,9 +65,12 @@ describe('housekeeping of analytics events', () => {
   }
 
   /** Runs the purges. Returns how many ids they forgot, and the partitions that they dropped. */
-  async function purge(eventRetention_days: number) {
+  async function purge(retention_days: number, remembered_days = 35) {
     const { log, lines } = createTestLog()
-    const purges = listEventPurges({ eventRetention_days })
+    const purges = listEventPurges({
+      EVENT_RETENTION_DAYS: retention_days,
+      EVENT_IDS_REMEMBERED_DAYS: remembered_days,
+    })
     const before = await partitions()
     await runPurges({ db: api, clock: systemClock, log, purges, every_ms: 10_000 }, () => false)
     const after = await partitions()
@@ -83,10 +86,9 @@ describe('housekeeping of analytics events', () => {
     assert.deepEqual(await createEventPartitions(api), [])
     await storeEvents(api, vendorId, [click('a')])
     const { rows } = await owner.raw(
-      `select tableoid::regclass::text = 'analytics_events_' || to_char(date_trunc('week', now(), 'UTC') at time zone 'UTC', 'YYYYMMDD')
-         as in_this_week from analytics_events`,
+      `select 'analytics_events_' || to_char(date_trunc('week', now(), 'UTC') at time zone 'UTC', 'YYYYMMDD') as week`,
     )
-    assert.deepEqual(rows, [{ in_this_week: true }])
+    assert.deepEqual(await owner(rows[0].week).pluck('event_id'), ['a'])
   })
 
   it('makes a missing partition while writers continue', async () => {
@@ -133,6 +135,19 @@ describe('housekeeping of analytics events', () => {
     assert.deepEqual((await purge(35)).dropped, [week])
   })
 
+  it('remembers ids for as many whole days as it is told, after the day that they came', async () => {
+    await owner.raw(
+      `insert into analytics_event_ids (vendor_id, event_id, received_on)
+       select ?, 'id-' || n, (now() at time zone 'UTC')::date - n from generate_series(0, 60) as n`,
+      [vendorId],
+    )
+    assert.equal((await purge(90, 50)).forgottenIds, 10)
+    const { rows } = await owner.raw(
+      "select max((now() at time zone 'UTC')::date - received_on) as age from analytics_event_ids",
+    )
+    assert.equal(rows[0].age, 50)
+  })
+
   it('forgets more ids than one step takes', async () => {
     await owner.raw(
       `insert into analytics_event_ids (vendor_id, event_id, received_on)
@@ -150,7 +165,11 @@ describe('housekeeping of analytics events', () => {
 
   it('refuses to drop what is younger than 35 days, and to make partitions without end', async () => {
     for (const days of [34, 0, -1, null]) {
-      for (const call of ['drop_old_analytics_events(?)', 'delete_old_default_events(?, 1)'])
+      for (const call of [
+        'drop_old_analytics_events(?)',
+        'delete_old_default_events(?, 1)',
+        'forget_old_analytics_event_ids(?, 1)',
+      ])
         await assert.rejects(api.raw(`select ${call}`, [days]), (error) => {
           assert.equal(sqlState(error), INVALID_PARAMETER)
           return true
@@ -168,7 +187,12 @@ describe('housekeeping of analytics events', () => {
     await using api = await startApi()
     vendorId = (await api.createCompany()).vendorId
     const [kept, old] = [await pastWeek(12, api.db), await pastWeek(14, api.db)]
-    await using _other = await startApi({ beside: api, env: { EVENT_RETENTION_DAYS: '91' } })
+    const env = { EVENT_RETENTION_DAYS: '49', EVENT_IDS_REMEMBERED_DAYS: '50' }
+    await assert.rejects(startApi({ beside: api, env }), /EVENT_IDS_REMEMBERED_DAYS: must be at most EVENT_R/)
+    await using _other = await startApi({
+      beside: api,
+      env: { EVENT_RETENTION_DAYS: '91', EVENT_IDS_REMEMBERED_DAYS: '50' },
+    })
     await eventually(async () => {
       const { rows } = await api.db.raw('select to_regclass(?) as old, to_regclass(?) as kept', [old, kept])
       assert.equal(rows[0].kept, kept)

@@ -105,7 +105,7 @@ describe('the plans of analytics statements', () => {
       "update analytics_event_ids set received_on = received_on - 50 where vendor_id = 'ven_company0'",
     )
     const found = await explained.plansOf(() =>
-      explained.db.raw('select forget_old_analytics_event_ids(500)'),
+      explained.db.raw('select forget_old_analytics_event_ids(35, 500)'),
     )
     assertNoTableScan(found)
     assert.ok(found.some((node) => node['Index Name'] === 'analytics_event_ids_by_age'))
