@@ -73,7 +73,7 @@ begin
     partition := 'analytics_events_' || to_char(week, 'YYYYMMDD');
     continue when to_regclass('public.' || partition) is not null;
     -- The default partition already has events of this week, and keeps them.
-    continue when exists (select from public.analytics_events_default
+    continue when exists (select 1 from public.analytics_events_default
                           where received_at >= week and received_at < week + interval '7 days');
     -- Attaching, unlike "partition of", does not block writers of other partitions.
     execute format('create table public.%I (like public.analytics_events including all)', partition);
@@ -95,15 +95,32 @@ begin
   return now() - days * interval '1 day';
 end $$;
 
--- Deletes the oldest rows of a table up to a time, at most max_rows.
+-- Deletes the oldest rows of a table up to a time, at most max_rows, or where the table is distributed, at
+-- most max_rows of each shard. A ctid names a row of one shard only, so each shard runs the statement itself,
+-- in a transaction of its own. A shard that fails stops no other, and is reported once those have few left.
 create function delete_oldest(relation regclass, time_column name, before text, max_rows integer)
 returns integer language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  -- It names the table or shard as %1$s.
+  step text := format('with deleted as (delete from %%1$s where ctid = any (array(
+    select ctid from %%1$s where %1$I < %2$L order by %1$I limit %3$s)) returning 1)
+    select count(*) from deleted', time_column, before, max_rows);
+  is_distributed boolean := false;
   deleted integer;
+  failure text;
 begin
-  execute format('delete from %1$s where ctid = any (array(
-    select ctid from %1$s where %2$I < %3$L order by %2$I limit %4$s))', relation, time_column, before, max_rows);
-  get diagnostics deleted = row_count;
+  if to_regclass('pg_catalog.pg_dist_partition') is not null then
+    is_distributed := exists (select 1 from pg_dist_partition where logicalrelid = relation);
+  end if;
+  if is_distributed then
+    select coalesce(sum(result::integer) filter (where success), 0), min(result) filter (where not success)
+      into deleted, failure from run_command_on_shards(relation, step);
+    if deleted < max_rows and failure is not null then
+      raise exception 'a shard failed: %', failure;
+    end if;
+  else
+    execute format(step, relation) into deleted;
+  end if;
   return deleted;
 end $$;
 

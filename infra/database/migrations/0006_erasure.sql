@@ -103,7 +103,7 @@ begin
   if condition is null then
     raise exception '% is not a table of companies', relation using errcode = 'check_violation';
   end if;
-  -- The condition stands outside too: where the tables are distributed, a ctid alone names a row in each shard.
+  -- The condition is repeated outside: where the tables are distributed, a ctid names a row in each shard.
   execute format('%s where %s and ctid = any (array(select ctid from public.%I where %s limit $2))',
     erasure, condition, relation, condition) using vendor, max_rows;
   get diagnostics erased = row_count;
