@@ -5,6 +5,7 @@ import knex, { type Knex } from 'knex'
 import { migrate, revokePublicRights } from '../../infra/database/migrate.ts'
 import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
+import { forbidConnections, joinNodes, listNodes } from './citus.ts'
 import { freePort } from './ports.ts'
 import { connectedRedis } from './redis.ts'
 import { connectedDatabase } from './stores.ts'
@@ -27,14 +28,28 @@ const TEMPLATE = 'template_migrated'
 delete process.env.PGSSLMODE
 
 let postgres: LocalPostgres | undefined
-/** The superuser's one connection of a worker, from the first use in a file to the end of the file. */
-let owner: Knex | undefined
+/** The superuser's one connection of a worker to each server, from the first use in a file to its end. */
+let owners: Knex[] = []
 const redisServers = new Set<LocalRedis>()
 
 export async function mochaGlobalSetup(): Promise<void> {
-  const folder = await temporaryFolder('integration-access-test')
+  process.env.TEST_FOLDER = await temporaryFolder('integration-access-test')
+  const citusUrl = process.env.TEST_CITUS_URL
+  process.env.TEST_POSTGRES_URLS = citusUrl ? (await listNodes(citusUrl)).join(' ') : await startServer()
+  if (!citusUrl) await asOwner('create extension pg_stat_statements')
+  // A run on a cluster that was stopped leaves it there.
+  await asOwner(`drop database if exists ${TEMPLATE}`)
+  await asOwner(`create database ${TEMPLATE}`)
+  if (citusUrl) await joinNodes(serverUrls(), TEMPLATE)
+  const distribute = citusUrl ? 'citus' : undefined
+  await migrate({ ownerUrl: databaseUrl(TEMPLATE), passwords: PASSWORDS, distribute })
+  if (citusUrl) await forbidConnections(serverUrls(), TEMPLATE)
+  await closeOwners()
+}
+
+async function startServer(): Promise<string> {
   postgres = await startPostgres({
-    directory: join(folder, 'postgres'),
+    directory: join(requiredVariable('TEST_FOLDER'), 'postgres'),
     programs: postgresPrograms(),
     port: await freePort(),
     password: randomBytes(16).toString('hex'),
@@ -47,12 +62,7 @@ export async function mochaGlobalSetup(): Promise<void> {
       ...STATEMENT_SETTINGS,
     },
   })
-  process.env.TEST_FOLDER = folder
-  process.env.TEST_POSTGRES_URL = postgres.url('postgres')
-  await asOwner('create extension pg_stat_statements')
-  await asOwner(`create database ${TEMPLATE}`)
-  await migrate({ ownerUrl: databaseUrl(TEMPLATE), passwords: PASSWORDS })
-  await closeOwner()
+  return postgres.url('postgres')
 }
 
 /** `TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin` runs the tests on another version. */
@@ -64,42 +74,49 @@ export function postgresPrograms(): PostgresPrograms | undefined {
 export const mochaHooks = {
   /** In parallel workers: after each file. */
   async afterAll() {
-    await Promise.all([...[...redisServers].map((server) => server.stop('SIGKILL')), closeOwner()])
+    await Promise.all([...[...redisServers].map((server) => server.stop('SIGKILL')), closeOwners()])
     redisServers.clear()
   },
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
-  const unnamed = await statementsWithoutCompany(databaseUrl('postgres'), databaseUrl(TEMPLATE))
-  await closeOwner()
+  const unnamed = postgres
+    ? await statementsWithoutCompany(databaseUrl('postgres'), databaseUrl(TEMPLATE))
+    : []
+  if (!postgres) await asOwner(`drop database ${TEMPLATE}`)
+  await closeOwners()
   await postgres?.stop()
   await rm(requiredVariable('TEST_FOLDER'), { recursive: true, force: true })
   if (unnamed.length > 0)
     throw new Error(`these statements name no company (vendor_id):\n${unnamed.join('\n')}`)
 }
 
+/** Runs a statement on each server: the test server, or the nodes of a cluster. */
 async function asOwner(sql: string): Promise<void> {
-  owner ??= knex({ client: 'pg', connection: databaseUrl('postgres'), pool: { min: 0, max: 1 } })
-  await owner.raw(sql)
+  if (owners.length === 0)
+    owners = serverUrls().map((url) => knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } }))
+  await Promise.all(owners.map((owner) => owner.raw(sql)))
 }
 
-async function closeOwner(): Promise<void> {
-  await owner?.destroy()
-  owner = undefined
+async function closeOwners(): Promise<void> {
+  await Promise.all(owners.splice(0).map((owner) => owner.destroy()))
 }
+
+/** The coordinator is the first. */
+const serverUrls = () => requiredVariable('TEST_POSTGRES_URLS').split(' ')
 
 function databaseUrl(
   database: string,
   { user, password }: { user?: string; password?: string } = {},
 ): string {
-  const url = new URL(requiredVariable('TEST_POSTGRES_URL'))
+  const url = new URL(serverUrls()[0] as string)
   url.pathname = database
   if (user) url.username = user
   if (password) url.password = password
   return url.href
 }
 
-function requiredVariable(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URL'): string {
+function requiredVariable(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URLS'): string {
   const value = process.env[name]
   if (!value)
     throw new Error('the test servers are not running: run mocha with --require test/support/servers.ts')

@@ -26,7 +26,7 @@ const PASSWORD = 'a password of the tests'
  * than a new server.
  */
 export async function startTestStack({ env = {} }: TestStackOptions = {}) {
-  const underMocha = process.env.TEST_POSTGRES_URL !== undefined
+  const underMocha = process.env.TEST_POSTGRES_URLS !== undefined
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-stack-'))
   if (underMocha) await keepServicePasswords(folder)
   const database = underMocha && !env.DATABASE_URL ? await createTestDatabase() : undefined

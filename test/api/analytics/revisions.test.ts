@@ -47,7 +47,7 @@ describe("the revision of a company's days", () => {
       `update analytics_daily set clicks = 9 where vendor_id = 'ven_acme'`,
       `delete from analytics_daily where vendor_id = 'ven_acme'`,
       `insert into analytics_daily (vendor_id, date, last_event_at) values ('ven_acme', '2026-11-19', now())`,
-      `update analytics_revisions set revision = gen_random_uuid() where vendor_id = 'ven_acme'`,
+      `update analytics_revisions set revision = '${randomUUID()}' where vendor_id = 'ven_acme'`,
       `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity)
          values ('ven_acme', 'e', 'click', '2026-11-19', now(), 1)`,
       `insert into analytics_event_ids (vendor_id, event_id) values ('ven_acme', 'e')`,
