@@ -1,4 +1,3 @@
-import pg from 'pg'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '../stores/postgres-errors.ts'
 import { queryPrepared } from '../stores/prepared-query.ts'
@@ -146,12 +145,8 @@ const NUMERIC_VALUE_OUT_OF_RANGE = '22003'
 function isSumTooLarge(error: unknown): boolean {
   const state = sqlState(error)
   if (state === NUMERIC_VALUE_OUT_OF_RANGE) return true
-  // Not the table's name, which is a shard's where the tables are distributed.
-  return (
-    state === CHECK_VIOLATION &&
-    error instanceof pg.DatabaseError &&
-    error.constraint?.startsWith('analytics_daily_') === true
-  )
+  // A distributed Postgres forwards only the message, which names the constraint, or the shard.
+  return state === CHECK_VIOLATION && (error as Error).message.includes('analytics_daily_')
 }
 
 /** Returns those of the events' ids that are remembered. */
