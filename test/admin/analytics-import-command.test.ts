@@ -144,7 +144,7 @@ describe('admin analytics import', () => {
     )
     await refused(
       importing(await writeEvents(click('full'))),
-      /^(\{.*\}\n)?The import stopped: new row for relation "analytics_event_ids\w*" violates check constraint "full_disk"\. What was stored is kept; run it again to store the rest\.\n$/,
+      /^(\{.*\}\n)?The import stopped: new row for relation "analytics_event_ids\w*" violates check constraint "full_disk\w*"\. What was stored is kept; run it again to store the rest\.\n$/,
     )
   })
 

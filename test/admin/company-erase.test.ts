@@ -187,17 +187,17 @@ describe('admin company erase', () => {
     assert.equal(await readStatus(first), 200)
     const others = await countsOfOthers()
     assert.ok(others > 2 * IDS_OF_OTHERS, `${others} things`)
-    // One revocation takes longer than it may, and the first run fails once it has come to the figures.
+    // One revocation takes longer than it may, and the first run fails before it comes to the figures.
     await api.db.raw(`create function stop_here() returns trigger language plpgsql as
       $$ begin raise exception 'interrupted'; end $$;
-      create trigger stop_here before delete on analytics_daily execute function stop_here();
+      create trigger stop_here before delete on workload_issuers execute function stop_here();
       create sequence revocations;
       create function slow() returns trigger language plpgsql security definer as
       $$ begin if nextval('revocations') = 1 then perform pg_sleep(4); end if; return null; end $$;
       create trigger slow after update on oauth_clients execute function slow()`)
     await Promise.all([refused(answer('yes\n'), /interrupted/), writeLate()])
     assert.deepEqual(await api.db('client_creation_keys').where({ vendor_id: VENDOR }), [])
-    await api.db.raw('drop trigger stop_here on analytics_daily; drop trigger slow on oauth_clients')
+    await api.db.raw('drop trigger stop_here on workload_issuers; drop trigger slow on oauth_clients')
     for (const client of clients)
       assert.deepEqual([(await auth.token(client)).status, await readStatus(client)], [401, 401])
     assert.equal((await api.request('GET', '/v1/session', { token: owner.sessionToken })).status, 401)
@@ -357,14 +357,15 @@ describe('the rows of an erased company', () => {
   it('go although a request in flight adds one to a table that was already done', async () => {
     await operator.db.raw(`
       update companies set erased_at = now() where vendor_id = 'ven_acme';
-      insert into analytics_event_ids (vendor_id, event_id) values ('ven_acme', 'late');
+      insert into workload_issuers (vendor_id, issuer, keys_from, keys, keys_as_of, attempted_at)
+        values ('ven_acme', 'https://late.example', 'pasted', '[{}]', now(), now());
       create function save_late_callback() returns trigger language plpgsql as $$
       begin
         insert into public.callback_destinations (vendor_id, callback_url, verified, updated_at, updated_by)
           select 'ven_acme', 'https://late.example/', false, now(), min(user_id) from public.users;
         return null;
       end $$;
-      create trigger late after delete on analytics_event_ids
+      create trigger late after delete on workload_issuers
         for each row execute function save_late_callback()`)
     await eraseCompanyRows(operator.database.connect('operator'), 'ven_acme', { show() {} })
     assert.deepEqual(await operator.db('callback_destinations').where({ vendor_id: 'ven_acme' }), [])

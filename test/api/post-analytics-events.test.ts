@@ -6,6 +6,7 @@ import { sharedApi } from '../support/api.ts'
 import { assertStored, createEvents, createSender, type Sender } from '../support/event-sender.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { endBlocked } from '../support/stores.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -213,13 +214,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     const gate = await api.db.transaction()
     await gate.raw('lock table analytics_daily in exclusive mode')
     const answer = company.post({ events })
-    await eventually(async () => {
-      const { rows } = await api.db.raw(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and application_name = 'integration-api'`,
-      )
-      return rows.length > 0
-    })
+    await eventually(() => endBlocked(api.db))
     const response = await answer
     assertProblem(response, 'unavailable')
     assert.ok(Number(response.headers.get('retry-after')) > 0)

@@ -145,6 +145,9 @@ const OF_TABLES = ['delete', 'truncate', 'trigger']
 /** The first version that has the right "maintain". */
 const MAINTAIN = 170_000
 
+/** Citus, for one, lets everyone read its catalogs. */
+const NOT_OF_AN_EXTENSION = `not exists (select from pg_depend where objid = c.oid and deptype = 'e')`
+
 /** A right with its columns in the order of their names, so that the order in the table does not matter. */
 const byName = (right: string): string => {
   const [what = '', table = '', ...columns] = right.split(/,? /)
@@ -165,7 +168,8 @@ describe('the database rights of a role', () => {
                has_column_privilege(:role, c.oid, attnum, right_) as may
              from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped,
                unnest(:rights::text[]) as right_
-             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')) as each
+             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+               and ${NOT_OF_AN_EXTENSION}) as each
        group by relname, right_ having bool_or(may)`,
       { role, rights: OF_COLUMNS },
     )
@@ -174,14 +178,14 @@ describe('the database rights of a role', () => {
     return lines(
       `select format('%s %s', right_, relname) as line from pg_class c, unnest(:rights::text[]) as right_
        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
-         and has_table_privilege(:role, c.oid, right_)`,
+         and ${NOT_OF_AN_EXTENSION} and has_table_privilege(:role, c.oid, right_)`,
       { role, rights: rows[0].version < MAINTAIN ? OF_TABLES : [...OF_TABLES, 'maintain'] },
     )
   }
   const onSequences = (role: string) =>
     lines(
       `select format('%s %s', right_, relname) as line from pg_class c, unnest(array['usage', 'select', 'update']) as right_
-       where relkind = 'S' and has_sequence_privilege(:role, c.oid, right_)`,
+       where relkind = 'S' and ${NOT_OF_AN_EXTENSION} and has_sequence_privilege(:role, c.oid, right_)`,
       { role },
     )
   /** Ours; and of Postgres' own, those that are not everybody's. */

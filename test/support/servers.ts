@@ -2,10 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import knex, { type Knex } from 'knex'
+import { sqlState } from '../../apps/api/stores/postgres-errors.ts'
 import { migrate, revokePublicRights } from '../../infra/database/migrate.ts'
 import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { forbidConnections, joinNodes, listNodes } from './citus.ts'
+import { eventually } from './eventually.ts'
 import { freePort } from './ports.ts'
 import { connectedRedis } from './redis.ts'
 import { connectedDatabase } from './stores.ts'
@@ -24,6 +26,7 @@ export const PASSWORDS = {
   integration_operator: 'operator-role',
 }
 const TEMPLATE = 'template_migrated'
+const OBJECT_IN_USE = '55006'
 // Processes of tests inherit it, and their URLs without sslmode would be refused with it.
 delete process.env.PGSSLMODE
 
@@ -126,6 +129,16 @@ function requiredVariable(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URLS'): string {
 /** Copying files is quick in memory. On disk it would first write out the whole cluster, twice. */
 const copyStrategy = () => (inMemory(requiredVariable('TEST_FOLDER')) ? 'file_copy' : 'wal_log')
 
+/** Fails where Citus has just connected to it again. */
+const tryDrop = (name: string): Promise<boolean> =>
+  asOwner(`drop database if exists ${name} with (force)`).then(
+    () => true,
+    (error) => {
+      if (sqlState(error) !== OBJECT_IN_USE) throw error
+      return false
+    },
+  )
+
 export type TestDatabase = Awaited<ReturnType<typeof createTestDatabase>>
 
 /** A database of its own without a single table. */
@@ -134,7 +147,9 @@ export const createEmptyDatabase = () => createDatabase('template1')
 async function createDatabase(template: string) {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await asOwner(`create database ${name} template ${template} strategy ${copyStrategy()}`)
-  const drop = () => asOwner(`drop database if exists ${name} with (force)`)
+  async function drop() {
+    await eventually(() => tryDrop(name))
+  }
   return { name, ownerUrl: databaseUrl(name), drop, [Symbol.asyncDispose]: drop }
 }
 

@@ -31,6 +31,22 @@ export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => 
   return () => fromBeside(ownerUrl, `alter database ${name} allow_connections true`)
 }
 
+const BLOCKED = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
+/** Returns how many statements on this database wait for a lock, at whichever node of a cluster. */
+export const countBlocked = (db: Knex) => sumOverNodes(db, `select count(*) ${BLOCKED}`)
+
+/** Ends the sessions whose statements wait for a lock, and returns their number. */
+export const endBlocked = (db: Knex) => sumOverNodes(db, `select count(pg_terminate_backend(pid)) ${BLOCKED}`)
+
+async function sumOverNodes(db: Knex, count: string): Promise<number> {
+  const { rows } = await db.raw(`select to_regproc('run_command_on_all_nodes') is not null as "isCluster"`)
+  const { rows: counts } = await (rows[0].isCluster
+    ? db.raw('select sum(result::integer) as count from run_command_on_all_nodes(?)', [count])
+    : db.raw(count))
+  return Number(counts[0].count)
+}
+
 /** Waits until a statement on this database is blocked by a lock. */
 export const untilBlocked = (db: Knex): Promise<unknown> =>
   eventually(async () => {

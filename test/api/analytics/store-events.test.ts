@@ -8,6 +8,7 @@ import { SumTooLargeError, storeEvents } from '../../../apps/api/analytics/store
 import { recount, storedDays } from '../../support/analytics.ts'
 import { sharedDatabase } from '../../support/database.ts'
 import { eventually } from '../../support/eventually.ts'
+import { connectedDatabase, countBlocked, endBlocked } from '../../support/stores.ts'
 
 const HOUR_MS = 3_600_000
 const MAX = Number.MAX_SAFE_INTEGER
@@ -40,14 +41,8 @@ describe('storing events', () => {
   })
 
   /** Resolves when `count` statements of the API wait for a lock. */
-  const blocked = (count: number): Promise<number[]> =>
-    eventually(async () => {
-      const { rows } = await owner.raw(
-        `select pid from pg_stat_activity where datname = current_database() and application_name = 'test'
-           and wait_event_type = 'Lock'`,
-      )
-      return rows.length >= count && rows.map((row: { pid: number }) => row.pid)
-    })
+  const blocked = (count: number): Promise<boolean> =>
+    eventually(async () => (await countBlocked(owner)) >= count)
 
   /** Retries until there is an answer, as a sender does. A pool may first hand out a killed connection. */
   async function repeated(db: Database, vendorId: string, events: AnalyticsEvent[]) {
@@ -180,8 +175,10 @@ describe('storing events', () => {
   for (const timezone of ['Etc/GMT+12', 'Pacific/Kiritimati']) {
     it(`remembers ids under the day in UTC on a connection that is set to ${timezone}`, async () => {
       const vendorId = await company()
-      const writer = await pools[0].transaction()
-      await writer.raw(`set local timezone = '${timezone}'`)
+      const url = new URL(database.apiUrl)
+      url.searchParams.set('options', `-c timezone=${timezone}`)
+      await using writer = connectedDatabase(url.href)
+      assert.equal((await writer.raw('show timezone')).rows[0].TimeZone, timezone)
       await storeEvents(writer, vendorId, [click('a')])
       assert.equal((await storeEvents(writer, vendorId, [click('a'), click('b')])).duplicates, 1)
       const { rows } = await writer.raw(
@@ -189,7 +186,6 @@ describe('storing events', () => {
          from analytics_event_ids where vendor_id = ? order by event_id`,
         [vendorId],
       )
-      await writer.commit()
       assert.deepEqual(rows, [
         { event_id: 'a', today: true },
         { event_id: 'b', today: true },
@@ -296,8 +292,8 @@ describe('storing events', () => {
           const deaths = doomed.map(({ db, events }) => assert.rejects(storeEvents(db, vendorId, events)))
           if (doomed.length > 0) {
             // They meet each other's ids, so only the first of them may have come as far as the days.
-            const pids = await blocked(doomed.length)
-            await owner.raw('select pg_terminate_backend(pid) from unnest(?::int[]) as pid', [pids])
+            await blocked(doomed.length)
+            await endBlocked(owner)
           }
           await Promise.all(deaths)
           await gate.rollback()
