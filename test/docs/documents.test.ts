@@ -7,6 +7,7 @@ const CONFIGURATION = [
   'shared/process/config.ts',
   'apps/auth/config.ts',
   'apps/api/config.ts',
+  'apps/api/analytics/event-partitions.ts',
   'infra/local-settings.ts',
   'infra/database/migrate-settings.ts',
 ]
