@@ -65,7 +65,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       await refuseOtherVersion(db, directory)
       const names = await runMissing(db, { directory, onBlocked, onBegin, onCommit })
       await revokePublicRights(db)
-      if (options.distribute) await distribute(db)
+      if (options.distribute) await retryOnLockTimeout(() => distribute(db), onBlocked)
       const newest = await newestMigration(directory)
       await retryOnLockTimeout(() => markSchema(db, newest), onBlocked)
       for (const [role, password] of Object.entries(passwords ?? {}))

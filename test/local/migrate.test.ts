@@ -50,6 +50,17 @@ describe('npm run migrate', () => {
     ])
   })
 
+  it('says what DISTRIBUTE=citus needs where it is missing, with the tables in place', async () => {
+    const { status, stderr } = run({ DATABASE_URL: database.ownerUrl, DISTRIBUTE: 'citus' })
+    assert.match(
+      stderr,
+      /^DISTRIBUTE=citus needs the extension citus in this database\. As a superuser, run "cr/,
+    )
+    assert.doesNotMatch(stderr, / at /)
+    assert.equal(status, 1)
+    assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
+  })
+
   it('migrates once when several run at the same time', async () => {
     const { ownerUrl } = database
     const ran = (await Promise.all([1, 2, 3].map(() => migrate({ ownerUrl })))).map((names) => names.length)
