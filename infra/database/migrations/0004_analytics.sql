@@ -95,6 +95,14 @@ begin
   return now() - days * interval '1 day';
 end $$;
 
+-- Returns whether the rows of a table are spread over machines (citus.sql).
+create function is_distributed(relation regclass) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  if to_regclass('pg_catalog.pg_dist_partition') is null then return false; end if;
+  return exists (select 1 from pg_dist_partition where logicalrelid = relation);
+end $$;
+
 -- Deletes the oldest rows of a table up to a time, at most max_rows, or where the table is distributed, at
 -- most max_rows of each shard. A ctid names a row of one shard only, so each shard runs the statement itself,
 -- in a transaction of its own. A shard that fails stops no other, and is reported once those have few left.
@@ -105,14 +113,10 @@ declare
   step text := format('with deleted as (delete from %%1$s where ctid = any (array(
     select ctid from %%1$s where %1$I < %2$L order by %1$I limit %3$s)) returning 1)
     select count(*) from deleted', time_column, before, max_rows);
-  is_distributed boolean := false;
   deleted integer;
   failure text;
 begin
-  if to_regclass('pg_catalog.pg_dist_partition') is not null then
-    is_distributed := exists (select 1 from pg_dist_partition where logicalrelid = relation);
-  end if;
-  if is_distributed then
+  if public.is_distributed(relation) then
     select coalesce(sum(result::integer) filter (where success), 0), min(result) filter (where not success)
       into deleted, failure from run_command_on_shards(relation, step);
     if deleted < max_rows and failure is not null then

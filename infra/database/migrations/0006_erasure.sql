@@ -90,6 +90,7 @@ declare
       'workload_platform = null'
     else format('delete from public.%I', relation) end;
   condition text := (select remaining from public.company_tables() t where t.relation = $2);
+  own_shard text;
   erased integer;
 begin
   if not exists (select from public.companies where vendor_id = vendor and erased_at is not null)
@@ -103,9 +104,12 @@ begin
   if condition is null then
     raise exception '% is not a table of companies', relation using errcode = 'check_violation';
   end if;
-  -- The condition is repeated outside: where the tables are distributed, a ctid names a row in each shard.
-  execute format('%s where %s and ctid = any (array(select ctid from public.%I where %s limit $2))',
-    erasure, condition, relation, condition) using vendor, max_rows;
+  -- Where the tables are distributed, a ctid names a row in each shard, so the condition is repeated outside.
+  -- Elsewhere it would tempt the planner to find the rows by it, and to compare each with each place.
+  own_shard := case when public.is_distributed(format('public.%I', relation)::regclass)
+    then condition || ' and ' else '' end;
+  execute format('%s where %s ctid = any (array(select ctid from public.%I where %s limit $2))',
+    erasure, own_shard, relation, condition) using vendor, max_rows;
   get diagnostics erased = row_count;
   return erased;
 end $$;

@@ -110,4 +110,23 @@ describe('the plans of analytics statements', () => {
     assertNoTableScan(found)
     assert.ok(found.some((node) => node['Index Name'] === 'analytics_event_ids_by_age'))
   })
+
+  it('erases rows by their place, also those of a company that has far more than others', async () => {
+    const { db } = explained
+    const insertDays = (vendors: string, days: number) =>
+      db.raw(
+        `insert into analytics_daily (vendor_id, date, last_event_at)
+         select ${vendors}, date '2026-11-20' - day, now() from generate_series(1, ?::int) as day`,
+        [days],
+      )
+    await db.raw('truncate analytics_daily')
+    await insertDays(`'ven_' || generate_series(1, 2000)`, 3)
+    await db.raw('analyze analytics_daily')
+    await insertDays(`'${vendorId}'`, 700)
+    await db.raw('update companies set erased_at = now() where vendor_id = ?', [vendorId])
+    const found = await explained.plansOf(() =>
+      db.raw('select erase_company_rows(?, ?, 1000)', [vendorId, 'analytics_daily']),
+    )
+    assert.ok(scansOf(found, 'analytics_daily').some((scan) => scan['Node Type'] === 'Tid Scan'))
+  })
 })
