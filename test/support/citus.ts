@@ -9,9 +9,8 @@ export async function listNodes(url: string): Promise<string[]> {
     `select nodename, nodeport from pg_dist_node where isactive and noderole = 'primary' order by groupid`,
   )
   return rows.map(({ nodename, nodeport }: { nodename: string; nodeport: number }) => {
-    const node = new URL(url)
+    const node = new URL('/postgres', url)
     node.host = `${nodename}:${nodeport}`
-    node.pathname = 'postgres'
     return node.href
   })
 }

@@ -199,9 +199,8 @@ it('fails only the companies of a worker that is away, and counts each event onc
 
   const others = calls.filter(({ isLost }) => !isLost)
   assert.deepEqual(new Set(others.map(({ status }) => status)), new Set([200]))
-  const during = calls.filter(
-    ({ began_ms, ended_ms }) => began_ms > cut_ms + MARGIN_MS && ended_ms < back_ms - MARGIN_MS,
-  )
+  const [from_ms, until_ms] = [cut_ms + MARGIN_MS, back_ms - MARGIN_MS]
+  const during = calls.filter(({ began_ms, ended_ms }) => began_ms > from_ms && ended_ms < until_ms)
   const failed = during.filter(({ isLost }) => isLost)
   assert.deepEqual(new Set(failed.map(({ status }) => status)), new Set([503]))
   const firstBack = calls.find(
@@ -213,10 +212,10 @@ it('fails only the companies of a worker that is away, and counts each event onc
     assert.deepEqual(days, await recount(api.db, vendorId))
     assert.equal(Number(days[0]?.clicks), sent.get(vendorId))
   }
+  const acknowledged = [...sent.values()].reduce((sum, n) => sum + n, 0)
   console.log(
-    `a worker away for ${AWAY_MS / 1_000} s: ${failed.length} calls of its companies failed, none of ` +
-      `${during.length - failed.length} of the others; again ${Math.round(firstBack.ended_ms - back_ms)} ms ` +
-      `after it was back; ${[...sent.values()].reduce((sum, n) => sum + n, 0)} events acknowledged, each counted once`,
+    `a worker away: ${failed.length} calls of its companies failed, none of ${during.length - failed.length} ` +
+      `others; again after ${Math.round(firstBack.ended_ms - back_ms)} ms; ${acknowledged} events, each once`,
   )
 })
 
@@ -261,10 +260,10 @@ it('prints what storing costs beside one Postgres', async () => {
       [`Citus, ${servers.length - 1} workers`, spread],
     ] as const) {
       const { stored, used_s } = await store(db)
-      const microseconds = used_s.map((seconds) => (seconds * 1_000_000) / stored)
-      const total = microseconds.reduce((sum, each) => sum + each, 0)
+      const cost_us = (seconds: number) => ((seconds * 1_000_000) / stored).toFixed(1)
+      const total_s = used_s.reduce((sum, each) => sum + each, 0)
       const rate = Math.round((stored * 1_000) / ROUND_MS).toLocaleString('en')
-      rows.push([name, rate, total.toFixed(1), (microseconds[0] as number).toFixed(1)])
+      rows.push([name, rate, cost_us(total_s), cost_us(used_s[0] as number)])
     }
   const header = [
     'events in calls of 200',
@@ -279,6 +278,5 @@ it('prints what storing costs beside one Postgres', async () => {
 async function postmasterAt(url: string): Promise<number> {
   await using db = connectedDatabase(url)
   const { rows } = await db.raw('select pg_backend_pid() as pid')
-  const [, parent = ''] = /\) \S (\d+)/.exec(readFileSync(`/proc/${rows[0].pid}/stat`, 'utf8')) ?? []
-  return Number(parent)
+  return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${rows[0].pid}/stat`, 'utf8'))?.[1])
 }

@@ -37,13 +37,12 @@ const url =
       'workers, such as postgres://postgres@127.0.0.1:5432/postgres.',
   )
 const nodes = await listNodes(url)
-if (nodes.length < 3) stop('The cluster has fewer than two workers: see citus_add_node.')
-if (nodes.some((node) => !['127.0.0.1', 'localhost'].includes(new URL(node).hostname)))
-  stop('The nodes of the cluster must be on this machine, at 127.0.0.1.')
+if (nodes.length < 3 || nodes.some((node) => !['127.0.0.1', 'localhost'].includes(new URL(node).hostname)))
+  stop('The cluster needs two workers, and all nodes on this machine, at 127.0.0.1.')
 
 for (const [test, why] of LEFT_OUT) process.stdout.write(`Left out: "${test}": ${why}.\n`)
 process.stdout.write(
-  'Left out: test/api/analytics/plans.test.ts, about the plans of one Postgres: one of the tests here explains each statement.\n',
+  'Left out: test/api/analytics/plans.test.ts, about one Postgres: see "asks one shard".\n',
 )
 const args = [
   join(ROOT, 'node_modules/.bin/mocha'),
