@@ -87,7 +87,7 @@ end $$;
 -- Returns the moment before which rows may be deleted that are kept for this many days. Neither events nor
 -- ids are ever deleted sooner than after 35 days.
 create function oldest_kept(days integer) returns timestamptz
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 begin
   if days is null or days < 35 then
     raise exception 'they are kept for at least 35 days' using errcode = 'invalid_parameter_value';
@@ -106,8 +106,10 @@ end $$;
 -- Deletes the oldest rows of a table up to a time, at most max_rows, or where the table is distributed, at
 -- most max_rows of each shard. A ctid names a row of one shard only, so each shard runs the statement itself,
 -- in a transaction of its own. A shard that fails stops no other, and is reported once those have few left.
-create function delete_oldest(relation regclass, time_column name, before text, max_rows integer)
-returns integer language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- The time is written in a form that each machine reads alike, whatever the caller has set.
+create function delete_oldest(relation regclass, time_column name, before timestamptz, max_rows integer)
+returns integer language plpgsql
+set search_path = pg_catalog, pg_temp set timezone = 'UTC' set datestyle = 'ISO' as $$
 declare
   -- It names the table or shard as %1$s.
   step text := format('with deleted as (delete from %%1$s where ctid = any (array(
@@ -153,14 +155,14 @@ end $$;
 create function delete_old_default_events(retention_days integer, max_rows integer) returns integer
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select public.delete_oldest('public.analytics_events_default', 'received_at',
-    public.oldest_kept(retention_days)::text, max_rows)
+    public.oldest_kept(retention_days), max_rows)
 $$;
 
--- Forgets ids that were received more than so many whole days ago.
+-- Forgets ids that were received more than so many whole days of UTC ago.
 create function forget_old_analytics_event_ids(remembered_days integer, max_rows integer) returns integer
-language sql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   select public.delete_oldest('public.analytics_event_ids', 'received_on',
-    public.oldest_kept(remembered_days)::date::text, max_rows)
+    public.oldest_kept(remembered_days), max_rows)
 $$;
 
 select create_analytics_event_partitions(4);
