@@ -33,9 +33,6 @@ export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => 
 
 const BLOCKED = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
-/** Returns how many statements on this database wait for a lock, at whichever node of a cluster. */
-export const countBlocked = (db: Knex) => sumOverNodes(db, `select count(*) ${BLOCKED}`)
-
 /** Ends the sessions whose statements wait for a lock, and returns their number. */
 export const endBlocked = (db: Knex) => sumOverNodes(db, `select count(pg_terminate_backend(pid)) ${BLOCKED}`)
 
@@ -47,14 +44,9 @@ async function sumOverNodes(db: Knex, count: string): Promise<number> {
   return Number(counts[0].count)
 }
 
-/** Waits until a statement on this database is blocked by a lock. */
-export const untilBlocked = (db: Knex): Promise<unknown> =>
-  eventually(async () => {
-    const { rows } = await db.raw(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-    return rows.length > 0
-  })
+/** Waits until statements on this database are blocked by a lock, at whichever node of a cluster. */
+export const untilBlocked = (db: Knex, count = 1): Promise<unknown> =>
+  eventually(async () => (await sumOverNodes(db, `select count(*) ${BLOCKED}`)) >= count)
 
 /** Reasons to believe that Postgres forgot revocations, with the statements that begin and end them. */
 export const FENCES = [

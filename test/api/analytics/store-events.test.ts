@@ -7,8 +7,7 @@ import type { AnalyticsEvent, AnalyticsEventType } from '../../../apps/api/analy
 import { SumTooLargeError, storeEvents } from '../../../apps/api/analytics/store.ts'
 import { recount, storedDays } from '../../support/analytics.ts'
 import { sharedDatabase } from '../../support/database.ts'
-import { eventually } from '../../support/eventually.ts'
-import { connectedDatabase, countBlocked, endBlocked } from '../../support/stores.ts'
+import { connectedDatabase, endBlocked, untilBlocked } from '../../support/stores.ts'
 
 const HOUR_MS = 3_600_000
 const MAX = Number.MAX_SAFE_INTEGER
@@ -39,10 +38,6 @@ describe('storing events', () => {
     type: 'order',
     amountMinor,
   })
-
-  /** Resolves when `count` statements of the API wait for a lock. */
-  const blocked = (count: number): Promise<boolean> =>
-    eventually(async () => (await countBlocked(owner)) >= count)
 
   /** Retries until there is an answer, as a sender does. A pool may first hand out a killed connection. */
   async function repeated(db: Database, vendorId: string, events: AnalyticsEvent[]) {
@@ -164,6 +159,11 @@ describe('storing events', () => {
     assert.equal(day?.revenue_minor, String(MAX))
   })
 
+  it('stores nothing without a company, and does not end the coordinator of a cluster', async () => {
+    const sql = `select store_analytics_events(null, '{e}', '{click}', '{2026-11-20}', '{1}', '{1}', '{null}')`
+    assert.deepEqual((await database.api.raw(sql)).rows, [{ store_analytics_events: null }])
+  })
+
   it('refuses a call whose own sum is beyond even 64 bits', async () => {
     const vendorId = await company()
     const events = Array.from({ length: 1_025 }, (_, n) => order(`n${n}`, MAX))
@@ -198,7 +198,7 @@ describe('storing events', () => {
     const holder = await owner.transaction()
     await holder.raw('insert into analytics_event_ids (vendor_id, event_id) values (?, ?)', [vendorId, 'a'])
     const waiting = storeEvents(pools[0], vendorId, [click('a')])
-    await blocked(1)
+    await untilBlocked(owner, 1)
     await holder.rollback()
     assert.deepEqual(await waiting, { accepted: 1, duplicates: 0 })
   })
@@ -208,7 +208,7 @@ describe('storing events', () => {
     const holder = await owner.transaction()
     await holder.raw('insert into analytics_event_ids (vendor_id, event_id) values (?, ?)', [vendorId, 'a'])
     const waiting = storeEvents(pools[0], vendorId, [click('a'), click('b')])
-    await blocked(1)
+    await untilBlocked(owner, 1)
     await holder.commit()
     assert.deepEqual(await waiting, { accepted: 1, duplicates: 1 })
   })
@@ -219,7 +219,7 @@ describe('storing events', () => {
     const holder = await owner.transaction()
     await holder.raw('select 1 from analytics_daily where vendor_id = ? for update', [slow])
     const waiting = storeEvents(pools[0], slow, [click('a')])
-    await blocked(1)
+    await untilBlocked(owner, 1)
     assert.equal((await storeEvents(pools[0], other, [click('a')])).accepted, 1)
     await holder.rollback()
     assert.equal((await waiting).accepted, 1)
@@ -292,7 +292,7 @@ describe('storing events', () => {
           const deaths = doomed.map(({ db, events }) => assert.rejects(storeEvents(db, vendorId, events)))
           if (doomed.length > 0) {
             // They meet each other's ids, so only the first of them may have come as far as the days.
-            await blocked(doomed.length)
+            await untilBlocked(owner, doomed.length)
             await endBlocked(owner)
           }
           await Promise.all(deaths)
