@@ -22,7 +22,7 @@ export class OtherVersion extends Error {}
 /** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */
 export class BusyDatabase extends Error {}
 
-/** The database is no coordinator of a Citus cluster. `message` is a sentence for a person. */
+/** The database is no coordinator of a Citus cluster with workers. `message` is a sentence for a person. */
 export class NoCluster extends Error {}
 
 interface MigrateOptions {
@@ -216,14 +216,21 @@ export async function revokePublicRights(db: knex.Knex): Promise<void> {
 
 /** All tables or none are distributed. @throws NoCluster */
 async function distribute(db: knex.Knex): Promise<void> {
-  const { rows } = await db.raw(`select from pg_extension where extname = 'citus'`)
-  if (rows.length === 0)
+  if (!(await hasWorkers(db)))
     throw new NoCluster(
-      'DISTRIBUTE=citus needs the extension citus in this database. As a superuser, run "create extension ' +
-        'citus" on each node, and "select citus_add_node(…)" on this one for each worker.',
+      'DISTRIBUTE=citus needs the extension citus in this database, and a worker. As a superuser, run ' +
+        '"create extension citus" on each node, and "select citus_add_node(…)" on this one for each worker.',
     )
   const sql = await readFile(join(import.meta.dirname, 'citus.sql'), 'utf8')
   await db.transaction((transaction) => transaction.raw(sql))
+}
+
+/** Without a worker, Citus would put every shard on this machine. */
+async function hasWorkers(db: knex.Knex): Promise<boolean> {
+  const { rows } = await db.raw(`select from pg_extension where extname = 'citus'`)
+  if (rows.length === 0) return false
+  const { rows: workers } = await db.raw('select from pg_dist_node where groupid > 0')
+  return workers.length > 0
 }
 
 async function allowLogin(db: knex.Knex, role: string, password: string): Promise<void> {
