@@ -53,8 +53,7 @@ describe('events and figures on a Citus cluster', () => {
   const statements: Record<string, (db: Database, vendorId: string) => Promise<unknown>> = {
     readRevisions: (db, vendorId) => readRevisions(db, [vendorId]),
     readStoredDays: (db, vendorId) => readStoredDays(db, { vendorId, from: '2026-01-01', to: DATE }),
-    datesClosedToImports: (db, vendorId) =>
-      datesClosedToImports(db, vendorId, { dates: [DATE], daysOpen: 30 }),
+    datesClosedToImports: (db, vendorId) => datesClosedToImports(db, vendorId, [DATE]),
     findRememberedIds: (db, vendorId) => findRememberedIds(db, vendorId, [click()]),
     storeEvents: (db, vendorId) => storeEvents(db, vendorId, [click(), click('again')]),
   }
@@ -76,6 +75,14 @@ describe('events and figures on a Citus cluster', () => {
       const plan: string = rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n')
       assert.deepEqual(plan.match(/Task Count: \d+/g), ['Task Count: 1'], plan)
     })
+
+  it('is not distributed without a worker', async () => {
+    await using empty = await createEmptyDatabase()
+    await using db = connectedDatabase(empty.ownerUrl)
+    await db.raw('create extension citus')
+    const migrating = migrate({ ownerUrl: empty.ownerUrl, distribute: 'citus' })
+    await assert.rejects(migrating, /needs the extension citus .*, and a worker\./)
+  })
 
   it('copies the rows of one Postgres for an owner without superuser, twice, and keeps none of them there', async () => {
     await using empty = await createEmptyDatabase()
@@ -101,6 +108,16 @@ describe('events and figures on a Citus cluster', () => {
     await empty.drop()
     await using postgres = connectedDatabase(nodeUrls()[0] as string)
     await postgres.raw(`drop role ${owner}`)
+  })
+
+  it('purges nothing too early, however the caller wants dates to be written', async () => {
+    const vendorId = await database.createCompany()
+    await storeEvents(database.api, vendorId, [click()])
+    await using db = connectedDatabase(
+      `${database.apiUrl}?options=${encodeURIComponent('-c datestyle=SQL,DMY')}`,
+    )
+    await db.raw('select forget_old_analytics_event_ids(days, 1000) from generate_series(35, 64) as days')
+    assert.equal(await countInShards(database.owner, 'analytics_event_ids', `vendor_id = '${vendorId}'`), 1)
   })
 
   it('erases a company on every shard, and counts what it erased', async () => {
@@ -240,13 +257,8 @@ it('prints what storing costs beside one Postgres', async () => {
     const connection = async () => {
       while (performance.now() < ends_ms) {
         const vendorId = companies[Math.floor(Math.random() * companies.length)] as string
-        stored += (
-          await storeEvents(
-            db,
-            vendorId,
-            Array.from({ length: 200 }, () => click()),
-          )
-        ).accepted
+        const events = Array.from({ length: 200 }, () => click())
+        stored += (await storeEvents(db, vendorId, events)).accepted
       }
     }
     await Promise.all(Array.from({ length: CONNECTIONS }, connection))
@@ -265,12 +277,7 @@ it('prints what storing costs beside one Postgres', async () => {
       const rate = Math.round((stored * 1_000) / ROUND_MS).toLocaleString('en')
       rows.push([name, rate, cost_us(total_s), cost_us(used_s[0] as number)])
     }
-  const header = [
-    'events in calls of 200',
-    'events/s',
-    'CPU µs an event, all nodes',
-    'of which the coordinator',
-  ]
+  const header = ['events in calls of 200', 'events/s', 'CPU µs an event, all nodes', 'the coordinator']
   console.log(markdownTable(header, rows))
 })
 
