@@ -1,17 +1,10 @@
 import { basename } from 'node:path'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
-import { readConfig } from '#shared/process/config.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type OperatorActor, recordActivity } from '../../apps/api/accounts/activity.ts'
 import type { CompanyRecord } from '../../apps/api/accounts/people.ts'
 import { createDateFinder } from '../../apps/api/analytics/calendar.ts'
-import {
-  type AnalyticsEvent,
-  checkEvent,
-  daysOpenToImports,
-  EVENT_IDS_REMEMBERED_DAYS_MIN,
-} from '../../apps/api/analytics/event.ts'
-import { EVENT_SHAPE } from '../../apps/api/analytics/event-partitions.ts'
+import { type AnalyticsEvent, checkEvent, DAY_OPEN_TO_IMPORTS_DAYS } from '../../apps/api/analytics/event.ts'
 import { datesClosedToImports, findRememberedIds, storeEvents } from '../../apps/api/analytics/store.ts'
 import { EXIT_INTERRUPTED, onInterruption } from '../interruption.ts'
 import { createStatusLine, heartbeat } from '../progress.ts'
@@ -25,11 +18,6 @@ const EXIT_LINES_REFUSED = 3
 const EVENTS_AT_ONCE = 5_000
 const REASON_MAX_CHARACTERS = 300
 
-const { EVENT_IDS_REMEMBERED_DAYS } = EVENT_SHAPE
-/** The settings of `analytics import`. */
-export const IMPORT_SHAPE = { EVENT_IDS_REMEMBERED_DAYS }
-const DAYS_OPEN_MIN = daysOpenToImports(EVENT_IDS_REMEMBERED_DAYS_MIN)
-
 const EXPLANATION = `
 FILE is NDJSON: one JSON object per line, with the members of POST /v1/analytics/{vendor_id}/events: eventId,
 type, occurredAt and, where needed, quantity, amountMinor, currency. The same rules apply, but events may be
@@ -39,10 +27,10 @@ Each eventId counts once. Events are stored in batches, each as a whole or not a
 crashes, run it again: it skips what it has already stored. Ids are not remembered permanently, so an event
 with an unknown id is added to a day only if
   - the day has no figures yet, or
-  - the first event of the day was stored in the last ${DAYS_OPEN_MIN} days: all its ids are still
-    remembered. With EVENT_IDS_REMEMBERED_DAYS as the API has it, five days less than that.
-Events of other days are refused, so finish an import within ${DAYS_OPEN_MIN} days. Only this command can
-change a day that the API reports as final.
+  - the first event of the day was stored in the last ${DAY_OPEN_TO_IMPORTS_DAYS} days: all its ids are
+    still remembered.
+Events of other days are refused, so finish an import within ${DAY_OPEN_TO_IMPORTS_DAYS} days. Only this
+command can change a day that the API reports as final.
 
 Refused lines are named on standard error, with their number and the reason; all others are stored.
 Ctrl-C ends the import once the batch under way is stored, and says what is.
@@ -68,10 +56,9 @@ export const ANALYTICS: CommandGroup = {
 }
 
 async function runImport(
-  { db, by, env, stderr }: OperatorContext,
+  { db, by, stderr }: OperatorContext,
   source: { vendorId: string; file: string },
 ): Promise<Outcome> {
-  const daysOpen = daysOpenToImports(readConfig(env, IMPORT_SHAPE).EVENT_IDS_REMEMBERED_DAYS)
   const status = createStatusLine(stderr)
   const interruption = new AbortController()
   using _ = onInterruption(() => {
@@ -81,7 +68,7 @@ async function runImport(
   const began_ms = performance.now()
   let progress = { lines: 0, accepted: 0, read_percent: 0 }
   const importing = importEvents({
-    ...{ db, by, clock: systemClock, ...source, daysOpen, signal: interruption.signal },
+    ...{ db, by, clock: systemClock, ...source, signal: interruption.signal },
     onRefused: (line, reason) => status.print(`line ${line}: ${reason}`),
     onProgress: ({ lines, accepted }, read_percent) => {
       progress = { lines, accepted, read_percent }
@@ -131,8 +118,6 @@ export interface ImportOptions {
   vendorId: string
   by: OperatorActor
   file: string
-  /** How long after its first event was stored it may add to a day. */
-  daysOpen?: number
   onRefused: Refuse
   /** Called with the counts so far. */
   onProgress?: (counts: ImportCounts, read_percent: number) => void
@@ -227,13 +212,14 @@ function createEventParser(
 
 /** Stores the events of a batch that may be stored, and refuses the others. */
 async function storeBatch(
-  { db, vendorId, daysOpen = DAYS_OPEN_MIN }: ImportOptions,
+  { db, vendorId }: ImportOptions,
   batch: readonly NumberedEvent[],
   { refuse, beforeFirst }: { refuse: Refuse; beforeFirst: () => Promise<void> },
 ): Promise<{ accepted: number; duplicates: number }> {
   const withoutNumbers = (events: readonly NumberedEvent[]) => events.map(({ event }) => event)
-  const dates = [...new Set(batch.map(({ event }) => event.date))]
-  const closedDates = await datesClosedToImports(db, vendorId, { dates, daysOpen })
+  const closedDates = await datesClosedToImports(db, vendorId, [
+    ...new Set(batch.map(({ event }) => event.date)),
+  ])
   const lateEvents = batch.filter(({ event }) => closedDates.has(event.date))
   const storedIds = await findRememberedIds(db, vendorId, withoutNumbers(lateEvents))
   for (const { line, event } of lateEvents)

@@ -3,7 +3,6 @@ import { Option } from 'commander'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { LOCAL_SHAPE } from '../local-settings.ts'
-import { IMPORT_SHAPE } from './analytics.ts'
 import type { CommandGroup, LocalCommand, Outcome } from './commands.ts'
 import { OPERATOR_SHAPE } from './operator.ts'
 import { listSettings, type SettingReference } from './setting-reference.ts'
@@ -50,7 +49,7 @@ async function reference(): Promise<Outcome> {
     ['The authorization server', auth.filter((setting) => !isCommon(setting))],
     ['The resource API', api.filter((setting) => !isCommon(setting))],
     ['The migration (`npm run migrate`)', listSettings(MIGRATE_SHAPE)],
-    ['The admin command (`npm run admin`)', listSettings({ ...OPERATOR_SHAPE, ...IMPORT_SHAPE })],
+    ['The admin command (`npm run admin`)', listSettings(OPERATOR_SHAPE)],
     ['The local stack (`npm start`)', listSettings(LOCAL_SHAPE)],
   ]
   return { text: [PREFACE, ...chapters.map(chapter)].join('\n'), data: Object.fromEntries(chapters) }

@@ -21,9 +21,7 @@ export const EVENT_SHAPE = {
     EVENT_IDS_REMEMBERED_DAYS_MIN,
   ).meta({
     unit: 'days',
-    description:
-      'how long an event sent again is recognised by its id, at most `EVENT_RETENTION_DAYS`; ' +
-      '`analytics import` may add to a day for five days less',
+    description: 'how long an event sent again is recognised by its id, at most `EVENT_RETENTION_DAYS`',
   }),
 }
 export type EventSettings = { [Name in keyof typeof EVENT_SHAPE]: number }

@@ -11,19 +11,17 @@ export const EVENT_AGE_MAX_MS = 72 * HOUR_MS
 const EVENT_AHEAD_MAX_MS = 5 * MINUTE_MS
 /** An id sent again within this time is recognised as a repeat. The minimum of a setting. */
 export const EVENT_IDS_REMEMBERED_DAYS_MIN = 35
-const IMPORT_MARGIN_DAYS = 5
+/**
+ * An import may add to a day for this long after the day's first event was stored. All of its ids are still
+ * remembered then, with days to spare, so every repeat is recognised. A setting that remembers ids for longer
+ * does not change this, since ids that were forgotten before it was raised stay forgotten.
+ */
+export const DAY_OPEN_TO_IMPORTS_DAYS = 30
 const EVENT_ID_MAX_CHARACTERS = 255
 /** More would help no one: a sender that is wrong once is often wrong a thousand times. */
 const FAULTS_MAX = 2
 /** Sums and counts stay below 2^53, which every JSON reader reads exactly. */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER
-
-/**
- * Returns how long after its first event was stored an import may add to a day, in days. All of the day's ids
- * are still remembered then, with days to spare, so every repeat is recognised.
- */
-export const daysOpenToImports = (idsRemembered_days: number): number =>
-  idsRemembered_days - IMPORT_MARGIN_DAYS
 
 // date-time of RFC 3339 §5.6, where T and Z may be in lower case; a leap second (:60) is left out.
 const TIME =

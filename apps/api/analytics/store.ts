@@ -2,7 +2,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '../stores/postgres-errors.ts'
 import { queryPrepared } from '../stores/prepared-query.ts'
 import type { DateRange } from './calendar.ts'
-import type { AnalyticsEvent } from './event.ts'
+import { type AnalyticsEvent, DAY_OPEN_TO_IMPORTS_DAYS } from './event.ts'
 
 /* All SQL of events, event ids, daily figures and revisions. event-partitions.ts deletes what is old. */
 
@@ -78,12 +78,12 @@ export async function readStoredDays(
 export async function datesClosedToImports(
   db: Queryable,
   vendorId: string,
-  { dates, daysOpen }: { dates: readonly string[]; daysOpen: number },
+  dates: readonly string[],
 ): Promise<Set<string>> {
   const { rows } = await db.raw(
     `select date from analytics_daily where vendor_id = ? and date = any (?::date[])
        and (first_received_on is null or first_received_on < (now() at time zone 'UTC')::date - ?::int)`,
-    [vendorId, dates as string[], daysOpen],
+    [vendorId, dates as string[], DAY_OPEN_TO_IMPORTS_DAYS],
   )
   return new Set(rows.map((row: { date: string }) => row.date))
 }
