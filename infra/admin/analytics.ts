@@ -182,9 +182,9 @@ export async function importEvents(options: ImportOptions): Promise<ImportCounts
     await store()
     return counts
   } catch (error) {
+    const reason = (error as Error).message.replace(/\.$/, '')
     throw new OperatorError(
-      `The import stopped: ${(error as Error).message}. What was stored is kept; run it again to store the ` +
-        'rest.',
+      `The import stopped: ${reason}. What was stored is kept; run it again to store the rest.`,
       { cause: error },
     )
   }
@@ -216,6 +216,8 @@ async function storeBatch(
   batch: readonly NumberedEvent[],
   { refuse, beforeFirst }: { refuse: Refuse; beforeFirst: () => Promise<void> },
 ): Promise<{ accepted: number; duplicates: number }> {
+  // It may have been erased since the last batch, and must not get rows that no erasure finds.
+  await requireCompany(db, vendorId)
   const withoutNumbers = (events: readonly NumberedEvent[]) => events.map(({ event }) => event)
   const closedDates = await datesClosedToImports(db, vendorId, [
     ...new Set(batch.map(({ event }) => event.date)),

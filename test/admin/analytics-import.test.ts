@@ -262,6 +262,17 @@ describe('analytics import', () => {
     })
   })
 
+  it('stops once the company is erased, since no erasure would find later rows', async () => {
+    await database.owner.raw(`
+      create function erase() returns trigger language plpgsql security definer as $$ begin
+        update public.companies set erased_at = now() where vendor_id = new.vendor_id; return null; end $$;
+      create trigger erase after insert on activity for each row execute function erase()`)
+    const lines = Array.from({ length: 5_001 }, (_, n) => click(`e${n}`))
+    await assert.rejects(importing(ndjson(...lines)), /stopped: There is no company ven_\w+\. What was/)
+    await database.owner.raw('drop trigger erase on activity')
+    assert.equal((await database.owner('analytics_event_ids').where({ vendor_id: vendorId })).length, 5_000)
+  })
+
   it('takes an empty file', async () => {
     assert.deepEqual(counts(await importing('')), [0, 0, 0])
   })
