@@ -54,7 +54,7 @@ describe('npm run migrate', () => {
     const { status, stderr } = run({ DATABASE_URL: database.ownerUrl, DISTRIBUTE: 'citus' })
     assert.match(
       stderr,
-      /^DISTRIBUTE=citus needs the extension citus in this database, and a worker\. As a superuser, run "cr/,
+      /^DISTRIBUTE=citus needs the extension citus in this database, and a worker\. As a superuser, run "cr/m,
     )
     assert.equal(status, 1)
     assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
