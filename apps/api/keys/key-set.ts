@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { assertionAlgorithms } from '#shared/oauth/client-credentials.ts'
 import { canImport, EcPublicKey, EdPublicKey, RsaPublicKey, SECRET_MEMBERS } from './public-key.ts'
 
-/** Of those that can verify a signature. */
+/** The most keys of a set that can verify a signature. */
 export const KEYS_MAX = 100
-/** Of all in the set, since each costs time to read. */
+/** The most keys in all: reading one takes time even if it is dropped. */
 const KEYS_READ_MAX = 300
 const SET_RULE = 'must be a JSON Web Key Set: an object with a list of keys'
 const KEY_ID_MAX_CHARACTERS = 255

@@ -80,7 +80,7 @@ export async function readFailing(
 }
 
 interface History {
-  /** Of the addresses (of IPv6, the networks) of its newest refusals, those from which it got tokens. */
+  /** The addresses (IPv6: networks) of its newest refusals from which it also got tokens. */
   addresses: ReadonlySet<string>
   /** The first hour of refusals since its tokens expired. Hourly counts are kept longer than refusals. */
   firstHour_ms?: number | undefined

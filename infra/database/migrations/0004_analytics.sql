@@ -169,9 +169,8 @@ select create_analytics_event_partitions(4);
 
 -- A reader with a cached answer needs to know whether any day of the company has changed since. Storing
 -- events gives the company a new revision in the same transaction, so an unchanged revision means unchanged
--- days.
--- Revisions are random numbers, so that a restored backup never issues one that a reader has already seen.
--- A company without a revision has never had a day.
+-- days. Revisions are random numbers, so that a restored backup never issues one that a reader has already
+-- seen. A company without a revision has never had a day.
 create table analytics_revisions (
   vendor_id text collate "C" primary key,
   revision  uuid not null
