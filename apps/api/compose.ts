@@ -35,6 +35,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
+import { MAIL_PURGE } from './mail/outbox.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
 import { INVITATION_PURGE } from './people/invitations.ts'
 import { unavailable } from './problems/problems.ts'
@@ -232,6 +233,7 @@ function createServices(foundation: Foundation) {
     cookie: createSessionCookie({ baseUrl: resource }),
     sessionIdle_ms: config.SESSION_IDLE_MINUTES * MINUTE_MS,
     builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
+    mailIsOn: config.SMTP_URL !== undefined,
     passwords: createPasswordQueue(),
     accountName: createAccountNames(db),
     openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
@@ -333,6 +335,7 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
 export const listPurges = (settings: EventSettings, log: Log): Purge[] => [
   createSessionPurge(log),
   INVITATION_PURGE,
+  MAIL_PURGE,
   ...SIGN_IN_PURGES,
   IDEMPOTENCY_KEY_PURGE,
   ...USAGE_PURGES,

@@ -9,6 +9,7 @@ import {
   readServiceConfig,
 } from '#shared/process/config.ts'
 import { EVENT_SHAPE } from './analytics/event-partitions.ts'
+import { mailShape } from './mail/settings.ts'
 import {
   type OpenidSettings,
   openidSettings,
@@ -83,6 +84,7 @@ export const apiShape = {
     description:
       'more addresses and ranges that nothing is sent to (test events, requests for the keys of issuers), besides all non-public ones: your own public addresses, a NAT64 prefix',
   }),
+  ...mailShape,
   ...openidShape,
 }
 

@@ -226,6 +226,11 @@ const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
     30 * DAY_S,
     `invitations values ('\\x${'00'.repeat(32)}', 'v', 'usr_x', 'a@b', 'n', 'member', 'u', AT, AT)`,
   ],
+  [
+    'mails',
+    30 * DAY_S,
+    `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`,
+  ],
   ['sign_in_addresses', 30 * DAY_S, `sign_in_addresses values ('u', '192.0.2.1', AT)`],
   ['sign_in_browsers', 400 * DAY_S, `sign_in_addresses values ('u', 'browser:x', AT)`],
   [

@@ -16,6 +16,7 @@ const HOUSES: Record<string, string[][]> = {
     ['problems', 'stores'],
     ['http'],
     ['access-tokens', 'accounts', 'guarded-fetch', 'keys', 'revocation', 'usage'],
+    ['mail'],
     ['sessions'],
     ['people'],
     ['activity', 'analytics', 'callbacks', 'sign-in-openid', 'workload'],

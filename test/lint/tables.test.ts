@@ -19,6 +19,7 @@ const OWNERS: Record<string, string[]> = {
   sign_in_addresses: ['apps/api/sessions/sign-in-addresses.ts'],
   account_log_key: ['apps/api/sessions'],
   invitations: ['apps/api/people/invitations.ts'],
+  mails: ['apps/api/mail/outbox.ts'],
   openid_identities: ['apps/api/accounts/openid-identities.ts'],
   openid_cookie_key: ['apps/api/sign-in-openid'],
   oauth_clients: ['apps/api/clients/records.ts'],

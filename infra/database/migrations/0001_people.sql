@@ -103,6 +103,31 @@ create table openid_identities (
   unique (user_id, issuer)
 );
 
+-- What is to be mailed, and for a while that it was. A link that is a credential is made when its mail goes.
+create table mails (
+  mail_id    uuid primary key default gen_random_uuid(),
+  kind       text not null check (kind ~ '^[a-z_]{1,40}$'),
+  -- What it is about. Nobody gets two mails of a kind about the same.
+  topic      text not null check (char_length(topic) between 1 and 2100),
+  -- Whom it is for: a user, or the user id of an invitation. null: whoever has the address in `detail`.
+  user_id    text check (user_id ~ '^usr_[A-Za-z0-9]{1,60}$'),
+  -- The company that it is about. null: the person's account.
+  vendor_id  text references companies,
+  detail     jsonb not null,
+  is_urgent  boolean not null,
+  created_at timestamptz not null default now(),
+  -- When to try next; while a process sends it, when another may try. null: sent, or given up.
+  due_at     timestamptz default now(),
+  attempts   integer not null default 0,
+  -- The process that sends it.
+  sender     uuid
+);
+create unique index mails_once on mails (user_id, kind, md5(topic));
+create index mails_due on mails (is_urgent desc, due_at) where due_at is not null;
+create index mails_in_progress on mails (sender) where sender is not null;
+create index mails_by_time on mails (created_at);
+create index mails_by_company on mails (vendor_id);
+
 -- Turns an email address into the name under which failed sign-ins are logged. One row.
 create table account_log_key (
   only_row boolean primary key default true check (only_row),

@@ -41,6 +41,7 @@ begin
   delete from public.openid_identities where user_id = person;
   delete from public.client_creation_keys where user_id = person;
   delete from public.invitations where user_id = person;
+  delete from public.mails where user_id = person;
   update public.users set email = null, name = 'Erased person', password_hash = unusable_hash
     where user_id = person;
 end $$;
@@ -65,8 +66,8 @@ end $$;
 create function company_tables() returns table (relation text, remaining text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select t, 'vendor_id = $1'
-  from unnest(array['invitations', 'client_creation_keys', 'callback_destinations', 'workload_issuers',
-    'analytics_daily', 'analytics_revisions', 'analytics_event_ids']) t
+  from unnest(array['mails', 'invitations', 'client_creation_keys', 'callback_destinations',
+    'workload_issuers', 'analytics_daily', 'analytics_revisions', 'analytics_event_ids']) t
   union all
   select t, 'client_id in (select client_id from public.oauth_clients where vendor_id = $1)'
   from unnest(array['client_usage', 'client_usage_hourly', 'client_usage_by_minute', 'client_address_usage']) t

@@ -25,6 +25,8 @@ grant select, insert, delete, update (role, status) on memberships to integratio
 grant select, insert, delete, update (last_seen_at) on sessions to integration_api;
 grant select, insert, update, delete on sign_in_addresses to integration_api;
 grant select, insert, delete on invitations to integration_api;
+grant select, insert (kind, topic, user_id, vendor_id, detail, is_urgent), delete,
+  update (detail, due_at, attempts, sender) on mails to integration_api;
 grant select, insert (issuer, subject, user_id) on openid_identities to integration_api;
 
 grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, workload_issuer,
@@ -69,6 +71,8 @@ grant select (user_id, session_id, created_at, expires_at, last_seen_at, address
 grant select, insert, update (last_at), delete on sign_in_addresses to integration_operator;
 grant select (vendor_id, user_id, email, name, role, created_at, expires_at), delete
   on invitations to integration_operator;
+grant select (mail_id, kind, topic, user_id, vendor_id, created_at, due_at),
+  insert (kind, topic, user_id, vendor_id, detail, is_urgent) on mails to integration_operator;
 grant select (issuer, subject, user_id, created_at), delete on openid_identities to integration_operator;
 
 grant select (client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by,

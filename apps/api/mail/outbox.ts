@@ -1,0 +1,127 @@
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { listMembers } from '../accounts/people.ts'
+import { purgeByTime } from '../stores/purge.ts'
+import { type MailDetails, type MailKind, URGENT } from './kinds.ts'
+
+/* The table of mails. Its times are those of Postgres, so that processes agree on them. */
+
+/** After this long, a mail that could not be sent is given up. */
+const TRIED_FOR = "interval '2 days'"
+/** A process that has not reported by then has ended, and another sends its mails. */
+const CLAIM_LASTS = "interval '90 seconds'"
+/** For so long nobody is told twice about the same. */
+const REMEMBERED_MS = 30 * 86_400_000
+
+export interface OutgoingMail<Kind extends MailKind = MailKind> {
+  /** Also the left side of its Message-ID, so that a repeat has the same. */
+  mailId: string
+  kind: Kind
+  topic: string
+  userId: string | null
+  vendorId: string | null
+  detail: MailDetails[Kind]
+  createdAt: Date
+  /** This one included. */
+  attempts: number
+  /** Whether it was written down more than two days ago. */
+  isTooOld: boolean
+}
+
+/**
+ * Writes a mail down, to be sent once the transaction is committed. Does nothing if the person got one of
+ * this kind and topic in the last 30 days.
+ */
+export async function addMail<Kind extends MailKind>(
+  transaction: Queryable,
+  kind: Kind,
+  mail: { topic: string; userId: string | null; vendorId?: string; detail: MailDetails[Kind] },
+): Promise<void> {
+  await transaction.raw(
+    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent) values (?, ?, ?, ?, ?, ?)
+     on conflict (user_id, kind, md5(topic)) do nothing`,
+    [kind, mail.topic, mail.userId, mail.vendorId ?? null, JSON.stringify(mail.detail), URGENT.has(kind)],
+  )
+}
+
+/** Writes a mail to each person who manages the company: its owner and active admins. See `addMail`. */
+export async function mailManagers<Kind extends MailKind>(
+  transaction: Queryable,
+  kind: Kind,
+  { vendorId, topic, detail }: { vendorId: string; topic: string; detail: MailDetails[Kind] },
+): Promise<void> {
+  for (const { userId, role, status } of await listMembers(transaction, vendorId))
+    if (status === 'active' && role !== 'member')
+      await addMail(transaction, kind, { topic, userId, vendorId, detail })
+}
+
+/**
+ * Takes up to `limit` mails that are due, the urgent ones first, for this process to send. Returns none while
+ * another process is sending.
+ * @param sender names this process.
+ */
+export async function claimMails(
+  db: Database,
+  { sender, limit }: { sender: string; limit: number },
+): Promise<OutgoingMail[]> {
+  return db.transaction(async (transaction) => {
+    const { rows: locks } = await transaction.raw(
+      `select pg_try_advisory_xact_lock(hashtextextended('sending mail', 0)) as "isOurs"`,
+    )
+    if (!locks[0].isOurs) return []
+    const { rows } = await transaction.raw(
+      `update mails set due_at = now() + ${CLAIM_LASTS}, attempts = attempts + 1, sender = :sender
+       where mail_id in (
+         select mail_id from mails where due_at <= now()
+           and not exists (select from mails where sender <> :sender and due_at > now())
+         order by is_urgent desc, due_at limit :limit for update skip locked)
+       returning mail_id as "mailId", kind, topic, user_id as "userId", vendor_id as "vendorId", detail,
+         created_at as "createdAt", attempts, created_at < now() - ${TRIED_FOR} as "isTooOld"`,
+      { sender, limit },
+    )
+    return rows
+  })
+}
+
+/** Marks a claimed mail as sent, or as not to be sent. Forgets what it told. */
+export async function closeMail(db: Queryable, mailId: string): Promise<void> {
+  await db.raw(`update mails set due_at = null, sender = null, detail = '{}' where mail_id = ?`, [mailId])
+}
+
+/**
+ * Puts a claimed mail back, to be tried again after `delay_s`. Returns false if it has been tried for two
+ * days: then it is given up.
+ */
+export async function postponeMail(
+  db: Queryable,
+  { mailId, delay_s }: { mailId: string; delay_s: number },
+): Promise<boolean> {
+  const { rows } = await db.raw(
+    `update mails set sender = null,
+       due_at = case when created_at > now() - ${TRIED_FOR}
+         then now() + make_interval(secs => :delay_s) end
+     where mail_id = :mailId returning due_at is not null as "isKept"`,
+    { mailId, delay_s },
+  )
+  const isKept = rows[0]?.isKept !== false
+  if (!isKept) await closeMail(db, mailId)
+  return isKept
+}
+
+/** Returns how many mails wait, and for how long the oldest has, in seconds; 0 with none. */
+export async function readWaitingMails(db: Queryable): Promise<{ waiting: number; oldest_s: number }> {
+  const { rows } = await db.raw(
+    `select count(*)::int as waiting,
+       coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest_s
+     from mails where due_at is not null`,
+  )
+  return rows[0]
+}
+
+/** Mails that nobody sends, as without SMTP_URL, go with the rest. Of a quiet client people are told once. */
+export const MAIL_PURGE = purgeByTime({
+  table: 'mails',
+  key: 'mail_id',
+  time: 'created_at',
+  only: `(kind <> 'replaced_client_quiet' or due_at is not null)`,
+  kept_ms: REMEMBERED_MS,
+})
