@@ -10,11 +10,11 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
-  'apps/api': 15_980,
+  'apps/api': 16_600,
   'apps/workspace': 11_370,
   shared: 3_900,
-  infra: 7_520,
-  test: 56_400,
+  infra: 7_640,
+  test: 58_200,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
 const AUDIT = /^(?:apps\/auth|shared\/(?!access-tokens|rules|look)[a-z]+)\//
