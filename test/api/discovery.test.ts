@@ -298,13 +298,13 @@ describe('discovery', () => {
     it('serves a page for each topic, at a stable address', () => {
       assert.deepEqual([...pages.keys()].sort(), [
         '/docs',
-        ...'analytics changelog errors events found-secrets rate-limits reference'
+        ...'analytics changelog errors events found-secrets introspection libraries private-key rate-limits reference'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
         ...'activity analytics callback clients discovery oauth people session'
           .split(' ')
           .map((tag) => `/docs/reference/${tag}`),
-        ...'revocation rotation scopes security token verify versioning webhooks workload-identity'
+        ...'revocation rotation scopes security token verify verify-go verify-java verify-node verify-proxies verify-python verify-rules versioning webhooks workload-identity workload-platforms'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
       ])

@@ -30,13 +30,14 @@ const TOOLS: Record<string, { name: string; try: readonly [string, ...string[]] 
   php: { name: 'PHP', try: ['php', '--version'] },
 }
 /**
- * What the examples of /docs/verify also need. Those in Go and Java run in
+ * What the examples of /docs/verify-node and /docs/verify-python also need. Those in Go and Java run in
  * test/docs/verify-examples.all.test.ts.
  */
-const LIBRARIES: Record<string, { name: string; try: readonly [string, ...string[]] }> = {
-  js: { name: 'jose', try: ['node', '--version'] },
+const LIBRARIES: Record<string, { name: string; page: string; try: readonly [string, ...string[]] }> = {
+  js: { name: 'jose', page: '/docs/verify-node', try: ['node', '--version'] },
   py: {
     name: 'PyJWT 2.15',
+    page: '/docs/verify-python',
     try: ['python3', '-c', 'import jwt; jwt.PyJWKClient("http://localhost", cooldown_duration=10)'],
   },
 }
@@ -96,7 +97,8 @@ describe('documentation: the examples, as they are printed', () => {
   const pages = new Map<string, Block[]>()
 
   before(async () => {
-    const paths = [...Object.keys(PRINTED), '/docs/verify', '/docs/webhooks', '/docs/errors']
+    const others = 'private-key verify-node verify-python introspection webhooks errors'.split(' ')
+    const paths = [...Object.keys(PRINTED), ...others.map((topic) => `/docs/${topic}`)]
     for (const path of paths) pages.set(path, await readBlocks(path))
     const scopes = ['analytics:read', 'analytics:write']
     client = await createClient(await sessionToken(OWNER), { name: 'Examples', scopes })
@@ -166,7 +168,7 @@ describe('documentation: the examples, as they are printed', () => {
   describe('a client that has a key', () => {
     let settings: string
     before(async () => {
-      const [pair] = (pages.get('/docs/token') ?? []).filter(({ caption }) => caption === 'Shell')
+      const [pair] = (pages.get('/docs/private-key') ?? []).filter(({ caption }) => caption === 'Shell')
       assert.match(pair?.text ?? '', /-out public-key\.pem$/m)
       await shell(pair?.text ?? '')
       const created = await createClient(await sessionToken(OWNER), {
@@ -178,8 +180,8 @@ describe('documentation: the examples, as they are printed', () => {
       settings = `unset INTEGRATION_CLIENT_SECRET; export INTEGRATION_CLIENT_ID=${created.clientId} ${file}`
     })
 
-    it('gets a token with the curl example of /docs/token as it is printed, again and again', async () => {
-      const { text } = block('/docs/token', (one) => one.language === 'sh' && one.text.includes('SIGNED='))
+    it('gets a token with the curl example of /docs/private-key as it is printed, again and again', async () => {
+      const { text } = block('/docs/private-key', (one) => one.language === 'sh')
       for (let times = 0; times < 8; times += 1)
         assert.match(
           await shell(`${settings}\n${text}`),
@@ -204,11 +206,11 @@ describe('documentation: the examples, as they are printed', () => {
     }
   })
 
-  for (const [language, { name, try: attempt }] of Object.entries(LIBRARIES)) {
+  for (const [language, { name, page, try: attempt }] of Object.entries(LIBRARIES)) {
     if (!works(attempt)) continue
-    it(`verifies a token with the ${name} example of /docs/verify, and refuses a forged one`, async () => {
+    it(`verifies a token with the ${name} example of ${page}, and refuses a forged one`, async () => {
       const { body } = await requestToken(client)
-      const command = findCommand(block('/docs/verify', (one) => one.language === language)) ?? ''
+      const command = findCommand(block(page, (one) => one.language === language)) ?? ''
       const ACCESS_TOKEN = String(body.access_token)
       assert.equal((await shell(command, { ACCESS_TOKEN })).trim(), client.clientId)
       const forged = ACCESS_TOKEN.replace(/\.[^.]*$/, `.${'A'.repeat(86)}`)
@@ -216,14 +218,14 @@ describe('documentation: the examples, as they are printed', () => {
     })
   }
 
-  for (const [language, { name, try: attempt }] of Object.entries(LIBRARIES)) {
+  for (const [language, { name, page, try: attempt }] of Object.entries(LIBRARIES)) {
     if (!works(attempt)) continue
-    it(`refuses a revoked token with the ${name} example of /docs/verify`, async () => {
+    it(`refuses a revoked token with the ${name} example of ${page}`, async () => {
       const session = await sessionToken(OWNER)
       const own = await createClient(session, { name: `Revoked for ${name}` })
       const env = { ACCESS_TOKEN: String((await requestToken(own)).body.access_token) }
       const isFeed = (one: Block) => one.language === language && one.caption.startsWith('revocations.')
-      const command = findCommand(block('/docs/verify', isFeed)) ?? ''
+      const command = findCommand(block(page, isFeed)) ?? ''
       assert.equal(await shell(command, env), 'live\n')
       const revoke = `/v1/vendor/ven_acme/oauth-clients/${own.clientId}/revoke`
       assert.equal((await api(revoke, { token: session, method: 'POST' })).status, 'Revoked')
@@ -238,7 +240,7 @@ describe('documentation: the examples, as they are printed', () => {
   }
 
   if (has.php)
-    it('asks about a token with the PHP example of /docs/verify, as a registered service', async () => {
+    it('asks about a token with the PHP example of /docs/introspection, as a registered service', async () => {
       const { stack } = await testWorkspace()
       const register = ['service', 'create', '--name', 'Examples', '--json']
       const { json } = await runAdmin(register, { env: { DATA_DIR: stack.dataDir } })

@@ -51,6 +51,12 @@ describe('the documents', () => {
     }
   }
 
+  it('keep each page of /docs within 1,200 words', () => {
+    const pages = documents.filter((file) => file.startsWith('apps/api/discovery/docs/pages/'))
+    assert.ok(pages.length > 20)
+    for (const page of pages) assert.ok(read(page).trim().split(/\s+/).length <= 1_200, page)
+  })
+
   it('quote tests to contributors as they are', () => {
     const trimmed = (text: string) => text.replaceAll(/^\s+/gm, '')
     const page = read('test/README.md')

@@ -17,7 +17,7 @@ import { freePort } from '../support/ports.ts'
 import { hasPip, installProgram } from '../support/python-programs.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
 
-const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify.md')
+const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify-proxies.md')
 const CA = '/etc/ssl/certs/ca-certificates.crt'
 
 interface Proxy {

@@ -25,7 +25,7 @@ import { startWorkloadIssuer } from '../support/workload-issuer.ts'
 import { platformToken, TEST_PLATFORMS, type TestPlatform } from '../support/workload-tokens.ts'
 
 const DEADLINE_MS = 30_000
-const PAGE = new URL('../../apps/api/discovery/docs/pages/workload-identity.md', import.meta.url)
+const PAGE = new URL('../../apps/api/discovery/docs/pages/workload-platforms.md', import.meta.url)
 
 interface Example {
   /** How a job's commands find the platform's token, as the platform documents it. */

@@ -28,7 +28,8 @@ export async function untilAnswered(url: string, body: string): Promise<Response
 }
 
 /**
- * Each language's file that caches the token, and what /docs/token says to change in it to send an assertion.
+ * Each language's file that caches the token, and what /docs/private-key says to change in it to send an
+ * assertion.
  */
 export const SIGNING: Record<string, { file: string; changes: [before: RegExp, after: string][] }> = {
   js: {

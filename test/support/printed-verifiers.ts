@@ -7,7 +7,7 @@ import { collectText } from './collect-text.ts'
 import { QUICK_START } from './languages.ts'
 import { run } from './program.ts'
 
-const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify.md')
+const PAGES = join(import.meta.dirname, '../../apps/api/discovery/docs/pages')
 const INSTALL_DEADLINE_MS = 280_000
 const ENV = { ...process.env, ...QUICK_START }
 
@@ -24,7 +24,7 @@ interface Program {
   loop: string
 }
 
-/** A language of the examples in /docs/verify. */
+/** A language that has a page of examples, such as /docs/verify-node. */
 export interface Language {
   name: string
   programs: Record<ProgramName, Program>
@@ -233,7 +233,7 @@ export async function buildVerifiers(language: Language, addresses: Record<strin
     run(command, args, { cwd: folder, env: ENV, timeout: INSTALL_DEADLINE_MS })
   for (const [file, text] of Object.entries(language.files ?? {})) await writeFile(join(folder, file), text)
   for (const command of language.install) await execute(command)
-  const page = await readFile(PAGE, 'utf8')
+  const page = await readFile(`${PAGES}/verify-${language.name.toLowerCase()}.md`, 'utf8')
   for (const keyLife of KEY_LIVES) {
     await mkdir(join(folder, keyLife))
     for (const program of PROGRAMS) {

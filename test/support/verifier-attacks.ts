@@ -76,7 +76,7 @@ async function withHeader(token: string, members: object, { privateKey }: TestKe
   return `${input}.${Buffer.from(signature).toString('base64url')}`
 }
 
-/** Runs this language's examples of /docs/verify against an issuer that sends what they must refuse. */
+/** Runs this language's verifiers of /docs against an issuer that sends what they must refuse. */
 export function describeVerifiers(language: Language): void {
   describe(`documentation: how to verify a token in ${language.name}, as it is printed`, () => {
     const clock = { ...createTestClock(), now: Date.now }

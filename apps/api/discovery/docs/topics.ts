@@ -26,9 +26,20 @@ export const TOPIC_GROUPS: readonly TopicGroup[] = [
       topic('index', 'Start here', 'What you need, and a first call in five minutes.'),
       topic('token', 'Get a token', 'The token request, its answers and errors, and caching.'),
       topic(
+        'libraries',
+        'Use a library',
+        'What to set in an OAuth 2.0 library, and which refuse this server.',
+      ),
+      topic('private-key', 'Use a private key', 'Sign each token request in place of sending a secret.'),
+      topic(
         'workload-identity',
         'Use no secret',
-        'Send the token of GitHub Actions, Kubernetes or another platform.',
+        'Trust the tokens of the platform that your system runs on.',
+      ),
+      topic(
+        'workload-platforms',
+        'Platforms, one by one',
+        'GitHub Actions, GitLab, Buildkite, CircleCI, Bitbucket, Kubernetes, SPIFFE, Google Cloud and AWS.',
       ),
       topic('scopes', 'Scopes', 'What each scope allows.'),
     ],
@@ -56,7 +67,19 @@ export const TOPIC_GROUPS: readonly TopicGroup[] = [
         'Report a found secret',
         'For anyone who finds a client secret, and for secret scanners.',
       ),
-      topic('verify', 'Verify a token', 'For a service that receives access tokens itself.'),
+    ],
+  },
+  {
+    title: 'Verify tokens',
+    topics: [
+      topic('verify', 'Verify a token', 'Which of these pages is for your service.'),
+      topic('verify-node', 'Verify in Node', 'A program with jose, and libraries that cannot do it.'),
+      topic('verify-python', 'Verify in Python', 'A program with PyJWT, and the settings for Django.'),
+      topic('verify-go', 'Verify in Go', 'A program with golang-jwt and keyfunc.'),
+      topic('verify-java', 'Verify in Java', 'A program with Spring Security, which checks a token or asks.'),
+      topic('introspection', 'Ask about each token', 'Introspection (RFC 7662), in PHP and elsewhere.'),
+      topic('verify-proxies', 'Verify at a proxy', 'nginx, Caddy, Traefik, Envoy and HAProxy.'),
+      topic('verify-rules', 'Rules for a verifier', 'What to check in any other language.'),
     ],
   },
   {

@@ -42,7 +42,7 @@ const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (
     {keyThumbprint !== null ? (
       <>
         The code signs with a P-256 key, the kind that is created in the browser; see{' '}
-        <DocsLink to={DOCS.privateKey}>other kinds</DocsLink>. Replace the file name with that of your private
+        <DocsLink to={DOCS.keyKinds}>other kinds</DocsLink>. Replace the file name with that of your private
         key.
       </>
     ) : (
@@ -93,7 +93,7 @@ export function AccessCode({ access }: { access: ClientAccess }) {
         {trusts ? (
           <DocsLink to={DOCS.workload}>Each platform, and what its tokens must have</DocsLink>
         ) : (
-          <DocsLink to={DOCS.start}>Other languages, which read the .env file</DocsLink>
+          <DocsLink to={DOCS.languages}>Other languages, which read the .env file</DocsLink>
         )}
       </p>
     </>

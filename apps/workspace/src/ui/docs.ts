@@ -4,8 +4,10 @@ import type { Scope } from '#shared/oauth/scopes.ts'
 export const DOCS = {
   start: '/docs',
   token: '/docs/token',
-  privateKey: '/docs/token#authenticate-with-a-private-key',
-  workload: '/docs/workload-identity',
+  languages: '/docs/token#ask-for-a-token',
+  privateKey: '/docs/private-key#sign-each-token-request',
+  keyKinds: '/docs/private-key#what-the-assertion-must-have',
+  workload: '/docs/workload-platforms',
   analytics: '/docs/analytics',
   events: '/docs/events',
   receiverLocally: '/docs/webhooks#try-it-from-your-machine',
