@@ -339,7 +339,7 @@ const STATES: State[] = [
   },
 ]
 
-describe('workspace: accessible in both themes, and as wide as the window', () => {
+describe('workspace: accessible in both themes, as wide as the window, the documentation one click away', () => {
   let tab: Visit | undefined
   /** Whose tab it is. */
   let person: string | undefined
@@ -376,6 +376,7 @@ describe('workspace: accessible in both themes, and as wide as the window', () =
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 })
         await assertFits(page)
+        assert.ok(await page.locator('header a[href="/docs"]').isVisible(), `no documentation at ${width}`)
       }
       // The other theme changes colours, and nothing else.
       if (EVERYTHING) {

@@ -15,8 +15,10 @@ import { deferred } from './shell/deferred.tsx'
 import { NoAccess } from './shell/NoAccess.tsx'
 import { Page } from './shell/Page.tsx'
 import { Brand } from './ui/Brand.tsx'
+import { DocsHome } from './ui/DocsLink.tsx'
 import {
   ActivityIcon,
+  BookIcon,
   ChartIcon,
   KeyIcon,
   OfflineIcon,
@@ -89,7 +91,13 @@ export function Shell({ vendorId }: { vendorId: string }) {
           <CompanyMenu />
           <PaletteButton />
           {current.mayManage && <Navigation />}
-          <AccountMenu />
+          <div className="grid gap-1 desk:mt-auto max-desk:contents">
+            <DocsHome className={`${NAV_ITEM} ${NAV_DOCS_IN_BAR}`}>
+              <BookIcon />
+              <span className="max-desk:off-screen">Documentation</span>
+            </DocsHome>
+            <AccountMenu />
+          </div>
         </header>
         <main
           id="main"
@@ -260,6 +268,7 @@ const NAV_ITEM =
   'flex min-h-10 items-center gap-[11px] rounded-md px-3 py-1.5 text-ink-2 no-underline hover:bg-sunk hover:text-ink'
 const NAV_ITEM_CURRENT =
   'aria-[current]:bg-mark aria-[current]:strong aria-[current]:text-mark-ink aria-[current]:outlined'
+const NAV_DOCS_IN_BAR = 'max-desk:min-h-11 max-desk:text-ink'
 const NAV_ITEM_IN_BAR =
   'max-desk:min-h-[58px] max-desk:flex-col max-desk:justify-center max-desk:gap-0.5 max-desk:rounded-none max-desk:px-0.5 max-desk:text-[13px] low:min-h-12'
 

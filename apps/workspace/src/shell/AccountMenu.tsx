@@ -6,14 +6,13 @@ import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
 import { Time } from '../ui/Ago.tsx'
-import { DOCS } from '../ui/docs.ts'
 import { MoonIcon, ScreenIcon, SunIcon } from '../ui/icons.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../ui/Menu.tsx'
 import { THEMES, type Theme, useTheme } from '../ui/theme.tsx'
 
 const THEME_ICONS = { system: <ScreenIcon />, light: <SunIcon />, dark: <MoonIcon /> }
 
-/** Who is signed in, where and until when, the theme, the documentation, and signing out. */
+/** Who is signed in, where and until when, the theme, and signing out. */
 export function AccountMenu() {
   const { user, expiresAt } = useSignedIn()
   const [, navigate] = useLocation()
@@ -32,7 +31,7 @@ export function AccountMenu() {
         trigger={
           <button
             type="button"
-            className="flex cursor-pointer items-center gap-[11px] rounded-md border-0 bg-transparent p-2 text-start hover:bg-sunk data-[state=open]:bg-sunk max-desk:p-1 desk:mt-auto"
+            className="flex cursor-pointer items-center gap-[11px] rounded-md border-0 bg-transparent p-2 text-start hover:bg-sunk data-[state=open]:bg-sunk max-desk:p-1"
           >
             <span
               className="grid size-9 flex-none place-items-center rounded-full border border-control text-[13px] font-[620]"
@@ -62,7 +61,6 @@ export function AccountMenu() {
           options={THEMES.map((theme) => ({ ...theme, icon: THEME_ICONS[theme.value] }))}
         />
         <MenuLine />
-        <MenuItem onSelect={() => location.assign(DOCS.start)}>API documentation</MenuItem>
         <MenuItem onSelect={() => setOpen('sessions')}>Your sessions</MenuItem>
         {methods?.builtInAccounts && (
           <MenuItem onSelect={() => setOpen('password')}>Change your password</MenuItem>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { docsOfScope } from './docs.ts'
+import { DOCS, docsOfScope } from './docs.ts'
 
 export interface DocsLinkProps {
   to: string
@@ -19,6 +19,14 @@ export const DocsLink = ({ to, about, children }: DocsLinkProps) => (
   >
     {children}
     <span className="off-screen">{about && ` ${about}`} (documentation, new tab)</span>
+  </a>
+)
+
+/** Leads to the start of the documentation, from the head of every screen. */
+export const DocsHome = ({ className, children }: { className: string; children: ReactNode }) => (
+  <a className={className} href={DOCS.start} target="_blank" rel="noopener">
+    {children}
+    <span className="off-screen"> (new tab)</span>
   </a>
 )
 

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect } from 'react'
 import { checkSession } from '../api/session.ts'
 import { Brand } from './Brand.tsx'
 import { Button } from './Button.tsx'
+import { DocsHome } from './DocsLink.tsx'
 import { Notice } from './Notice.tsx'
 
 export interface PlainPageProps {
@@ -20,9 +21,14 @@ export function PlainPage({ title, heading = title, action, children }: PlainPag
   }, [title])
   return (
     <div className="grid min-h-dvh grid-rows-[auto_1fr]">
-      <header className="flex items-center justify-between px-[clamp(16px,4vw,48px)] py-5">
+      <header className="flex flex-wrap items-center justify-between px-[clamp(16px,4vw,48px)] py-5">
         <Brand />
-        {action}
+        <div className="flex items-center gap-x-4">
+          <DocsHome className="inline-flex min-h-9 items-center text-ink-2 max-phone:min-h-11">
+            Documentation
+          </DocsHome>
+          {action}
+        </div>
       </header>
       <main className="grid w-full max-w-[432px] content-center gap-[18px] justify-self-center px-4 pt-6 pb-12 [&>.lede]:-mt-3">
         <h1>{heading}</h1>

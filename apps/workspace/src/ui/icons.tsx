@@ -51,6 +51,9 @@ export const SunIcon = icon(
 )
 export const MoonIcon = icon(<path d="M16 11.800A6.500 6.500 0 1 1 8.200 4a5.200 5.200 0 0 0 7.800 7.800z" />)
 export const ScreenIcon = icon(<path d="M3 4.500h14v9H3zM7.500 16.500h5" />)
+export const BookIcon = icon(
+  <path d="M10 5.500v11M10 5.500c-1.800-1.300-4-1.700-7-1.700v10.900c3 0 5.200.4 7 1.800 1.800-1.400 4-1.800 7-1.800V3.800c-3 0-5.200.4-7 1.700z" />,
+)
 export const SearchIcon = icon(
   <path d="M8.800 3.500a5.300 5.300 0 1 0 0 10.600 5.300 5.300 0 0 0 0-10.600zM12.700 12.700l4 4" />,
 )
