@@ -311,7 +311,7 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
     securityContact: config.SECURITY_CONTACT,
   })
   const served = ROUTES.map((route) => ({ ...route, handler: route.serve(services) }))
-  const routers = [createRouter(served), discovery, health]
+  const routers = [createRouter(served), discovery.router, health]
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(metrics))
   app.use(
@@ -322,6 +322,7 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
   app.use(createProblemMiddleware(config.API_RESOURCE))
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
+  app.use(discovery.missingPage as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) =>
     log.debug({ event: 'answer.not_sent', error: error.message }, 'an answer could not be sent'),

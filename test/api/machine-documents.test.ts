@@ -3,6 +3,7 @@ import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { sharedApi, startApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { assertProblem } from '../support/problem.ts'
 
 const LINK = /\]\(([^()\s]+)\)/g
 const linksOf = (markdown: string) => [...markdown.matchAll(LINK)].map(([, url = '']) => url)
@@ -159,6 +160,44 @@ describe('documents for machines', () => {
           assert.equal((await read({ 'if-none-match': tag, accept: other })).status, 200)
         }
       })
+  })
+
+  describe('GET /docs/{page} where there is no page', () => {
+    const read = (path: string, accept: string) => api.request('GET', path, { headers: { accept } })
+
+    for (const [path, nearest] of [
+      ['/docs/verify/node', '/docs/verify-node'],
+      ['/docs/Webhook', '/docs/webhooks'],
+      ['/docs/oauth.md', '/docs/reference/oauth'],
+      [`/docs/${'%3Cscript%3E'.repeat(300)}`, '/docs'],
+      ['/docs/%00%FF', '/docs'],
+    ] as const)
+      it(`answers ${path.slice(0, 40)} with 404 and a page that leads to ${nearest}`, async () => {
+        const { status, headers, text } = await read(path, 'text/html,application/xhtml+xml,*/*;q=0.8')
+        assert.equal(status, 404)
+        assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
+        assert.equal(headers.get('cache-control'), 'no-store')
+        assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src https:/)
+        const [, main = ''] = text.split('<main ')
+        assert.match(main, /<h1 id="page-not-found">Page not found<\/h1>/)
+        assert.equal(/ href="([^"]+)"/.exec(main)?.[1], nearest)
+        assert.doesNotMatch(text, /<script>|rel="alternate"/)
+      })
+
+    it('answers in Markdown, or as a problem, to whoever prefers that', async () => {
+      const { status, headers, text } = await read('/docs/verify_go', 'text/markdown')
+      assert.deepEqual([status, headers.get('content-type')], [404, 'text/markdown; charset=utf-8'])
+      assert.ok(linksOf(text)[0]?.startsWith(`${API_RESOURCE}/docs/verify-go.md`), text)
+      for (const accept of ['application/json', '*/*', 'text/css,*/*;q=0.1']) {
+        const response = await read('/docs/verify_go', accept)
+        assertProblem(response, 'not_found')
+        assert.equal(response.headers.get('vary'), 'Accept')
+      }
+      assertProblem(
+        await api.request('POST', '/docs/verify_go', { headers: { accept: 'text/html' } }),
+        'not_found',
+      )
+    })
   })
 
   describe('GET /.well-known/security.txt (RFC 9116)', () => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
+import { TOPICS } from '../../apps/api/discovery/docs/topics.ts'
 import { EVERYTHING } from '../support/tier.ts'
 import { assertAccessible, assertFits, leaveVisits, testWorkspace, visit } from '../support/workspace.ts'
 
+/** Of the reference, the list and one tag. */
 const PAGES = [
-  '/docs',
-  ...'token workload-identity scopes analytics events webhooks rate-limits rotation revocation verify errors reference reference/analytics versioning changelog security'
-    .split(' ')
-    .map((topic) => `/docs/${topic}`),
+  ...TOPICS.filter(({ tag = 'Analytics' }) => tag === 'Analytics').map(({ slug }) =>
+    `/docs/${slug}`.replace('/index', ''),
+  ),
+  '/docs/no-such-page',
 ]
 
 /** Between them they have every part that has a colour. */
@@ -41,6 +43,7 @@ describe('documentation', () => {
 
   it('copies an example as it is, says so, and has all topics behind the title of the page on a narrow screen', async () => {
     const { page } = await visit({ path: '/docs/token' })
+    await page.locator('summary', { hasText: 'Node' }).click()
     await page.getByRole('button', { name: 'Copy Node: access-token.mjs' }).click()
     await page.getByRole('button', { name: 'Copied Node: access-token.mjs' }).waitFor()
     const copied = await page.evaluate(() => navigator.clipboard.readText())

@@ -102,7 +102,7 @@ describe('the event loop, with the largest company that there can be', () => {
 
   describe('is not held up by the resource API', () => {
     const discovery = { issuer: ISSUER, apiResource: API_RESOURCE, routes: [], securityContact: undefined }
-    const documents = createDiscovery({ ...discovery, clock: createTestClock() }).stack
+    const documents = createDiscovery({ ...discovery, clock: createTestClock() }).router.stack
     const routes = [
       ...ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`),
       ...documents.map(({ path }) => `GET ${String(path)}`),

@@ -3,7 +3,7 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { anyone, type RouteDescription } from '../http/route.ts'
 import { createRouter, type Endpoint } from '../http/router.ts'
-import type { ApiRouter } from '../http/state.ts'
+import type { ApiMiddleware, ApiRouter } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
 import type { ApiDocument } from './openapi/document-shape.ts'
@@ -54,8 +54,12 @@ export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDepende
 
 /**
  * Serves what people and programs need to find their way. It is public, and created for the first request.
+ * `missingPage` follows all routers, and answers the addresses below /docs that have no page.
  */
-export function createDiscovery(deps: PublishingDependencies): ApiRouter {
+export function createDiscovery(deps: PublishingDependencies): {
+  router: ApiRouter
+  missingPage: ApiMiddleware
+} {
   const { issuer, apiResource, routes, clock, securityContact: contact } = deps
   const getMetadata = metadataRoute({ issuer, apiResource })
   let document: ApiDocument | undefined
@@ -64,13 +68,13 @@ export function createDiscovery(deps: PublishingDependencies): ApiRouter {
     return document
   }
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
-  const files = createDocs({ openapi, issuer, apiResource, securityContact: contact })
+  const { files, missingPage } = createDocs({ openapi, issuer, apiResource, securityContact: contact })
   files.set('/openapi.json', { type: 'application/json', content: () => JSON.stringify(openapi()) })
   files.set('/openapi/integrations.json', {
     type: 'application/json',
     content: () => JSON.stringify(integrationsDocument(openapi())),
   })
-  return createRouter([
+  const router = createRouter([
     getMetadata,
     ...(pathname === METADATA_PATH ? [] : [{ ...getMetadata, path: pathname }]),
     ...(contact
@@ -84,6 +88,7 @@ export function createDiscovery(deps: PublishingDependencies): ApiRouter {
       : []),
     ...[...files].map(([path, file]) => ({ method: 'get' as const, path, handler: serveFile(file) })),
   ])
+  return { router, missingPage }
 }
 
 function metadataRoute({

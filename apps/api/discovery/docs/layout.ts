@@ -24,7 +24,11 @@ const BRAND = [
 export function renderPage(topic: Topic, content: string, layout: Layout): string {
   const { groups, pageHref, home, style, script, fonts } = layout
   const topics = groups.flatMap((group) => group.topics)
-  const next = topics[topics.indexOf(topic) + 1]
+  const index = topics.indexOf(topic)
+  // A page that is no topic has neither.
+  const next = index < 0 ? undefined : topics[index + 1]
+  const alternate =
+    index < 0 ? '' : `\n<link rel="alternate" type="text/markdown" href="${home}docs/${topic.slug}.md">`
   const title =
     topic.slug === 'index' ? 'Integration Access documentation' : `${topic.title} · Integration Access`
   const preloads = fonts.map(
@@ -39,8 +43,7 @@ export function renderPage(topic: Topic, content: string, layout: Layout): strin
 <meta name="description" content="${escapeHtml(topic.description)}">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="${home}favicon.svg" type="image/svg+xml">
-${preloads.join('\n')}
-<link rel="alternate" type="text/markdown" href="${home}docs/${topic.slug}.md">
+${preloads.join('\n')}${alternate}
 <link rel="stylesheet" href="${style}">
 <script src="${script}" defer></script>
 </head>

@@ -2,11 +2,13 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { ApiMiddleware } from '../../http/state.ts'
 import type { ApiDocument } from '../openapi/document-shape.ts'
 import type { PublishedFile } from '../published.ts'
 import { callbackUrlProblemList, oauthErrorList, oauthErrorTable } from './errors.ts'
 import { type Layout, renderPage } from './layout.ts'
 import { escapeHtml, renderMarkdown } from './markdown.ts'
+import { createMissingPage, MISSING_TOPIC } from './missing-page.ts'
 import { referenceList, renderReference } from './reference.ts'
 import { TOPIC_GROUPS, TOPICS, type Topic, topicList } from './topics.ts'
 
@@ -26,9 +28,12 @@ export interface DocsOptions {
 
 /**
  * Returns the documentation by the paths of its files on this server: each page in HTML and in Markdown, and
- * what the pages load. A page is rendered for its first request.
+ * what the pages load. A page is rendered for its first request. `missingPage` answers the other addresses.
  */
-export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
+export function createDocs(options: DocsOptions): {
+  files: Map<string, PublishedFile>
+  missingPage: ApiMiddleware
+} {
   const { apiResource } = options
   // The API can have a path of its own, which a proxy removes.
   const home = escapeHtml(new URL(apiResource).pathname.replace(/\/?$/, '/'))
@@ -49,13 +54,19 @@ export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   })
   // An index of everything that a program can read here, in the form of llmstxt.org.
   const llmsTxt = () => withAbsoluteLinks(fillTemplate(read('llms.txt'), options), apiResource)
-  return new Map<string, PublishedFile>([
+  const missingPage = createMissingPage({
+    html: (markdown) => renderPage(MISSING_TOPIC, renderMarkdown(markdown, pageHref), layout),
+    markdown: (markdown) => withAbsoluteLinks(markdown, apiResource),
+    headers,
+  })
+  const files = new Map<string, PublishedFile>([
     ...TOPICS.map((topic) => [topicPath(topic.slug), page(topic)] as const),
     ...TOPICS.map((topic) => [`/docs/${topic.slug}.md`, markdownFile(topic)] as const),
     ['/docs/', page(TOPICS[0] as Topic)],
     ['/llms.txt', { type: 'text/plain; charset=utf-8', content: llmsTxt }],
     ...assets,
   ])
+  return { files, missingPage }
 }
 
 const topicPath = (slug: string): string => (slug === 'index' ? '/docs' : `/docs/${slug}`)
