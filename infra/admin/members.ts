@@ -3,6 +3,9 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
 import { removeIdentities } from '../../apps/api/accounts/openid-identities.ts'
 import {
+  ASSIGNABLE_ROLES,
+  type AssignableRole,
+  COMPANY_ROLES,
   type CompanyRole,
   findMemberByEmail,
   listMembers,
@@ -46,11 +49,11 @@ export const MEMBERS: CommandGroup = {
       options: [
         new Option('--name <name>', 'name of the person, for a new account'),
         ...ACCOUNT_OPTIONS,
-        required('--role <role>', 'role in the company').choices(['admin', 'member']),
+        required('--role <role>', 'role in the company').choices(ASSIGNABLE_ROLES),
       ],
       async run(
         context,
-        args: AccountChoice & { vendorId: string; email: string; name?: string; role: 'admin' | 'member' },
+        args: AccountChoice & { vendorId: string; email: string; name?: string; role: AssignableRole },
       ) {
         const { vendorId, role } = args
         const person = parseNewPerson(context, args)
@@ -73,7 +76,7 @@ export const MEMBERS: CommandGroup = {
       name: 'set-role',
       description: 'Change the role of a person. A new owner replaces the current one, who becomes an admin.',
       example: 'member set-role ven_acme admin@acme.example owner',
-      args: ['vendor_id', 'email', new Argument('<role>').choices(['owner', 'admin', 'member'])],
+      args: ['vendor_id', 'email', new Argument('<role>').choices(COMPANY_ROLES)],
       async run({ db, by }, args: { vendorId: string; email: string; role: CompanyRole }) {
         const { member, formerOwner } = await changeMember(db, { ...args, by })
         const also = formerOwner ? ` ${formerOwner.email} is now an admin.` : ''
@@ -111,7 +114,7 @@ export const MEMBERS: CommandGroup = {
 /** @throws OperatorError if there is no such company, or the person already belongs to it. */
 export async function addMember(
   db: Database,
-  membership: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: OperatorActor },
+  membership: { vendorId: string; role: AssignableRole; person: NewPerson; by: OperatorActor },
 ): Promise<Member> {
   const { vendorId, role, person: newPerson, by } = membership
   await requireCompany(db, vendorId)

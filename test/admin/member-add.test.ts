@@ -7,7 +7,7 @@ describe('admin member add', () => {
   const add = (email: string, more: string[], input = PASSWORD) =>
     operator.admin(['member', 'add', 'ven_acme', email, ...more], input)
 
-  for (const role of ['admin', 'member']) {
+  for (const role of ['admin', 'viewer', 'member']) {
     it(`adds a new person as ${role}`, async () => {
       const { stdout } = await succeeded(add('Kim@Acme.example', ['--name', 'Kim', '--role', role]))
       assert.equal(stdout, `kim@acme.example was added to ven_acme with the role ${role}.\n`)
@@ -47,7 +47,7 @@ describe('admin member add', () => {
   it('refuses to add another owner', async () => {
     await refused(
       add('kim@acme.example', ['--name', 'Kim', '--role', 'owner']),
-      /Allowed choices are admin, member/,
+      /Allowed choices are admin, viewer, member/,
       64,
     )
   })
@@ -71,13 +71,14 @@ describe('admin member add', () => {
     assert.match(lost?.stderr ?? '', known)
   })
 
-  it('lists a new member after the owner', async () => {
+  it('lists people by role', async () => {
     await addPerson(operator, 'a-member@acme.example', 'member')
+    await addPerson(operator, 'a-viewer@acme.example', 'viewer')
     await addPerson(operator, 'an-admin@acme.example', 'admin')
     const { json } = await operator.admin(['member', 'list', 'ven_acme', '--json'])
     assert.deepEqual(
       json.map(({ role }: { role: string }) => role),
-      ['owner', 'admin', 'member'],
+      ['owner', 'admin', 'viewer', 'member'],
     )
   })
 })

@@ -19,8 +19,10 @@ describe('admin member set-role', () => {
     )
   }
 
-  it('makes a member an admin, and an admin a member', async () => {
+  it('makes a member an admin, and an admin a viewer and a member', async () => {
     assert.equal((await setRole('member', 'admin')).code, 0)
+    assert.equal((await setRole('admin', 'viewer')).code, 0)
+    assert.deepEqual(await roles(), { owner: 'owner', member: 'admin', admin: 'viewer' })
     assert.equal((await setRole('admin', 'member')).code, 0)
     assert.deepEqual(await roles(), { owner: 'owner', member: 'admin', admin: 'member' })
   })
@@ -95,6 +97,6 @@ describe('admin member set-role', () => {
   })
 
   it('refuses an unknown role', async () => {
-    await refused(setRole('member', 'king'), /Allowed choices are owner, admin, member/, 64)
+    await refused(setRole('member', 'king'), /Allowed choices are owner, admin, viewer, member/, 64)
   })
 })

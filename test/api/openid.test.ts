@@ -144,14 +144,17 @@ describe('signing in with an OpenID provider', () => {
       assert.notEqual(user.userId, there.userId)
     })
 
-    it('takes over the role of the claim, with an activity entry of the person', async () => {
+    it('takes over the highest role of the claim, with an activity entry of the person', async () => {
       const subject = person()
       const { user } = await sessionOf(await signIn(subject))
+      provider.people.set(subject, { org: 'acme.example', groups: ['member', 'viewer'] })
+      assert.equal((await sessionOf(await signIn(subject))).companies[0].role, 'viewer')
       provider.people.set(subject, { org: 'acme.example', groups: 'integration admins' })
       assert.equal((await sessionOf(await signIn(subject))).companies[0].role, 'admin')
-      const entry = await api.db('activity').where({ subject: user.userId, action: 'person.changed' }).first()
+      const changes = api.db('activity').where({ subject: user.userId, action: 'person.changed' })
+      const entry = await changes.orderBy('entry_id', 'desc').first()
       assert.equal(entry.user_id, user.userId)
-      assert.deepEqual([entry.detail.before.role, entry.detail.after.role], ['member', 'admin'])
+      assert.deepEqual([entry.detail.before.role, entry.detail.after.role], ['viewer', 'admin'])
       assert.equal(entry.detail.through, 'openid')
     })
 

@@ -30,8 +30,9 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   const newEmail = () => `${crypto.randomUUID()}@people.example`
 
   describe('GET', () => {
-    it('lists the owner, admins, members and the invited, to the owner and to admins', async () => {
+    it('lists the owner, admins, viewers, members and the invited, to the owner and to admins', async () => {
       const member = await api.createPerson({ vendorId: owner.vendorId, role: 'member', status: 'suspended' })
+      const viewer = await api.createPerson({ vendorId: owner.vendorId, role: 'viewer' })
       const invited = (await invite()).json
       for (const person of [owner, admin]) {
         const { status, json } = await call('GET', '', undefined, person)
@@ -49,6 +50,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
           people: [
             shown(owner, 'owner'),
             shown(admin, 'admin'),
+            shown(viewer, 'viewer'),
             shown(member, 'member', 'suspended'),
             listed,
           ],
@@ -114,9 +116,9 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('makes another link in place of the first', async () => {
       const email = newEmail()
       const first = tokenOf(await invite({ email }))
-      const second = tokenOf(await invite({ email: email.toUpperCase(), role: 'member' }))
+      const second = tokenOf(await invite({ email: email.toUpperCase(), role: 'viewer' }))
       assertProblem(await accept(first, TEST_PASSWORD), 'invitation_not_valid')
-      assert.equal((await accept(second, TEST_PASSWORD)).json.companies[0].role, 'member')
+      assert.equal((await accept(second, TEST_PASSWORD)).json.companies[0].role, 'viewer')
     })
 
     it('refuses a person who already belongs to the company', async () => {
@@ -185,6 +187,19 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('leaves no entry when nothing changes', async () => {
       assert.equal((await change(admin.userId, { role: 'admin' })).status, 200)
       assert.deepEqual(await activity(), [])
+    })
+
+    it('makes an admin a viewer, an admin again, and the owner, each effective at once', async () => {
+      const reads = async (path: string) => (await admin.request('GET', path)).status
+      for (const [role, people] of [
+        ['viewer', 403],
+        ['admin', 200],
+        ['viewer', 403],
+        ['owner', 200],
+      ] as const) {
+        assert.equal((await change(admin.userId, { role })).json.role, role)
+        assert.deepEqual([await reads('oauth-clients'), await reads('people')], [200, people])
+      }
     })
 
     it('hands ownership over: the owner becomes an admin and may no longer do this', async () => {

@@ -1,38 +1,85 @@
 import assert from 'node:assert/strict'
-import { describeApi } from '../../apps/api/routes.ts'
+import type { CompanyRole, MembershipStatus } from '../../apps/api/accounts/people.ts'
+import { ROUTES } from '../../apps/api/routes.ts'
 import { freshOwner, sharedApi, type TestPerson } from '../support/api.ts'
-import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 
-const COMPANY = '/v1/vendor/{vendorId}/'
-const { paths } = describeApi({ issuer: ISSUER, apiResource: API_RESOURCE })
-/** Every route of a company: its method and what follows the company in its path. */
-const ROUTES = Object.entries(paths)
-  .filter(([path]) => path.startsWith(COMPANY))
-  .flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => [method.toUpperCase(), path.slice(COMPANY.length)] as const),
-  )
-const OWNERS_ALONE = ['POST people', 'PATCH people/{userId}', 'DELETE people/{userId}']
+const COMPANY = '/v1/vendor/:vendorId/'
+/** Every route of a company, found by path or access: its method and what follows the company in its path. */
+const PUBLISHED = ROUTES.filter(({ path, access }) => path.startsWith(COMPANY) || access.people).map(
+  ({ method, path }) => [method.toUpperCase(), path.replace(COMPANY, '')] as const,
+)
+
+const PEOPLE = {
+  owner: ['owner', 'active'],
+  admin: ['admin', 'active'],
+  viewer: ['viewer', 'active'],
+  member: ['member', 'active'],
+  'suspended admin': ['admin', 'suspended'],
+  'suspended viewer': ['viewer', 'suspended'],
+  'suspended member': ['member', 'suspended'],
+} as const satisfies Record<string, [CompanyRole, MembershipStatus]>
+type Who = keyof typeof PEOPLE
+
+/** Who may call each route. No one else may, and a route that is not in it fails the tests. */
+const ALLOWED: Record<string, readonly Who[]> = {
+  ...allow(
+    ['owner', 'admin', 'viewer'],
+    [
+      'GET oauth-clients',
+      'GET oauth-clients/:clientId',
+      'GET oauth-clients/:clientId/usage',
+      'GET oauth-clients/:clientId/requests',
+      'GET oauth-clients/:clientId/rotation',
+      'GET refusals',
+      'GET refusals/:requestId',
+      'GET callback-url',
+      'GET analytics/daily',
+    ],
+  ),
+  ...allow(
+    ['owner', 'admin'],
+    [
+      'POST oauth-clients',
+      'PATCH oauth-clients/:clientId',
+      'POST oauth-clients/:clientId/revoke',
+      'PATCH callback-url',
+      'POST callback-test',
+      'GET workload-issuers',
+      'PUT workload-issuers',
+      'GET activity',
+      'GET people',
+    ],
+  ),
+  ...allow(['owner'], ['POST people', 'PATCH people/:userId', 'DELETE people/:userId']),
+}
+
+function allow(who: readonly Who[], routes: readonly string[]) {
+  return Object.fromEntries(routes.map((route) => [route, who]))
+}
 
 /** Bodies of the changes that name something of the company in their path. */
 const BODIES: Record<string, object> = {
-  'PATCH oauth-clients/{clientId}': { name: 'Mine' },
-  'PATCH people/{userId}': { role: 'member' },
+  'PATCH oauth-clients/:clientId': { name: 'Mine' },
+  'PATCH people/:userId': { role: 'member' },
 }
 
 const pathToNothing = (path: string) =>
-  path.replace('{clientId}', `cli_${'a'.repeat(22)}`).replaceAll(/\{\w+\}/g, 'nothing')
+  path.replace(':clientId', `cli_${'a'.repeat(22)}`).replaceAll(/:\w+/g, 'nothing')
 
 describe('who may act for a company', () => {
   const api = sharedApi({ env: { RATE_CHANGES_PER_COMPANY: '1000/60' } })
   const owner = freshOwner(api)
-  const colleague = (role: 'admin' | 'member', status: 'active' | 'suspended' = 'active') =>
-    api.createPerson({ vendorId: owner.vendorId, role, status })
+  const colleague = async (who: Who): Promise<TestPerson> => {
+    const [role, status] = PEOPLE[who]
+    return role === 'owner' ? owner : api.createPerson({ vendorId: owner.vendorId, role, status })
+  }
 
-  it('is decided on all routes of companies', () => assert.ok(ROUTES.length >= 20, String(ROUTES.length)))
+  it('is decided for every route of a company, and for no other', () =>
+    assert.deepEqual(PUBLISHED.map((route) => route.join(' ')).sort(), Object.keys(ALLOWED).sort()))
 
-  for (const [method, path] of ROUTES) {
-    const isForOwners = OWNERS_ALONE.includes(`${method} ${path}`)
+  for (const [method, path] of PUBLISHED) {
+    const allowed = ALLOWED[`${method} ${path}`] ?? []
     const call = (token: string | undefined, company = owner.vendorId) =>
       api.request(
         method,
@@ -46,17 +93,16 @@ describe('who may act for a company', () => {
     }
 
     describe(`${method} ${COMPANY}${path}`, () => {
-      it(`allows ${isForOwners ? 'the owner alone' : 'the owner and an active admin'}`, async () => {
-        assert.equal(await allows(owner), true)
-        assert.equal(await allows(await colleague('admin')), !isForOwners)
-      })
+      for (const who of Object.keys(PEOPLE) as Who[])
+        it(`${allowed.includes(who) ? 'allows' : 'refuses'} the ${who}`, async () =>
+          assert.equal(await allows(await colleague(who)), allowed.includes(who)))
 
       it('refuses everyone else, with the same bytes whether or not the company exists', async () => {
         const stranger = await api.createOwner()
         const refused = [
           await call((await colleague('member')).sessionToken),
-          await call((await colleague('member', 'suspended')).sessionToken),
-          await call((await colleague('admin', 'suspended')).sessionToken),
+          await call((await colleague('suspended viewer')).sessionToken),
+          await call((await colleague('suspended admin')).sessionToken),
           await call((await api.createPerson()).sessionToken),
         ]
         for (const company of [owner.vendorId, 'ven_nobody', 'x', '%00', `ven_${'a'.repeat(5_000)}`])
@@ -77,24 +123,25 @@ describe('who may act for a company', () => {
       })
 
       it('reads role and status on every request', async () => {
-        const role = isForOwners ? 'owner' : 'admin'
-        const person = isForOwners ? owner : await colleague('admin')
-        const set = (change: { role: string; status: string }) =>
+        const who = allowed.at(-1) ?? 'owner'
+        const [role, status] = PEOPLE[who]
+        const person = await colleague(who)
+        const set = (change: { role: CompanyRole; status: MembershipStatus }) =>
           api.db('memberships').where({ user_id: person.userId }).update(change)
         for (const change of [
-          { role: isForOwners ? 'admin' : 'member', status: 'active' },
-          { role: 'admin', status: 'suspended' },
-        ]) {
+          { role: who === 'owner' ? 'admin' : 'member', status: 'active' },
+          { role: who === 'owner' ? 'admin' : role, status: 'suspended' },
+        ] as const) {
           assert.equal(await allows(person), true)
           await set(change)
           assert.equal(await allows(person), false)
-          await set({ role, status: 'active' })
+          await set({ role, status })
         }
         await api.db('memberships').where({ user_id: person.userId }).delete()
         assert.equal(await allows(person), false)
       })
 
-      const [parameter] = /\{\w+\}/.exec(path) ?? []
+      const [parameter] = /:\w+/.exec(path) ?? []
       if (parameter)
         it(`answers the same 404 for no ${parameter}, another company's and what is no id, and changes nothing`, async () => {
           const stranger = await api.createOwner()
@@ -106,7 +153,7 @@ describe('who may act for a company', () => {
             await api.db('activity').whereIn('vendor_id', [owner.vendorId, stranger.vendorId]),
           ]
           const before = await rows()
-          const foreign = parameter === '{clientId}' ? clientId : userId
+          const foreign = parameter === ':clientId' ? clientId : userId
           const bodies = []
           for (const id of [
             foreign,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import type { AssignableRole } from '../../apps/api/accounts/people.ts'
 import { createCompany } from '../../infra/admin/companies.ts'
 import { addMember } from '../../infra/admin/members.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
@@ -114,7 +115,7 @@ export async function createAcme({ db }: Pick<TestAdmin, 'db'>, vendorId = 'ven_
   })
 }
 
-export async function addPerson({ db }: TestAdmin, email: string, role: 'admin' | 'member'): Promise<void> {
+export async function addPerson({ db }: TestAdmin, email: string, role: AssignableRole): Promise<void> {
   const person = { email, name: 'Someone', password: async () => PASSWORD, account: 'existing' as const }
   await addMember(db, { vendorId: 'ven_acme', role, person, by: testOperator() })
 }

@@ -26,7 +26,7 @@ export function sharedOpenidSignIns() {
     OPENID_COMPANIES: 'acme.example=ven_acme,ven_globex,gone.example=ven_gone,full.example=ven_full',
     OPENID_COMPANY_CLAIM: 'org',
     OPENID_ROLE_CLAIM: 'groups',
-    OPENID_ROLES: 'integration admins=admin,member',
+    OPENID_ROLES: 'integration admins=admin,viewer,member',
     OPENID_SCOPE: 'openid email profile company',
     OPENID_LINK_BY_EMAIL: 'on',
     OPENID_NAME: 'Acme ID',

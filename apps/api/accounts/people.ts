@@ -1,9 +1,14 @@
-import type { Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import { unusableHash } from './passwords.ts'
 
 /* The tables of companies, users and memberships. */
 
-export type CompanyRole = 'owner' | 'admin' | 'member'
+/** In the order of lists, which is that of rights. */
+export const COMPANY_ROLES = ['owner', 'admin', 'viewer', 'member'] as const
+export type CompanyRole = (typeof COMPANY_ROLES)[number]
+/** A person becomes the owner only when the present one hands over. */
+export const ASSIGNABLE_ROLES = ['admin', 'viewer', 'member'] as const satisfies readonly CompanyRole[]
+export type AssignableRole = (typeof ASSIGNABLE_ROLES)[number]
 export type MembershipStatus = 'active' | 'suspended'
 
 export interface CompanyRecord {
@@ -183,12 +188,12 @@ export async function listMemberships(
 
 export type Member = User & Pick<Membership, 'role' | 'status'>
 
-/** Returns the people of a company: its owner, then admins, then members, each by name. */
+/** Returns the people of a company: by role and name. */
 export async function listMembers(db: Queryable, vendorId: string): Promise<Member[]> {
   const { rows } = await db.raw(
     `${MEMBERS}
-     order by array_position(array['owner', 'admin', 'member'], m.role), u.name, u.user_id`,
-    [vendorId],
+     order by array_position(?::text[], m.role), u.name, u.user_id`,
+    bindings([vendorId, COMPANY_ROLES]),
   )
   return rows
 }

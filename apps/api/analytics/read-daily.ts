@@ -4,7 +4,7 @@ import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { accessToken } from '../access-tokens/access.ts'
 import { preconditionFailed, route, type SerializedJson } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import { type InputError, Problem } from '../problems/problems.ts'
 import { addDays, type DateRange, daysBetween, isDate } from './calendar.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './company-calendar.ts'
@@ -86,7 +86,7 @@ export const readDailyInWorkspaceRoute = route({
   path: '/v1/vendor/:vendorId/analytics/daily',
   operationId: 'readDailyInWorkspace',
   summary: 'Read the daily figures in the workspace',
-  access: canRead,
+  access: canView,
   handle,
 })
 

@@ -3,7 +3,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { actor, actorAnswer, vendorId } from '../accounts/actor.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import { findDestination } from './destinations.ts'
 
 export const Callback = z
@@ -28,7 +28,7 @@ export const readCallbackRoute = route({
   tag: 'Callback',
   summary: 'Get the callback of a company',
   description: 'Returns the saved callback URL. `callbackUrl` is null if none was ever saved.',
-  access: canRead,
+  access: canView,
   answers: { 200: { description: 'The saved callback.', schema: Callback } },
   handle: ({ vendorId }, { db }: { db: Database }) => callbackAnswer(db, vendorId),
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { cursorTime, nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import { OAuthClient, readClientAnswers } from './client.ts'
 import { listClients } from './records.ts'
@@ -30,7 +30,7 @@ export const listClientsRoute = route({
   tag: 'Clients',
   summary: 'List the clients of a company, newest first',
   description: 'Includes Active and Revoked clients; filter with `status`.',
-  access: canRead,
+  access: canView,
   query: ClientQuery,
   answers: { 200: { description: 'A page of clients.', schema: ClientPage } },
   async handle({ vendorId, query: { limit, cursor, status, secretFound } }, stores: UsageStores) {

@@ -1,5 +1,5 @@
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import { OAuthClient, readClientAnswer, requireClient } from './client.ts'
 
@@ -10,7 +10,7 @@ export const readClientRoute = route({
   tag: 'Clients',
   summary: 'Read a client',
   description: 'The secret is never shown again, only its last four characters.',
-  access: canRead,
+  access: canView,
   answers: { 200: { description: 'The client.', schema: OAuthClient } },
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {

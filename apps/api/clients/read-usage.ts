@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import { readUsageHistory } from '../usage/read.ts'
 import { ADDRESSES_SHOWN, DAYS_SHOWN, MINUTES_SHOWN, type UsageStores } from '../usage/windows.ts'
 import { clientScope, requireClient } from './client.ts'
@@ -45,7 +45,7 @@ export const readUsageRoute = route({
   tag: 'Clients',
   summary: 'Read the usage of a client',
   description: 'Tokens issued to the client, and its requests that either service refused.',
-  access: canRead,
+  access: canView,
   answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {

@@ -15,6 +15,8 @@ export interface Access<Caller extends object, Needs = unknown> {
   /** Returns the queue for the caller's handler, unless the route has its own deadline. Default: none. */
   turn?: (caller: Caller, needs: Needs) => Turn
   security?: Security
+  /** Who they are, after "only". Default: everyone who satisfies `security`. */
+  people?: string
   problems: readonly ProblemCode[]
 }
 
@@ -38,7 +40,7 @@ export interface RouteDescription extends ServedRoute {
   tag: string
   summary: string
   description: string
-  access: Pick<Access<object, never>, 'security' | 'problems'>
+  access: Pick<Access<object, never>, 'security' | 'people' | 'problems'>
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType

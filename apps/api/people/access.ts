@@ -21,6 +21,12 @@ interface CompanyNeeds extends SessionNeeds {
 /** The owner and active admins, for routes that only read. */
 export const canRead = membersWith(['owner', 'admin'], 'the owner and active admins')
 
+/** The people of canRead and active viewers: for clients, refusals, the callback URL and analytics. */
+export const canView = membersWith(
+  ['owner', 'admin', 'viewer'],
+  'the owner, active admins and active viewers',
+)
+
 /** The people of canRead, for routes that act. */
 export const canManage = canRead
 
@@ -35,18 +41,19 @@ export const ownerOnly = counted(membersWith(['owner'], 'the owner'), 'changesPe
 /**
  * Admits only active people of the path's company with one of these roles. Role and status are read on every
  * request. Everyone else gets the same 403, whether or not the company exists.
- * @param who who they are, for the 403.
+ * @param people who they are, for the 403 and the description of the route.
  */
-function membersWith(roles: readonly CompanyRole[], who: string): Access<CompanyCaller, CompanyNeeds> {
+function membersWith(roles: readonly CompanyRole[], people: string): Access<CompanyCaller, CompanyNeeds> {
   return {
     ...signedIn,
+    people,
     async admit(ctx, needs) {
       const { session } = await signedIn.admit(ctx, needs)
       const vendorId = ctx.params.vendorId ?? ''
       const isId = VENDOR_ID_PATTERN.test(vendorId)
       const member = isId ? await findMember(needs.db, { vendorId, userId: session.userId }) : undefined
       if (member?.status !== 'active' || !roles.includes(member.role))
-        throw new Problem('forbidden', `Only ${who} of this company may do this.`)
+        throw new Problem('forbidden', `Only ${people} of this company may do this.`)
       ctx.state.vendorId = vendorId
       return { session, vendorId }
     },

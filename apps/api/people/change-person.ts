@@ -3,6 +3,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { type Actor, recordActivity } from '../accounts/activity.ts'
 import {
+  COMPANY_ROLES,
   type CompanyRole,
   findMember,
   findOwner,
@@ -28,7 +29,7 @@ const SIGN_IN_MAX_AGE_MINUTES = 15
 
 const PersonChange = z
   .strictObject({
-    role: z.enum(['owner', 'admin', 'member'], 'must be owner, admin or member').optional(),
+    role: z.enum(COMPANY_ROLES, 'must be owner, admin, viewer or member').optional(),
     status: z.enum(['active', 'suspended'], 'must be active or suspended').optional(),
   })
   .refine(({ role, status }) => role !== undefined || status !== undefined, 'must hold role or status')
@@ -41,7 +42,7 @@ export const changePersonRoute = route({
   tag: 'People',
   summary: 'Change the role or status of a person',
   description:
-    'Owner only. Takes effect with the next request. Giving someone the role owner transfers the company to ' +
+    'Takes effect with the next request. Giving someone the role owner transfers the company to ' +
     'them, and the current owner becomes an admin. ' +
     `That needs a sign-in within the last ${SIGN_IN_MAX_AGE_MINUTES} minutes.`,
   access: ownerOnly,

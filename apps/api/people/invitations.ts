@@ -1,4 +1,5 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { AssignableRole } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
 
 /* The table of invitations. */
@@ -15,7 +16,7 @@ export interface Invitation {
   userId: string
   email: string
   name: string
-  role: 'admin' | 'member'
+  role: AssignableRole
   expiresAt: Date
 }
 

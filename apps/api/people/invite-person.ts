@@ -6,6 +6,7 @@ import { type Actor, recordActivity } from '../accounts/activity.ts'
 import { emailAddress, personName } from '../accounts/names.ts'
 import { newInvitationToken, newUserId } from '../accounts/new-ids.ts'
 import {
+  ASSIGNABLE_ROLES,
   type CompanyRole,
   listMembers,
   normalizedEmail,
@@ -29,7 +30,7 @@ const PersonInput = z
   .strictObject({
     name: personName,
     email: emailAddress,
-    role: z.enum(['admin', 'member'], 'must be admin or member'),
+    role: z.enum(ASSIGNABLE_ROLES, 'must be admin, viewer or member'),
   })
   .meta({ id: 'PersonInput' })
 
@@ -60,7 +61,7 @@ export const invitePersonRoute = route({
   tag: 'People',
   summary: 'Invite a person',
   description:
-    'Owner only. The response contains a link that works once, ' +
+    'The response contains a link that works once, ' +
     `within ${INVITATION_LIFETIME_HOURS} hours. No email is sent. ` +
     'Inviting the same address again replaces the link.',
   access: ownerOnly,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { listMembers } from '../accounts/people.ts'
+import { COMPANY_ROLES, listMembers } from '../accounts/people.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canRead } from './access.ts'
@@ -10,8 +10,11 @@ import { invitationAnswer, memberAnswer, PersonAnswer } from './person.ts'
 
 const PersonPage = z.object({ people: z.array(PersonAnswer), nextCursor }).meta({ id: 'PersonPage' })
 
+/** Those invited come after everyone with a role. */
+const INVITED_RANK = COMPANY_ROLES.length
+
 const PeopleQuery = z.strictObject(
-  pageParameters(z.tuple([z.int().min(0).max(3), z.string().max(200), z.string().max(64)])),
+  pageParameters(z.tuple([z.int().min(0).max(INVITED_RANK), z.string().max(200), z.string().max(64)])),
 )
 
 type Position = [rank: number, name: string, userId: string]
@@ -23,7 +26,7 @@ export const listPeopleRoute = route({
   tag: 'People',
   summary: 'List the people of a company',
   description:
-    'The owner, admins and members, then those invited, ' +
+    'The owner, admins, viewers and members, then those invited, ' +
     `for ${EXPIRED_LISTED_DAYS} days after their invitation expired. Each group is sorted by name.`,
   access: canRead,
   query: PeopleQuery,
@@ -42,7 +45,7 @@ export const listPeopleRoute = route({
 })
 
 const position = ({ role, status, name, userId }: PersonAnswer): Position => [
-  status === 'invited' ? 3 : ['owner', 'admin', 'member'].indexOf(role),
+  status === 'invited' ? INVITED_RANK : COMPANY_ROLES.indexOf(role),
   name,
   userId,
 ]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { USER_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { findOwner, lockMembers, type Member } from '../accounts/people.ts'
+import { COMPANY_ROLES, findOwner, lockMembers, type Member } from '../accounts/people.ts'
 import { instant } from '../http/instant.ts'
 import { Problem } from '../problems/problems.ts'
 import type { CompanyCaller } from './access.ts'
@@ -13,7 +13,7 @@ export const PersonAnswer = z
     userId: z.string(),
     name: z.string(),
     email: z.string(),
-    role: z.enum(['owner', 'admin', 'member']),
+    role: z.enum(COMPANY_ROLES),
     status: z.enum(['active', 'suspended', 'invited']),
     expiresAt: instant
       .nullable()

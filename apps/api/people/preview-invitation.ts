@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { vendorId } from '../accounts/actor.ts'
+import { ASSIGNABLE_ROLES } from '../accounts/people.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { requireBuiltInAccounts } from '../sessions/access.ts'
@@ -14,7 +15,7 @@ const InvitationPreview = z
     invitedBy: z.string().meta({ description: "The inviter's name." }),
     name: z.string().meta({ description: "The invited person's name, as the inviter wrote it." }),
     email: z.string(),
-    role: z.enum(['admin', 'member']),
+    role: z.enum(ASSIGNABLE_ROLES),
     expiresAt: instant,
   })
   .meta({ id: 'InvitationPreview' })

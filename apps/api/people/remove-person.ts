@@ -22,8 +22,7 @@ export const removePersonRoute = route({
   operationId: 'removePerson',
   tag: 'People',
   summary: 'Remove a person, or withdraw an invitation',
-  description:
-    'Owner only. Takes effect with the next request. Clients that the person created keep working.',
+  description: 'Takes effect with the next request. Clients that the person created keep working.',
   access: ownerOnly,
   answers: { 204: { description: 'The person no longer belongs to the company.' } },
   problems: ['not_found', 'owner_required'],

@@ -1,5 +1,5 @@
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
 import { readRefusals } from '../usage/refusals.ts'
 import type { UsageStores } from '../usage/windows.ts'
@@ -15,7 +15,7 @@ export const explainRefusalRoute = route({
   tag: 'Clients',
   summary: 'Explain why a request was refused',
   description: "Looks up a refusal by its X-Request-Id, for 24 hours, for the client's company only.",
-  access: canRead,
+  access: canView,
   answers: { 200: { description: 'The refusal.', schema: Refusal } },
   problems: ['not_found'],
   async handle({ vendorId, params: { requestId } }, { db, redis, clock }: UsageStores) {

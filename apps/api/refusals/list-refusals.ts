@@ -3,7 +3,7 @@ import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { requireClient } from '../clients/client.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import { listRefusalPositions, readRefusals } from '../usage/refusals.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import { Refusal, readFromRedis, refusalAnswers } from './refusal.ts'
@@ -26,7 +26,7 @@ export const listRefusalsRoute = route({
   tag: 'Clients',
   summary: "List a company's refused client requests, newest first",
   description: 'Covers the last 24 hours, up to 200 per client and 2,000 per company.',
-  access: canRead,
+  access: canView,
   query: RefusalQuery,
   answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
   problems: ['not_found'],

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { requireClient } from '../clients/client.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import { unavailable } from '../problems/problems.ts'
 import { refusalCause } from '../usage/failing.ts'
 import { readRequestLog } from '../usage/request-log.ts'
@@ -42,7 +42,7 @@ export const listRequestsRoute = route({
   summary: 'List the latest requests of a client, newest first',
   description:
     'The last 200, granted or refused, until it has sent none for 14 days. Refused ones that anyone could have sent, such as those with a wrong secret, are added for 24 hours.',
-  access: canRead,
+  access: canView,
   answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
   problems: ['not_found'],
   async handle({ vendorId, params: { clientId } }, { db, redis, clock }: UsageStores) {

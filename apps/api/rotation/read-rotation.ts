@@ -5,7 +5,7 @@ import { clientStatus, requireClient } from '../clients/client.ts'
 import { type ClientRecord, findClient } from '../clients/records.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
-import { canRead } from '../people/access.ts'
+import { canView } from '../people/access.ts'
 import { unavailable } from '../problems/problems.ts'
 import { readUsesMissingBefore } from '../usage/missing-uses.ts'
 import { type ClientUses, readUses } from '../usage/read.ts'
@@ -61,7 +61,7 @@ export const readRotationRoute = route({
   summary: 'Read what was seen of a client and its replacement',
   description:
     'When each was last used and from where, and the requests refused since the client was revoked.',
-  access: canRead,
+  access: canView,
   answers: { 200: { description: 'What was seen of both.', schema: ClientRotation } },
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {

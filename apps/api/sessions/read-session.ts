@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { vendorId } from '../accounts/actor.ts'
-import { listMemberships, type User } from '../accounts/people.ts'
+import { COMPANY_ROLES, listMemberships, type User } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
 import { signedIn } from './access.ts'
 
@@ -15,7 +15,7 @@ export const Session = z
         vendorId,
         name: z.string(),
         timezone: z.string().meta({ examples: ['Europe/Berlin'] }),
-        role: z.enum(['owner', 'admin', 'member']),
+        role: z.enum(COMPANY_ROLES),
         status: z.enum(['active', 'suspended']),
         ownerName: z.string().nullable().meta({ description: 'Whom to ask for permission.' }),
       }),

@@ -6,6 +6,8 @@ import { newUserId } from '../accounts/new-ids.ts'
 import { addIdentity, findUserByIdentity } from '../accounts/openid-identities.ts'
 import { unusableHash } from '../accounts/passwords.ts'
 import {
+  ASSIGNABLE_ROLES,
+  type AssignableRole,
   findCompany,
   findMember,
   findMemberByEmail,
@@ -25,7 +27,7 @@ import type { AuthenticatedUser } from '../sessions/begin-session.ts'
 import { resetPassword } from '../sessions/change-password.ts'
 import type { Claims } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
-import type { AssignableRole, OpenidSettings } from './settings.ts'
+import type { OpenidSettings } from './settings.ts'
 
 const SUBJECT_MAX_CHARACTERS = 255
 /** The latest possible Date. */
@@ -83,7 +85,7 @@ function findCompanyId(value: unknown, { companies }: OpenidSettings): string | 
 
 function highestRole(value: unknown, settings: OpenidSettings): AssignableRole | undefined {
   const roles = (Array.isArray(value) ? value : [value]).map((name) => settings.roles.get(name))
-  return roles.includes('admin') ? 'admin' : roles.find((role) => role !== undefined)
+  return ASSIGNABLE_ROLES.find((role) => roles.includes(role))
 }
 
 interface Admission {

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { type Env, LOOPBACK_HOST } from '#shared/process/config.ts'
-
-export type AssignableRole = 'admin' | 'member'
+import { ASSIGNABLE_ROLES, type AssignableRole } from '../accounts/people.ts'
 
 const ANY_COMPANY = '*'
 const NAME_MAX_CHARACTERS = 60
@@ -51,10 +50,10 @@ const companies = z
 const roles = z
   .string()
   .refine(
-    (text) => everyValue(text, (role) => role === 'admin' || role === 'member'),
-    'must be roles (admin, member) or claim=role pairs, separated by commas; owners are never assigned this way',
+    (text) => everyValue(text, (role) => (ASSIGNABLE_ROLES as readonly string[]).includes(role)),
+    'must be roles (admin, viewer, member) or claim=role pairs, separated by commas; owners are never assigned this way',
   )
-  .default('admin,member')
+  .default(ASSIGNABLE_ROLES.join(','))
   .transform((text) => pairs(text) as Map<string, AssignableRole>)
 
 const NONE = 'none'
@@ -85,7 +84,8 @@ export const openidShape = {
     description: 'the claim with the role, or a list such as groups; the highest known role applies',
   }),
   OPENID_ROLES: roles.meta({
-    description: 'roles for its values, such as `integration-admins=admin,staff=member`; others are ignored',
+    description:
+      'roles for its values, such as `integration-admins=admin,developers=viewer,staff=member`; others are ignored',
   }),
   OPENID_EMAIL_VERIFIED: z.enum(['claim', 'always']).default('claim').meta({
     description:

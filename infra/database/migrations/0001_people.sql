@@ -35,7 +35,7 @@ create index users_by_email on users (email);
 create table memberships (
   vendor_id text not null references companies,
   user_id   text not null references users,
-  role      text not null check (role in ('owner', 'admin', 'member')),
+  role      text not null check (role in ('owner', 'admin', 'viewer', 'member')),
   status    text not null default 'active' check (status in ('active', 'suspended')),
   primary key (user_id, vendor_id),
   check (not (role = 'owner' and status = 'suspended'))
@@ -85,7 +85,7 @@ create table invitations (
   user_id    text not null unique check (user_id ~ '^usr_[A-Za-z0-9]{1,60}$'),
   email      text not null check (email = lower(email) and char_length(email) between 3 and 254),
   name       text not null check (char_length(name) between 1 and 200),
-  role       text not null check (role in ('admin', 'member')),
+  role       text not null check (role in ('admin', 'viewer', 'member')),
   invited_by text not null references users,
   created_at timestamptz not null,
   expires_at timestamptz not null,

@@ -122,7 +122,7 @@ export function createApiDocument({
         session: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The session token of the owner or an active admin of the company.',
+          description: 'The session token of a person whose role in the company allows the operation.',
         },
         sessionCookie: {
           type: 'apiKey',
@@ -150,7 +150,7 @@ function describeOperation(path: string, route: RouteDescription, schemas: Schem
     operationId,
     tags: [tag],
     summary,
-    description,
+    description: access.people ? `${description} Only ${access.people} may call it.` : description,
     ...describeSecurity(access.security),
     ...(allParameters.length > 0 && { parameters: allParameters }),
     ...(publishedBody && {
