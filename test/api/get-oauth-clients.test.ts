@@ -97,6 +97,22 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.equal(ids(await list()).length, 2)
   })
 
+  it('filters by creator, also one who left, together with the other filters', async () => {
+    const leaver = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
+    const { clientId } = await owner.createClient({ createdBy: leaver.userId })
+    await owner.createClient({ createdBy: owner.userId })
+    await owner.createClient({ createdBy: null })
+    await owner.request('DELETE', `people/${leaver.userId}`)
+    assert.deepEqual(ids(await list(`?createdBy=${leaver.userId}`)), [clientId])
+    assert.deepEqual(ids(await list(`?createdBy=${leaver.userId}&status=Active`)), [clientId])
+    for (const search of [
+      `${leaver.userId}&status=Revoked`,
+      `${leaver.userId}&secretFound=true`,
+      'usr_nobody',
+    ])
+      assert.deepEqual(ids(await list(`?createdBy=${search}`)), [])
+  })
+
   for (const [search, pointer] of [
     ['?limit=0', '?limit'],
     ['?limit=201', '?limit'],
@@ -118,6 +134,9 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     [`?cursor=${'a'.repeat(501)}`, '?cursor'],
     ['?status=active', '?status'],
     ['?status=', '?status'],
+    ['?createdBy=', '?createdBy'],
+    ['?createdBy=operator', '?createdBy'],
+    [`?createdBy=usr_${'a'.repeat(61)}`, '?createdBy'],
     ['?page=2', '?page'],
   ] as const) {
     it(`refuses ${search.slice(0, 60)}`, async () => {

@@ -93,11 +93,12 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     await db.raw(
       `insert into oauth_clients
          (client_id, vendor_id, name, scopes, secret_hash, status,
-           revoked_at, replaces, secret_found_at, created_at)
+           revoked_at, replaces, secret_found_at, created_at, created_by)
        select 'cli_' || lpad(n::text, 22, '0'), ?, 'n', array['boost:read'], sha256(n::text::bytea),
          case when n > 3 then 'Revoked' else 'Active' end,
          case when n > 3 then now() - interval '2 days' end, case when n > 3 then ? end,
-         case when n < 60 then now() end, ?::timestamptz + n * interval '1 minute'
+         case when n < 60 then now() end, ?::timestamptz + n * interval '1 minute',
+         case when n > 10000 then 'usr_3' when n % 200 = 1 then 'usr_4' else 'usr_5' end
        from generate_series(1, ?::int) as n`,
       [busy, replaced, '2026-01-01Z', ROWS],
     )
@@ -211,6 +212,14 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ['Revoked clients', clients({ status: 'Revoked' })],
     ['clients whose secret was found', clients({ secretFound: true })],
     ['Active clients whose secret was found', clients({ secretFound: true, status: 'Active' })],
+    ...['usr_2', 'usr_3', 'usr_4'].flatMap((createdBy) =>
+      [{}, { status: 'Active' }, { status: 'Revoked' }, { secretFound: true }].map(
+        (filter): [string, () => Promise<unknown>] => [
+          `clients of ${createdBy}, ${JSON.stringify(filter)}`,
+          clients({ createdBy, ...filter }),
+        ],
+      ),
+    ),
     ['a client that many replaced', () => findClient(db, { vendorId: busy, clientId: replaced })],
     [
       'sessions',

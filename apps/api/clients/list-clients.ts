@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { CLIENT_ID_PATTERN, USER_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { cursorTime, nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
 import { canView } from '../people/access.ts'
@@ -21,6 +21,11 @@ const ClientQuery = z.strictObject({
     .enum(['true'], 'must be true')
     .optional()
     .meta({ description: 'Only clients whose secret was reported.' }),
+  createdBy: z
+    .string()
+    .regex(USER_ID_PATTERN, 'must be the id of a person')
+    .optional()
+    .meta({ description: 'Only clients that this person created, even if they left the company since.' }),
 })
 
 export const listClientsRoute = route({
@@ -29,15 +34,16 @@ export const listClientsRoute = route({
   operationId: 'listClients',
   tag: 'Clients',
   summary: 'List the clients of a company, newest first',
-  description: 'Includes Active and Revoked clients; filter with `status`.',
+  description: 'Includes Active and Revoked clients; filter with `status`, `secretFound` and `createdBy`.',
   access: canView,
   query: ClientQuery,
   answers: { 200: { description: 'A page of clients.', schema: ClientPage } },
-  async handle({ vendorId, query: { limit, cursor, status, secretFound } }, stores: UsageStores) {
+  async handle({ vendorId, query: { limit, cursor, status, secretFound, createdBy } }, stores: UsageStores) {
     const records = await listClients(stores.db, {
       vendorId,
       status,
       secretFound: secretFound !== undefined,
+      createdBy,
       after: cursor && { position: cursor[0], clientId: cursor[1] },
       limit: limit + 1,
     })

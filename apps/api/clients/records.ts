@@ -205,6 +205,8 @@ interface ClientSelection {
   status: ClientStatus | undefined
   /** Only clients whose secret was found. */
   secretFound?: boolean
+  /** Only clients that this person created. */
+  createdBy?: string | undefined
   /** The last client of the previous page. */
   after: { position: string; clientId: string } | undefined
   limit: number
@@ -213,15 +215,22 @@ interface ClientSelection {
 /** Returns clients of one company, newest first. */
 export async function listClients(
   db: Queryable,
-  { vendorId, status, secretFound, after, limit }: ClientSelection,
+  { vendorId, status, secretFound, createdBy, after, limit }: ClientSelection,
 ): Promise<ClientRecord[]> {
   const { rows } = await db.raw(
     `${CLIENT_RECORD}
      where c.vendor_id = ? ${status ? 'and c.status = ?' : ''}
        ${secretFound ? 'and c.secret_found_at is not null' : ''}
+       ${createdBy ? 'and c.created_by = ?' : ''}
        ${after ? 'and (c.created_at, c.client_id) < (?::timestamptz, ?)' : ''}
      order by c.created_at desc, c.client_id desc limit ?`,
-    [vendorId, ...(status ? [status] : []), ...(after ? [after.position, after.clientId] : []), limit],
+    [
+      vendorId,
+      ...(status ? [status] : []),
+      ...(createdBy ? [createdBy] : []),
+      ...(after ? [after.position, after.clientId] : []),
+      limit,
+    ],
   )
   return rows
 }

@@ -68,6 +68,8 @@ create table oauth_clients (
 );
 create index oauth_clients_by_company on oauth_clients (vendor_id, created_at desc, client_id desc);
 create index oauth_clients_by_status on oauth_clients (vendor_id, status, created_at desc, client_id desc);
+create index oauth_clients_by_creator
+  on oauth_clients (vendor_id, created_by, created_at desc, client_id desc);
 create index oauth_clients_by_finding on oauth_clients (vendor_id, created_at desc, client_id desc)
   where secret_found_at is not null;
 create index oauth_clients_found_and_active on oauth_clients (secret_found_at)
