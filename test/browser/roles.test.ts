@@ -1,5 +1,22 @@
 import { strict as assert } from 'node:assert'
-import { leaveVisits, MEMBER, SUSPENDED, untilReported, visit } from '../support/workspace.ts'
+import { generateKeyPairSync } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { eventually } from '../support/eventually.ts'
+import {
+  api,
+  assertAccessible,
+  assertFits,
+  createClient,
+  leaveVisits,
+  MEMBER,
+  OWNER,
+  requestToken,
+  SUSPENDED,
+  sessionToken,
+  untilExplained,
+  untilReported,
+  visit,
+} from '../support/workspace.ts'
 
 const SCREENS = [
   'integrations/oauth2-clients',
@@ -20,7 +37,7 @@ describe('workspace: whoever may not', () => {
       MEMBER,
       SCREENS,
       'You have no access yet',
-      /Ask Olivia Brandt, who owns the company, to make you an admin\./,
+      /Ask Olivia Brandt, who owns the company, to make you a viewer or an admin\./,
     ],
     [
       SUSPENDED,
@@ -46,4 +63,106 @@ describe('workspace: whoever may not', () => {
       assert.deepEqual(asked, [])
     })
   }
+})
+
+const CLIENTS = 'integrations/oauth2-clients'
+const COMPANY = '/v1/vendor/ven_acme'
+/** Controls that show, find or copy something. Every other one acts. */
+const HARMLESS = [
+  /^(Copy|Open|Show|Search|Refresh|Download|Explain$|Request id|A token of|curl|\.env|401)/,
+  /^(Active|Revoked|All|Granted|Refused|Client|Last used|Expires|Added)/,
+  /^(\d+ (days|months)|First|Last|Compare|Impr|Clicks|Orders|Units|Revenue|Boost)/,
+]
+
+describe('workspace: a viewer', () => {
+  afterEach(leaveVisits)
+  const created: string[] = []
+  let owner: string
+  let viewer: string
+  let screens: Record<string, string>
+
+  before(async () => {
+    owner = await sessionToken(OWNER)
+    const person = { name: 'Vic Viewer', email: 'vic@acme.example', role: 'viewer' }
+    const { invitationUrl } = await api(`${COMPANY}/people`, { token: owner, body: person })
+    const body = { token: invitationUrl.split('#')[1], password: 'a password of Vic' }
+    viewer = (await api('/v1/invitation', { body })).sessionToken
+    const create = async (name: string, more = {}) => {
+      const client = await createClient(owner, { name: `Viewed ${name}`, ...more })
+      created.unshift(client.clientId)
+      return client
+    }
+    const expiresAt = new Date(Date.now() + 20 * 86_400_000).toISOString()
+    const old = await create('old', { expiresAt, scopes: ['analytics:read', 'boost:read'] })
+    const { clientId: replacement } = await create('replacement', { replaces: old.clientId })
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const keys = { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'a' }] }
+    const trust = { issuer: 'https://viewed.example', claims: { sub: 'a' }, keys }
+    const { clientId: workload } = await create('workload', { workload: trust })
+    await api('/v1/found-secrets', { body: { secrets: [old.clientSecret] } })
+    const wrong = { clientId: replacement, clientSecret: 'wrong', scope: 'boost:read' }
+    const { requestId } = await requestToken(wrong)
+    await untilExplained(owner, requestId)
+    const readsFound = () => api(`${COMPANY}/oauth-clients/${old.clientId}`, { token: owner })
+    await eventually(async () => (await readsFound()).secretFoundAt !== null)
+    screens = {
+      [CLIENTS]: 'OAuth2 Clients',
+      [`${CLIENTS}?new&show=all`]: 'OAuth2 Clients',
+      [`${CLIENTS}/${old.clientId}`]: 'Viewed old',
+      [`${CLIENTS}/${replacement}`]: 'Viewed replacement',
+      [`${CLIENTS}/${workload}`]: 'Viewed workload',
+      [`${CLIENTS}/${old.clientId}/rotate`]: 'Rotate the secret',
+      [`${CLIENTS}/${workload}/rotate`]: 'Replace the client',
+      'integrations/webhooks': 'Callback URL',
+      analytics: 'Analytics',
+      [`explain/${requestId}`]: 'Explain a refusal',
+      activity: 'You have no access to this page',
+      people: 'You have no access to this page',
+    }
+  })
+  after(async () => {
+    for (const clientId of created)
+      await api(`${COMPANY}/oauth-clients/${clientId}/revoke`, { token: owner, method: 'POST' })
+  })
+
+  const controlsOf = (page: Page): Promise<string[]> =>
+    page
+      .getByRole('main')
+      .locator('button, input, textarea, select')
+      .evaluateAll((all) =>
+        (all as HTMLInputElement[]).map(
+          ({ ariaLabel, labels, textContent }) => ariaLabel ?? labels?.[0]?.textContent ?? textContent ?? '',
+        ),
+      )
+
+  it('sees each screen that a viewer may, without a refused request or a control that acts', async () => {
+    const { page, baseUrl } = await visit({ sessionToken: viewer, path: '/favicon.svg' })
+    const refused: string[] = []
+    page.on('response', (response) => {
+      if (response.status() >= 400) refused.push(`${response.status()} ${response.url()}`)
+    })
+    for (const [path, title] of Object.entries(screens)) {
+      await page.goto(`${baseUrl}/ven_acme/${path}`)
+      await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+      await page.getByText('You can look but not change anything. Ask Olivia Brandt').waitFor()
+      await page.waitForLoadState('networkidle')
+      const acting = (await controlsOf(page)).filter((name) => !HARMLESS.some((known) => known.test(name)))
+      assert.deepEqual(acting, [], path)
+      await assertAccessible(page)
+      await assertFits(page)
+    }
+    await untilReported(page)
+    assert.deepEqual(refused, [])
+  })
+
+  it('is led to those screens alone, by the navigation and by the palette', async () => {
+    const { page } = await visit({ sessionToken: viewer, path: `/ven_acme/${CLIENTS}`, width: 390 })
+    const names = ['OAuth2 Clients', 'Callback URL', 'Analytics']
+    const links = page.getByRole('navigation').getByRole('link')
+    await links.first().waitFor()
+    assert.deepEqual(await links.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel)), names)
+    await page.getByRole('button', { name: 'Search' }).click()
+    const found = page.getByRole('group', { name: 'Go to' }).getByRole('option')
+    assert.deepEqual(await found.allInnerTexts(), [...names, 'Explain a refusal', 'API documentation'])
+  })
 })

@@ -90,7 +90,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
           </Link>
           <CompanyMenu />
           <PaletteButton />
-          {current.mayManage && <Navigation />}
+          {current.mayView && <Navigation />}
           <div className="grid gap-1 desk:mt-auto max-desk:contents">
             <DocsHome className={`${NAV_ITEM} ${NAV_DOCS_IN_BAR}`}>
               <BookIcon />
@@ -105,7 +105,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
           tabIndex={-1}
         >
           <FoundSecrets />
-          <CrashBoundary key={location}>{current.mayManage ? <Screens /> : <NoAccess />}</CrashBoundary>
+          <CrashBoundary key={location}>{current.mayView ? <Screens /> : <NoAccess />}</CrashBoundary>
         </main>
       </div>
       <Connection />
@@ -114,7 +114,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
 }
 
 function Screens() {
-  const { to } = useCompany()
+  const { to, maySee } = useCompany()
   const clients = `/:vendorId/${SCREENS.clients}`
   return (
     <Switch>
@@ -137,10 +137,10 @@ function Screens() {
         <AnalyticsScreen FirstEvent={FirstEvent} />
       </Route>
       <Route path={`/:vendorId/${SCREENS.activity}`}>
-        <ActivityScreen />
+        {maySee('activity') ? <ActivityScreen /> : <NoAccess />}
       </Route>
       <Route path={`/:vendorId/${SCREENS.people}`}>
-        <PeopleScreen />
+        {maySee('people') ? <PeopleScreen /> : <NoAccess />}
       </Route>
       <Route path={`/:vendorId/${SCREENS.explain}/:requestId?`}>
         {({ requestId }) => <ExplainScreen key={requestId} requestId={requestId} />}
@@ -227,7 +227,7 @@ function PaletteButton() {
 
 /** A bar at the foot of a narrow window, and no bar where that would leave no room. */
 const NAV_BAR =
-  'max-desk:fixed max-desk:inset-x-0 max-desk:bottom-0 max-desk:z-10 max-desk:m-0 max-desk:grid-cols-[2fr_3fr] max-desk:gap-0'
+  'max-desk:fixed max-desk:inset-x-0 max-desk:bottom-0 max-desk:z-10 max-desk:m-0 max-desk:gap-0'
 const NAV_BAR_EDGE =
   'max-desk:border-t max-desk:border-line-strong max-desk:bg-paper max-desk:pb-[env(safe-area-inset-bottom)]'
 const NAV_LOW =
@@ -236,8 +236,12 @@ const NAV_GROUP = 'px-3 pt-2.5 pb-1 text-[13px] font-normal tracking-normal text
 const NAV_LIST = 'max-desk:grid max-desk:auto-cols-[minmax(0,1fr)] max-desk:grid-flow-col'
 
 function Navigation() {
+  const columns = useCompany().mayManage ? 'max-desk:grid-cols-[2fr_3fr]' : 'max-desk:grid-cols-[2fr_1fr]'
   return (
-    <nav className={`mb-auto grid gap-0.5 ${NAV_BAR} ${NAV_BAR_EDGE} ${NAV_LOW}`} aria-label="Workspace">
+    <nav
+      className={`mb-auto grid gap-0.5 ${columns} ${NAV_BAR} ${NAV_BAR_EDGE} ${NAV_LOW}`}
+      aria-label="Workspace"
+    >
       <h2 id="nav-integrations" className={NAV_GROUP}>
         Integrations
       </h2>
@@ -273,8 +277,9 @@ const NAV_ITEM_IN_BAR =
   'max-desk:min-h-[58px] max-desk:flex-col max-desk:justify-center max-desk:gap-0.5 max-desk:rounded-none max-desk:px-0.5 max-desk:text-[13px] low:min-h-12'
 
 function NavItem({ screen, icon, label, short = label }: NavItemProps) {
-  const { to } = useCompany()
+  const { to, maySee } = useCompany()
   const [location] = useLocation()
+  if (!maySee(screen)) return null
   const href = to(SCREENS[screen])
   const within = (name: keyof typeof SCREENS) => `${location}/`.startsWith(`${to(SCREENS[name])}/`)
   // Explaining a refusal is a part of the clients.

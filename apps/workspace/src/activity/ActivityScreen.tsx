@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode, useEffect } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { roleName, SCREENS, useCompany } from '../api/company.ts'
-import type { ActivityEntry } from '../api/contract.ts'
+import { ROLE_NAMES, roleName, SCREENS, useCompany } from '../api/company.ts'
+import type { ActivityEntry, Role } from '../api/contract.ts'
 import { type ActivityQuery as Filter, readAllActivity, useActivity } from '../api/resources.ts'
 import { clockShort, day } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
@@ -225,9 +225,12 @@ function textIn(detail: unknown, member: string): string | undefined {
   return value && typeof value[1] === 'string' ? value[1] : undefined
 }
 
+const ROLES = Object.keys(ROLE_NAMES) as Role[]
+
 /** "Admin, suspended". */
 function roleIn(detail: unknown): string {
-  const role = textIn(detail, 'role')
-  if (role !== 'owner' && role !== 'admin' && role !== 'member') return role ?? 'Member'
+  const text = textIn(detail, 'role') ?? 'member'
+  const role = ROLES.find((name) => name === text)
+  if (role === undefined) return text
   return roleName({ role, status: textIn(detail, 'status') === 'suspended' ? 'suspended' : 'active' })
 }

@@ -92,9 +92,12 @@ export const useRequests = (clientId: string, refresh_ms = 30_000) =>
 export const useRefusal = (requestId: string) =>
   useRead<Refusal>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
 
-/** The issuers that the company's Active clients trust, and how old their keys are. */
+/** The issuers that the company's Active clients trust, and how old their keys are. Not for viewers. */
 export const useIssuers = () =>
-  useRead<{ issuers: WorkloadIssuer[] }>(['workload-issuers'], { refresh_ms: 30_000 })
+  useRead<{ issuers: WorkloadIssuer[] }>(['workload-issuers'], {
+    enabled: useCompany().mayManage,
+    refresh_ms: 30_000,
+  })
 
 /** Replaces keys that were pasted. */
 export async function replaceIssuerKeys(vendorId: string, body: WorkloadIssuerKeys): Promise<void> {

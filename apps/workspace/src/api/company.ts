@@ -4,6 +4,9 @@ import type { Company, Role } from './contract.ts'
 export interface CurrentCompany extends Company {
   /** The owner, and admins who are not suspended. */
   mayManage: boolean
+  /** Those who may manage, and viewers who are not suspended. */
+  mayView: boolean
+  maySee(screen: keyof typeof SCREENS): boolean
   /** The address of a screen of this company. */
   to(screen: string): string
 }
@@ -18,9 +21,14 @@ export function useCompany(): CurrentCompany {
 }
 
 export function currentCompany(company: Company): CurrentCompany {
+  const isActive = company.status === 'active'
+  const mayManage = isActive && (company.role === 'owner' || company.role === 'admin')
+  const mayView = mayManage || (isActive && company.role === 'viewer')
   return {
     ...company,
-    mayManage: company.role === 'owner' || (company.role === 'admin' && company.status === 'active'),
+    mayManage,
+    mayView,
+    maySee: (screen) => (MANAGERS_ONLY.includes(screen) ? mayManage : mayView),
     to: (screen) => `/${encodeURIComponent(company.vendorId)}/${screen}`,
   }
 }
@@ -34,7 +42,15 @@ export const SCREENS = {
   explain: 'explain',
 } as const
 
-export const ROLE_NAMES: Record<Role, string> = { owner: 'Owner', admin: 'Admin', member: 'Member' }
+/** Screens whose routes refuse a viewer. */
+const MANAGERS_ONLY: readonly (keyof typeof SCREENS)[] = ['activity', 'people']
+
+export const ROLE_NAMES: Record<Role, string> = {
+  owner: 'Owner',
+  admin: 'Admin',
+  viewer: 'Viewer',
+  member: 'Member',
+}
 
 /** A person's place in a company, as shown. */
 export const roleName = ({ role, status }: Pick<Company, 'role' | 'status'>): string =>

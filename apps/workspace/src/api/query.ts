@@ -38,7 +38,7 @@ export function companyPath(vendorId: string, path: readonly string[], search: S
 interface ReadOptions<T> {
   search?: Search | undefined
   refresh_ms?: number | false
-  /** Default: whether this person may manage the company. */
+  /** Default: whether this person may see the company's data. */
   enabled?: boolean
   staleTime?: number
   /** Shown until the answer is there. */
@@ -51,11 +51,11 @@ interface ReadOptions<T> {
 
 /** Reads a resource of the company, again and again. The company, the path and the search are its key. */
 export function useRead<T>(path: readonly string[], options: ReadOptions<T> = {}) {
-  const { vendorId, mayManage } = useCompany()
+  const { vendorId, mayView } = useCompany()
   const {
     search,
     refresh_ms = false,
-    enabled = mayManage,
+    enabled = mayView,
     placeholder,
     keepsPrevious,
     onRead,
@@ -84,7 +84,7 @@ export function usePages<T extends { nextCursor: string | null }>(
     keepsPrevious,
   }: Pick<ReadOptions<T>, 'search' | 'refresh_ms' | 'keepsPrevious'> = {},
 ) {
-  const { vendorId, mayManage } = useCompany()
+  const { vendorId, mayView } = useCompany()
   return useInfiniteQuery<T, Error, InfiniteData<T, string>, unknown[], string>({
     queryKey: [vendorId, ...path, search],
     queryFn: ({ pageParam, signal }) =>
@@ -93,7 +93,7 @@ export function usePages<T extends { nextCursor: string | null }>(
     getNextPageParam: (page) => page.nextCursor,
     ...(keepsPrevious && { placeholderData: keepPreviousData }),
     refetchInterval: refresh_ms,
-    enabled: mayManage,
+    enabled: mayView,
   })
 }
 

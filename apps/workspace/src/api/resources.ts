@@ -7,6 +7,7 @@ import type {
   InvitedPerson,
   Person,
   PersonPage,
+  Role,
   SessionPage,
   TestSendResult,
 } from './contract.ts'
@@ -81,8 +82,8 @@ export const sendTestEvent = (vendorId: string): Promise<TestSendResult> =>
   authenticatedRequest<TestSendResult>(companyPath(vendorId, ['callback-test']), { method: 'POST' })
 
 /**
- * Returns the owner, admins, members, then invited people, each by name. The list is never stale: someone
- * else may have changed it a moment ago, including this person's role.
+ * Returns the people by role, then those invited, each by name. The list is never stale: someone else may
+ * have changed it a moment ago, including this person's role.
  */
 export function usePeople() {
   const query = useRead<PersonPage>(['people'], {
@@ -96,7 +97,7 @@ export function usePeople() {
 /** The link in the answer is the caller's to show and forget: it must not enter the cache. */
 export const invitePerson = (
   vendorId: string,
-  person: { name: string; email: string; role: 'admin' | 'member' },
+  person: { name: string; email: string; role: Exclude<Role, 'owner'> },
 ): Promise<InvitedPerson> => changePeople<InvitedPerson>(vendorId, [], 'POST', person)
 
 export const sendPersonChange = (

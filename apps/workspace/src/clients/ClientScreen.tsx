@@ -126,7 +126,7 @@ function usePair(client: OAuthClient | undefined): Pair | undefined {
 }
 
 function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const old = role === 'old' ? client : other
   const replacement = role === 'old' ? other : client
@@ -136,7 +136,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
       title={role === 'old' ? 'This client is being replaced' : 'This client replaces another'}
       actions={
         <Button onClick={() => navigate(`${to(SCREENS.clients)}/${old.clientId}/rotate`)}>
-          Continue the rotation
+          {mayManage ? 'Continue the rotation' : 'Show the rotation'}
         </Button>
       }
     >

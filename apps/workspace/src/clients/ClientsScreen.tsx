@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
+import { useCompany } from '../api/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
@@ -23,6 +24,7 @@ import {
 } from './find-clients.ts'
 
 export function ClientsScreen() {
+  const { mayManage } = useCompany()
   const [creating, setCreating] = useCreating()
   return (
     <Page
@@ -37,7 +39,7 @@ export function ClientsScreen() {
       }
     >
       <ClientList onCreate={() => setCreating(true)} />
-      {creating && <CreateClient onClose={() => setCreating(false)} />}
+      {creating && mayManage && <CreateClient onClose={() => setCreating(false)} />}
     </Page>
   )
 }
@@ -194,6 +196,7 @@ const STEPS = [
 
 /** What there is before the first client. */
 function FirstClient({ onCreate }: { onCreate: () => void }) {
+  const { mayManage } = useCompany()
   return (
     <section
       className="grid justify-items-start gap-6 border-y border-line py-8"
@@ -213,9 +216,11 @@ function FirstClient({ onCreate }: { onCreate: () => void }) {
           </li>
         ))}
       </ol>
-      <Button variant="primary" icon={<PlusIcon />} onClick={onCreate}>
-        Create the first client
-      </Button>
+      {mayManage && (
+        <Button variant="primary" icon={<PlusIcon />} onClick={onCreate}>
+          Create the first client
+        </Button>
+      )}
     </section>
   )
 }

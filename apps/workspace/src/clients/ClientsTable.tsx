@@ -34,6 +34,7 @@ const CELL = {
 }
 
 export function ClientsTable({ clients, find, query, onChange }: ClientsTableProps) {
+  const { mayManage } = useCompany()
   const [revoking, setRevoking] = useState<OAuthClient>()
   const rows = clients.map((client) => {
     const successor = client.replacedBy === null ? undefined : find(client.replacedBy)
@@ -76,7 +77,7 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
             <Sortable order="added" query={query} onChange={onChange} className={CELL.added}>
               Added
             </Sortable>
-            <th scope="col" className="row-actions">
+            <th scope="col" className="row-actions" hidden={!mayManage}>
               <span className="off-screen">Actions</span>
             </th>
           </tr>
@@ -141,7 +142,7 @@ interface ClientRowProps extends Partial<Pair> {
 
 const ClientRow = memo((props: ClientRowProps) => {
   const { client, role, other, successor, showStatus, idCell, showExpiry, onRevoke } = props
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const href = `${to(SCREENS.clients)}/${client.clientId}`
   const revoked = client.status === 'Revoked'
@@ -196,8 +197,8 @@ const ClientRow = memo((props: ClientRowProps) => {
       <td data-label="Added" className={CELL.added}>
         <Ago at={client.createdAt} by={client.createdBy.name} />
       </td>
-      <td className="row-actions">
-        {!revoked && (
+      <td className="row-actions" hidden={!mayManage}>
+        {!revoked && mayManage && (
           <Menu
             trigger={
               <button type="button" className="icon-button" aria-label={`Actions for ${client.name}`}>

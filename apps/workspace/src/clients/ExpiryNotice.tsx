@@ -10,7 +10,7 @@ import { useExpired } from './Status.tsx'
 
 /** Says that a client expires soon or has expired. @param rotating on the screen that replaces it anyway. */
 export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient; rotating?: boolean }) {
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const expired = useExpired(client)
   const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
@@ -24,7 +24,8 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
           : say`This client expires ${<Ago at={client.expiresAt} inSentence />}`
       }
       actions={
-        !rotating && (
+        !rotating &&
+        mayManage && (
           <Button onClick={() => navigate(`${to(SCREENS.clients)}/${client.clientId}/rotate`)}>
             Create a replacement
           </Button>

@@ -68,5 +68,6 @@ const Credential = ({ client: { keyThumbprint, secretHint, workload } }: { clien
 function WhatChanged({ from, to }: { from: string; to: string }) {
   const company = useCompany()
   const search = new URLSearchParams({ from: isoDate(new Date(from)), to: isoDate(new Date(to)) })
+  if (!company.maySee('activity')) return null
   return <Link href={`${company.to(SCREENS.activity)}?${search}`}>What changed in the company then</Link>
 }

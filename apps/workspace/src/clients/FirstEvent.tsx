@@ -10,7 +10,7 @@ import { UseIt } from './UseIt.tsx'
 
 /** What there is before the first event: how to report one, with a client that may. */
 export function FirstEvent() {
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   return (
     <section
@@ -34,9 +34,11 @@ export function FirstEvent() {
               title={say`Report with ${writer.name}`}
             />
           ) : (
-            <Button variant="primary" onClick={() => navigate(`${to(SCREENS.clients)}?new`)}>
-              Create a client
-            </Button>
+            mayManage && (
+              <Button variant="primary" onClick={() => navigate(`${to(SCREENS.clients)}?new`)}>
+                Create a client
+              </Button>
+            )
           )
         }}
       </Loaded>

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter'
 import { useFoundClients, useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { OwnerName } from '../shell/Page.tsx'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
@@ -16,7 +17,7 @@ const SHOWN_MAX = 3
 
 /** On every screen until the clients are revoked. The source is a stranger's text, so it is never a link. */
 export function FoundSecrets() {
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const clients = useFoundClients()
   const [first] = clients
   if (!first) return null
@@ -39,8 +40,16 @@ export function FoundSecrets() {
           )}
         </ul>
         <p>
-          Revoke now: what uses the client fails until it has a replacement. Replace first: nothing fails, and
-          whoever has the secret can use it until you revoke.{' '}
+          {!mayManage ? (
+            <>
+              Ask <OwnerName /> or an admin to revoke {count === 1 ? 'it' : 'them'}.
+            </>
+          ) : (
+            <>
+              Revoke now: what uses the client fails until it has a replacement. Replace first: nothing fails,
+              and whoever has the secret can use it until you revoke.
+            </>
+          )}{' '}
           <DocsLink to={DOCS.leaked}>If a secret has leaked</DocsLink>
         </p>
       </Notice>
@@ -49,7 +58,7 @@ export function FoundSecrets() {
 }
 
 function FoundItem({ client }: { client: OAuthClient }) {
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const [revoking, setRevoking] = useState(false)
   const page = `${to(SCREENS.clients)}/${client.clientId}`
@@ -64,14 +73,20 @@ function FoundItem({ client }: { client: OAuthClient }) {
           say` as found at ${<code className="wrap">{client.secretFoundSource}</code>}`}
         . <UseSince client={client} />
       </div>
-      <span className="flex flex-wrap gap-2">
-        <Button variant="danger" aria-label={`Revoke now: ${client.name}`} onClick={() => setRevoking(true)}>
-          Revoke now
-        </Button>
-        <Button aria-label={`Replace first: ${client.name}`} onClick={() => navigate(`${page}/rotate`)}>
-          Replace first
-        </Button>
-      </span>
+      {mayManage && (
+        <span className="flex flex-wrap gap-2">
+          <Button
+            variant="danger"
+            aria-label={`Revoke now: ${client.name}`}
+            onClick={() => setRevoking(true)}
+          >
+            Revoke now
+          </Button>
+          <Button aria-label={`Replace first: ${client.name}`} onClick={() => navigate(`${page}/rotate`)}>
+            Replace first
+          </Button>
+        </span>
+      )}
       {revoking && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
     </li>
   )

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { weekdayTime } from '../api/time.ts'
 import { Moment, Time, useNow } from '../ui/Ago.tsx'
@@ -14,7 +15,9 @@ export interface RevokeOldProps {
 
 /** Offers to revoke the old client, and shows what was refused since it was revoked. */
 export function RevokeOld({ old, rotation }: RevokeOldProps) {
+  const { mayManage } = useCompany()
   const [revoking, setRevoking] = useState(false)
+  if (old.status === 'Active' && !mayManage) return null
   return (
     <section className="section" aria-labelledby="revoke-title">
       <h2 id="revoke-title">

@@ -26,7 +26,7 @@ const WATCH_MS = 3_000
  * so anyone who manages the company's clients can continue here later.
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const back = { to: `${to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
   const query = useClient(clientId, WATCH_MS)
   const [creating, setCreating] = useState(false)
@@ -59,7 +59,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
           </>
         )}
       </Loaded>
-      {creating && query.data && (
+      {creating && mayManage && query.data && (
         <CreateClient
           replaces={query.data}
           scopes={scopesIn(search, query.data)}
@@ -77,6 +77,7 @@ interface RotationProps {
 
 /** What was seen of both clients, and what to do with the old one. */
 function Rotation({ old, onCreate }: RotationProps) {
+  const { mayManage } = useCompany()
   const { data: replacement } = useClient(old.replacedBy, WATCH_MS)
   const query = useRotation(old.clientId, WATCH_MS)
   if (query.isPending && query.fetchStatus !== 'paused') return <Skeleton lines={10} />
@@ -91,7 +92,7 @@ function Rotation({ old, onCreate }: RotationProps) {
         </Notice>
       )}
       {replacement && <Chain old={old} replacement={replacement} />}
-      {old.status === 'Active' && !replaced && (
+      {mayManage && old.status === 'Active' && !replaced && (
         <section className="section" aria-labelledby="create-title">
           <h2 id="create-title">Create a replacement</h2>
           {replacement && (

@@ -86,7 +86,7 @@ const plural = (count: number, what: string): string => (count === 1 ? what : `$
 
 /** What a replacement could do without. */
 function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) {
-  const { to } = useCompany()
+  const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const unused = unusedScopes(client, usage.scopes, new Date())
   if (unused.length === 0 || client.replacedBy !== null) return null
@@ -96,7 +96,7 @@ function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) 
     <Notice
       tone="info"
       title={`${unused.length === 1 ? 'One scope was' : `${unused.length} scopes were`} not used in ${UNUSED_DAYS} days`}
-      actions={<Button onClick={() => navigate(rotate)}>Make a narrower replacement</Button>}
+      actions={mayManage && <Button onClick={() => navigate(rotate)}>Make a narrower replacement</Button>}
     >
       <Scopes scopes={unused} />
       <p>

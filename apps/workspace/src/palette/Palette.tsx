@@ -156,11 +156,11 @@ const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /** Returns the matches by group. Clients need typed text. A pasted request id leads to its explanation. */
 function useGroups(text: string): Group[] {
-  const { to, mayManage } = useCompany()
+  const { to, maySee } = useCompany()
   const [, navigate] = useLocation()
   const { data = [] } = useAllClients()
   const requestId = requestIdIn(text)
-  const explained = mayManage && requestId !== undefined && REQUEST_ID.test(requestId)
+  const explained = maySee('explain') && requestId !== undefined && REQUEST_ID.test(requestId)
   const clients = [...data]
     .sort((a, b) => Number(a.status === 'Revoked') - Number(b.status === 'Revoked'))
     .map(({ clientId, name, status }) => ({
@@ -181,7 +181,7 @@ function useGroups(text: string): Group[] {
           },
         ]
       : []),
-    ...(mayManage ? FOUND_SCREENS : []).map(([key, title, words]) => ({
+    ...FOUND_SCREENS.filter(([key]) => maySee(key)).map(([key, title, words]) => ({
       key,
       title,
       words,

@@ -7,13 +7,13 @@ import { Opening } from '../ui/PlainPage.tsx'
 /** From `/explain/{request_id}`, which names no company, to the screen of the company whose client it was. */
 export function FindRefusal({ requestId }: { requestId: string | undefined }) {
   const { companies } = useSignedIn()
-  const managed = companies.filter((company) => currentCompany(company).mayManage)
+  const visible = companies.filter((company) => currentCompany(company).mayView)
   const matchId = useRefusalCompany(
-    managed.map(({ vendorId }) => vendorId),
+    visible.map(({ vendorId }) => vendorId),
     requestId,
   )
   if (matchId === undefined) return <Opening />
-  const company = managed.find(({ vendorId }) => vendorId === matchId) ?? managed[0] ?? companies[0]
+  const company = visible.find(({ vendorId }) => vendorId === matchId) ?? visible[0] ?? companies[0]
   if (!company) return <Redirect to="/" replace />
   const path = requestId === undefined ? '' : `/${encodeURIComponent(requestId)}`
   return <Redirect to={currentCompany(company).to(SCREENS.explain) + path} replace />

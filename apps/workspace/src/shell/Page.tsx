@@ -12,6 +12,7 @@ export interface PageProps {
   section?: string
   back?: { to: string; label: string }
   lede?: ReactNode
+  /** What changes something, or is for managers alone. A viewer gets a sentence instead. */
   actions?: ReactNode
   /** A table that has use for a large screen. */
   wide?: boolean
@@ -19,6 +20,17 @@ export interface PageProps {
 }
 
 const CRUMB = 'crumb inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
+
+/** Whom to ask for more. */
+export function OwnerName() {
+  const { ownerName } = useCompany()
+  if (ownerName === null) return 'the owner'
+  return (
+    <>
+      <bdi className="strong">{ownerName}</bdi>, who owns the company,
+    </>
+  )
+}
 
 /** A screen: names the document, and takes the focus to its heading when one comes to it from another. */
 export function Page({ title, heading, section, back, lede, actions, wide = false, children }: PageProps) {
@@ -48,8 +60,13 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
             {heading ?? title}
           </h1>
           {lede && <p className="lede">{lede}</p>}
+          {company.role === 'viewer' && company.mayView && (
+            <p>
+              You can look but not change anything. Ask <OwnerName /> to make you an admin.
+            </p>
+          )}
         </div>
-        {actions && <div className="page-actions">{actions}</div>}
+        {company.mayManage && actions && <div className="page-actions">{actions}</div>}
       </header>
       {children}
     </div>

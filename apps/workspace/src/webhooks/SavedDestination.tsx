@@ -1,3 +1,4 @@
+import { useCompany } from '../api/company.ts'
 import type { CallbackDestination, TestSendResult } from '../api/contract.ts'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -19,6 +20,7 @@ export interface SavedDestinationProps {
 
 /** What is in force: the only address that a test goes to. */
 export function SavedDestination({ destination, unsaved, test }: SavedDestinationProps) {
+  const { mayManage } = useCompany()
   const { callbackUrl } = destination
   const [newest] = test.results
   return (
@@ -30,31 +32,33 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
       {callbackUrl ? (
         <Url url={callbackUrl} />
       ) : (
-        <p className="text-ink-2">None yet. Save one below to test it.</p>
+        <p className="text-ink-2">None yet.{mayManage && ' Save one below to test it.'}</p>
       )}
       {callbackUrl && <Facts destination={destination} newest={newest} />}
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-2 pt-1">
-        <Button
-          icon={<SendIcon />}
-          busy={test.startedAt !== undefined}
-          unavailable={callbackUrl ? undefined : 'Save a callback URL first.'}
-          onClick={() => void test.send()}
-        >
-          Send test event
-        </Button>
-        <p className="small quiet" role="status">
-          {test.startedAt !== undefined ? (
-            <Sending startedAt={test.startedAt} />
-          ) : (
-            unsaved &&
-            callbackUrl && (
-              <strong className="inline-block bg-mark px-2 py-[3px] font-[580] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
-                Goes to the saved callback URL, not to your unsaved edit.
-              </strong>
-            )
-          )}
-        </p>
-      </div>
+      {mayManage && (
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2 pt-1">
+          <Button
+            icon={<SendIcon />}
+            busy={test.startedAt !== undefined}
+            unavailable={callbackUrl ? undefined : 'Save a callback URL first.'}
+            onClick={() => void test.send()}
+          >
+            Send test event
+          </Button>
+          <p className="small quiet" role="status">
+            {test.startedAt !== undefined ? (
+              <Sending startedAt={test.startedAt} />
+            ) : (
+              unsaved &&
+              callbackUrl && (
+                <strong className="inline-block bg-mark px-2 py-[3px] font-[580] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
+                  Goes to the saved callback URL, not to your unsaved edit.
+                </strong>
+              )
+            )}
+          </p>
+        </div>
+      )}
       {newest && test.startedAt === undefined && !test.failure && <Outcome result={newest} />}
       <FailureNotice failure={test.failure} />
     </section>

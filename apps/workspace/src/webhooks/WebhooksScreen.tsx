@@ -39,7 +39,7 @@ const DestinationSkeleton = () => (
 )
 
 function Destination({ destination }: { destination: CallbackDestination }) {
-  const { vendorId } = useCompany()
+  const { vendorId, mayManage } = useCompany()
   const savedUrl = destination.callbackUrl ?? ''
   const [draft, setDraft] = useState(savedUrl)
   const test = useTestSend(vendorId)
@@ -47,7 +47,9 @@ function Destination({ destination }: { destination: CallbackDestination }) {
   return (
     <>
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
-      <DestinationForm destination={destination} draft={draft} onType={setDraft} unsaved={unsaved} />
+      {mayManage && (
+        <DestinationForm destination={destination} draft={draft} onType={setDraft} unsaved={unsaved} />
+      )}
       {test.results.length > 0 && <TestResults results={test.results} saved={savedUrl} />}
       <WhatArrives callbackUrl={destination.callbackUrl} />
     </>
