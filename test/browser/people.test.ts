@@ -6,6 +6,7 @@ import {
   assertAccessible,
   assertFocused,
   clickUntilShown,
+  createClient,
   GLOBEX_OWNER,
   leaveVisits,
   sessionToken,
@@ -96,7 +97,12 @@ describe('workspace: people', () => {
     await row(page, 'Kim Robertson').getByText('Member').waitFor()
     await kim.reload()
     await kim.getByRole('heading', { name: 'You have no access yet' }).waitFor()
-    await kim.getByText(`Ask ${OWNER_NAME}, who owns the company, to make you an admin.`).waitFor()
+    await kim
+      .getByText(`Ask ${OWNER_NAME}, who owns the company, to make you a viewer or an admin.`)
+      .waitFor()
+    await change(page, 'Kim Robertson', 'Make a viewer')
+    await kim.reload()
+    await kim.getByText('You can look but not change anything.').waitFor()
     await change(page, 'Kim Robertson', 'Make an admin')
     await kim.reload()
     await kim.getByText(`Only its owner, ${OWNER_NAME}, can change this.`).waitFor()
@@ -129,7 +135,24 @@ describe('workspace: people', () => {
     await kim.keyboard.press('Enter')
     await kim.getByText(`Only its owner, ${OWNER_NAME}, can change this.`).waitFor()
 
+    await kim.evaluate(() => {
+      const headers = { 'Content-Type': 'application/json' }
+      const body = JSON.stringify({ name: 'Made by Kim', scopes: ['analytics:read'] })
+      return fetch('/v1/vendor/ven_globex/oauth-clients', { method: 'POST', headers, body })
+    })
     await page.reload()
+    await choose(page, 'Kim Robertson', 'Remove')
+    await page.getByRole('dialog').getByRole('link', { name: 'Show these clients' }).click()
+    await page.getByText('Only clients created by Kim Robertson.').waitFor()
+    assert.equal(await page.getByRole('row', { name: /^Made by Kim/ }).count(), 1)
+    assert.equal(await page.getByRole('row').count(), 2)
+    await page.getByRole('radio', { name: 'Revoked 0' }).check()
+    await page.getByText('No client of this person is revoked.').waitFor()
+    await page.getByRole('radio', { name: 'Active 1' }).check()
+    await createClient(await sessionToken(GLOBEX_OWNER), { vendorId: 'ven_globex', name: 'Made by Grace' })
+    await page.getByRole('button', { name: 'Show clients of everyone' }).click()
+    await page.getByRole('row', { name: /^Made by Grace/ }).waitFor()
+    await page.getByRole('navigation').getByRole('link', { name: 'People' }).click()
     await change(page, 'Kim Robertson', 'Remove')
     await row(page, 'Kim Robertson').waitFor({ state: 'detached' })
     await clickUntilShown(
@@ -143,7 +166,7 @@ describe('workspace: people', () => {
         .filter(({ entryId }: { entryId: number }) => Number(entryId) > Number(newest))
         .map(({ action }: { action: string }) => action)
         .filter((action: string) => /person/.test(action)),
-      ['removed', ...Array.from({ length: 8 }, () => 'changed'), 'joined', 'invited'].map(
+      ['removed', ...Array.from({ length: 9 }, () => 'changed'), 'joined', 'invited'].map(
         (it) => `person.${it}`,
       ),
     )

@@ -83,6 +83,7 @@ describe('workspace: when clients expire', () => {
       searchClients(all, {
         view: 'active',
         text: '',
+        createdBy: '',
         order: 'expires',
         reversed: false,
         ...part,

@@ -10,7 +10,7 @@ describe('what an address asks the list of clients for', () => {
     })
 
   it('is the same after it was written and read again', () => {
-    const query = { view: 'revoked', text: 'a b', order: 'name', reversed: true } as const
+    const query = { view: 'revoked', text: 'a b', createdBy: 'usr_a', order: 'name', reversed: true } as const
     assert.deepEqual(queryIn(listParams(query)), query)
   })
 })

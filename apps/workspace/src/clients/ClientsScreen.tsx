@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
+import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
@@ -70,7 +71,13 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
         const matches = searchClients(clients, filter)
         return (
           <>
-            <Attention clients={clients} onShow={(view) => change({ view, text: '' })} />
+            <Attention clients={clients} onShow={(view) => change({ view, text: '', createdBy: '' })} />
+            {filter.createdBy && (
+              <CreatedBy
+                client={clients.find(({ createdBy }) => createdBy.userId === filter.createdBy)}
+                onRemove={() => change({ createdBy: '' })}
+              />
+            )}
             <ClientSearch
               query={filter}
               counts={matches.counts}
@@ -96,6 +103,23 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
   )
 }
 
+interface CreatedByProps {
+  /** One that this person created. undefined: there is none. */
+  client: OAuthClient | undefined
+  onRemove: () => void
+}
+
+/** Says that the list has only one person's clients, and how to see the others. */
+const CreatedBy = ({ client, onRemove }: CreatedByProps) => (
+  <p className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2">
+    <span>
+      Only clients created by {client ? <bdi className="strong">{client.createdBy.name}</bdi> : 'this person'}
+      .
+    </span>
+    <Button onClick={onRemove}>Show clients of everyone</Button>
+  </p>
+)
+
 interface NothingFoundProps {
   query: ClientFilter
   counts: Record<View, number>
@@ -103,7 +127,8 @@ interface NothingFoundProps {
 }
 
 /** Where to look instead. */
-function NothingFound({ query: { view, text }, counts, onChange }: NothingFoundProps) {
+function NothingFound({ query: { view, text, createdBy }, counts, onChange }: NothingFoundProps) {
+  const client = createdBy ? 'client of this person' : 'client'
   const label = VIEWS.find((option) => option.view === view)?.label.toLowerCase()
   const trouble = TROUBLES.find((option) => option.view === view)
   return (
@@ -111,11 +136,11 @@ function NothingFound({ query: { view, text }, counts, onChange }: NothingFoundP
       <p>
         {text ? (
           <>
-            No {view === 'active' || view === 'revoked' ? `${label} ` : ''}client matches “<bdi>{text}</bdi>”
-            {trouble && ` in: ${trouble.label}`}.
+            No {view === 'active' || view === 'revoked' ? `${label} ` : ''}
+            {client} matches “<bdi>{text}</bdi>”{trouble && ` in: ${trouble.label}`}.
           </>
         ) : (
-          `No client is ${trouble ? `in: ${trouble.label}` : label}.`
+          `No ${client} is ${trouble ? `in: ${trouble.label}` : label}.`
         )}
       </p>
       <p className="page-actions">

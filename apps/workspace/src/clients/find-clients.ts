@@ -80,6 +80,8 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 export interface ClientFilter {
   view: View
   text: string
+  /** The id of who created the clients. Empty: anyone. */
+  createdBy: string
   order: Order
   reversed: boolean
 }
@@ -90,16 +92,18 @@ export function queryIn(search: URLSearchParams): ClientFilter {
   return {
     view: VIEWS.find(({ view }) => view === search.get('show'))?.view ?? 'active',
     text: search.get('q') ?? '',
+    createdBy: search.get('createdBy') ?? '',
     order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'added',
     reversed: sort.startsWith('-'),
   }
 }
 
 /** Returns the parameters of the address. Defaults are left out. */
-export function listParams({ view, text, order, reversed }: ClientFilter): URLSearchParams {
+export function listParams({ view, text, createdBy, order, reversed }: ClientFilter): URLSearchParams {
   return new URLSearchParams({
     ...(view !== 'active' && { show: view }),
     ...(text && { q: text }),
+    ...(createdBy && { createdBy }),
     ...((order !== 'added' || reversed) && { sort: `${reversed ? '-' : ''}${order}` }),
   })
 }
@@ -112,10 +116,13 @@ export interface Found {
 
 export function searchClients(
   all: readonly OAuthClient[],
-  { view, text, order, reversed }: ClientFilter,
+  { view, text, createdBy, order, reversed }: ClientFilter,
 ): Found {
   const now = new Date()
-  const matching = all.filter(({ name, clientId }) => finds(text, name, clientId))
+  const matching = all.filter(
+    (client) =>
+      finds(text, client.name, client.clientId) && (!createdBy || client.createdBy.userId === createdBy),
+  )
   const matchingIn = VIEWS.map(({ view: name, has }) => {
     return [name, matching.filter((client) => has(client, now))] as const
   })

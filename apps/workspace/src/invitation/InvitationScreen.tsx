@@ -99,8 +99,8 @@ function AcceptInvitation(props: AcceptInvitationProps) {
   return (
     <PlainPage title={`Join ${companyName}`} heading={say`Join ${companyName}`} action={<ThemeSelect />}>
       <p className="lede">
-        <bdi className="strong">{invitedBy}</bdi> invites you as {role === 'admin' ? 'an admin' : 'a member'}.
-        The link works once, until <Moment at={expiresAt} />.
+        <bdi className="strong">{invitedBy}</bdi> invites you as {role === 'admin' ? 'an admin' : `a ${role}`}
+        . The link works once, until <Moment at={expiresAt} />.
       </p>
       <SignedInAlready email={email} />
       <FailureNotice failure={form.failure} />

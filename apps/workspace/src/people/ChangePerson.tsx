@@ -1,6 +1,7 @@
 import type { FormEvent, ReactNode } from 'react'
-import { useCompany } from '../api/company.ts'
-import type { Person } from '../api/contract.ts'
+import { Link } from 'wouter'
+import { SCREENS, useCompany } from '../api/company.ts'
+import type { Person, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { say } from '../ui/say.tsx'
@@ -8,21 +9,29 @@ import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { PEOPLE_ERRORS } from './roles.ts'
 
-export type Change = 'make admin' | 'make member' | 'suspend' | 'restore' | 'remove' | 'withdraw'
+export type Change =
+  | 'make admin'
+  | 'make viewer'
+  | 'make member'
+  | 'suspend'
+  | 'restore'
+  | 'remove'
+  | 'withdraw'
 
 interface Words {
   title: (name: string) => ReactNode
   facts: readonly string[]
+  /** The person may have created clients, which keep working. */
+  leavesClients?: boolean
   button: string
-  /** Takes something away. */
-  danger: boolean
+  /** Takes something away from someone with one of these roles. */
+  dangerFor: readonly Role[]
   done: (name: string) => ReactNode
   /** Resolves when it is done. */
   send: (vendorId: string, userId: string) => Promise<unknown>
 }
 
-const CLIENTS_STAY =
-  'Clients that this person created keep working. Revoke those whose secrets or keys are at risk.'
+const ANYONE: readonly Role[] = ['owner', 'admin', 'viewer', 'member']
 
 const CHANGES: Record<Change, Words> = {
   'make admin': {
@@ -32,15 +41,29 @@ const CHANGES: Record<Change, Words> = {
       'This takes effect at once.',
     ],
     button: 'Make an admin',
-    danger: false,
+    dangerFor: [],
     done: (name) => say`${name} is now an admin`,
     send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'admin' }),
   },
+  'make viewer': {
+    title: (name) => say`Make ${name} a viewer?`,
+    facts: [
+      'Viewers see clients, why their requests fail, the callback URL and analytics.',
+      'They cannot change anything, and see neither activity nor people.',
+      'This takes effect at once.',
+    ],
+    leavesClients: true,
+    button: 'Make a viewer',
+    dangerFor: ['admin'],
+    done: (name) => say`${name} is now a viewer`,
+    send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'viewer' }),
+  },
   'make member': {
     title: (name) => say`Make ${name} a member?`,
-    facts: ['Members see nothing in the company. This takes effect at once.', CLIENTS_STAY],
+    facts: ['Members see nothing in the company. This takes effect at once.'],
+    leavesClients: true,
     button: 'Make a member',
-    danger: true,
+    dangerFor: ANYONE,
     done: (name) => say`${name} is now a member`,
     send: (vendorId, userId) => sendPersonChange(vendorId, userId, { role: 'member' }),
   },
@@ -48,11 +71,11 @@ const CHANGES: Record<Change, Words> = {
     title: (name) => say`Suspend ${name}?`,
     facts: [
       'This person loses access to the company at once, but keeps their role and account.',
-      CLIENTS_STAY,
       'You can lift the suspension at any time.',
     ],
+    leavesClients: true,
     button: 'Suspend',
-    danger: true,
+    dangerFor: ANYONE,
     done: (name) => say`${name} is suspended`,
     send: (vendorId, userId) => sendPersonChange(vendorId, userId, { status: 'suspended' }),
   },
@@ -60,7 +83,7 @@ const CHANGES: Record<Change, Words> = {
     title: (name) => say`Lift the suspension of ${name}?`,
     facts: ['This person can do what the role allows again, at once.'],
     button: 'Lift the suspension',
-    danger: false,
+    dangerFor: [],
     done: (name) => say`${name} is active again`,
     send: (vendorId, userId) => sendPersonChange(vendorId, userId, { status: 'active' }),
   },
@@ -68,11 +91,11 @@ const CHANGES: Record<Change, Words> = {
     title: (name) => say`Remove ${name} from the company?`,
     facts: [
       'This person loses access to the company at once. To come back, they need a new invitation.',
-      CLIENTS_STAY,
       'Activity still shows what they did.',
     ],
+    leavesClients: true,
     button: 'Remove',
-    danger: true,
+    dangerFor: ANYONE,
     done: (name) => say`${name} is removed`,
     send: sendPersonRemoval,
   },
@@ -80,7 +103,7 @@ const CHANGES: Record<Change, Words> = {
     title: (name) => say`Withdraw the invitation of ${name}?`,
     facts: ['The link stops working at once.'],
     button: 'Withdraw the invitation',
-    danger: true,
+    dangerFor: ANYONE,
     done: (name) => say`The invitation of ${name} is withdrawn`,
     send: sendPersonRemoval,
   },
@@ -96,7 +119,7 @@ export interface ChangePersonProps {
 export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
-  const { title, facts, button, danger, done, send } = CHANGES[change]
+  const { title, facts, leavesClients, button, dangerFor, done, send } = CHANGES[change]
   const { run, isPending, failure } = useSubmission(PEOPLE_ERRORS)
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -112,14 +135,26 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
       description={person.email}
       form={{ isPending, failure, submit }}
       action={button}
-      danger={danger}
+      danger={dangerFor.includes(person.role)}
       onClose={onClose}
     >
       <ul className="facts">
         {facts.map((fact) => (
           <li key={fact}>{fact}</li>
         ))}
+        {leavesClients && <ClientsStay userId={person.userId} />}
       </ul>
     </FormDialog>
+  )
+}
+
+/** Leads to the clients whose secrets and keys this person may know. */
+function ClientsStay({ userId }: { userId: string }) {
+  const { to } = useCompany()
+  return (
+    <li>
+      Clients that this person created keep working. Revoke those whose secrets or keys are at risk.{' '}
+      <Link href={`${to(SCREENS.clients)}?createdBy=${userId}`}>Show these clients</Link>
+    </li>
   )
 }

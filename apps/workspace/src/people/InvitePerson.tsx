@@ -17,7 +17,8 @@ import { PEOPLE_ERRORS } from './roles.ts'
 const ROLES = {
   admin:
     'Creates, rotates and revokes clients, sets the callback URL, and sees analytics, activity and people.',
-  member: 'Belongs to the company, but sees nothing until promoted to admin.',
+  viewer: 'Sees clients, why their requests fail, the callback URL and analytics. Cannot change anything.',
+  member: 'Belongs to the company, but sees nothing until given another role.',
 }
 type InvitableRole = keyof typeof ROLES
 
@@ -82,7 +83,7 @@ function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: 
   return (
     <fieldset className="grid min-w-0">
       <legend className="pb-2">Role</legend>
-      {(['admin', 'member'] as const).map((option) => (
+      {(Object.keys(ROLES) as InvitableRole[]).map((option) => (
         <label
           key={option}
           className="flex cursor-pointer gap-3 border-t border-line px-1 py-2.5 hover:bg-sunk has-checked:bg-mark-soft"
@@ -127,7 +128,7 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
 
 function useInvitation({ again, onInvited }: InvitationFormProps) {
   const { vendorId } = useCompany()
-  const [role, setRole] = useState<InvitableRole>(again?.role === 'member' ? 'member' : 'admin')
+  const [role, setRole] = useState<InvitableRole>(again && again.role !== 'owner' ? again.role : 'admin')
   const form = useForm<'name' | 'email'>({
     submission: useSubmission(PEOPLE_ERRORS),
     check: ({ name, email }) => ({

@@ -176,10 +176,13 @@ function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Pers
           {isExpired(person) ? 'Invite again' : 'Create a new link'}
         </MenuItem>
       )}
-      {!invited && role === 'member' && (
+      {!invited && role !== 'admin' && (
         <MenuItem onSelect={() => onChange(person, 'make admin')}>Make an admin</MenuItem>
       )}
-      {!invited && role === 'admin' && (
+      {!invited && role !== 'viewer' && (
+        <MenuItem onSelect={() => onChange(person, 'make viewer')}>Make a viewer</MenuItem>
+      )}
+      {!invited && role !== 'member' && (
         <MenuItem onSelect={() => onChange(person, 'make member')}>Make a member</MenuItem>
       )}
       {status === 'active' && <MenuItem onSelect={() => onChange(person, 'suspend')}>Suspend</MenuItem>}
