@@ -125,7 +125,7 @@ describe('admin company erase', () => {
       ['client_usage', 'select client_id, now(), now()'],
       ['client_usage_hourly', 'select client_id, now(), 1'],
       ['client_usage_by_minute', 'select client_id, now(), 1, 0'],
-      ['client_address_usage', `select client_id, now(), '192.0.2.1', 1, now()`],
+      ['client_address_usage', `select client_id, now(), '192.0.2.1', 1, now(), now()`],
     ] as const)
       await api.db.raw(`insert into ${table} ${columns} from oauth_clients`)
     await api

@@ -69,10 +69,15 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
       {
         address: '2001:db8::/64',
         tokens: 2,
+        firstSeenAt: '2026-11-20T10:31:30.000Z',
         lastSeenAt: '2026-11-20T10:31:30.000Z',
-        firstDay: '2026-11-20',
       },
-      { address: '192.0.2.1', tokens: 3, lastSeenAt: '2026-11-20T10:30:30.000Z', firstDay: '2026-11-20' },
+      {
+        address: '192.0.2.1',
+        tokens: 3,
+        firstSeenAt: '2026-11-20T10:30:30.000Z',
+        lastSeenAt: '2026-11-20T10:30:30.000Z',
+      },
     ])
   })
 
@@ -92,8 +97,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
           {
             address: '192.0.2.1',
             tokens: 14,
+            firstSeenAt: '2026-11-20T10:30:30.000Z',
             lastSeenAt: '2026-12-05T10:30:30.000Z',
-            firstDay: '2026-11-20',
           },
         ],
       ],
@@ -105,16 +110,54 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     assert.equal((await usage()).json.addresses[0].address.length, 60)
   })
 
-  it('shows the 20 latest addresses', async () => {
+  it('shows the 20 latest addresses, and before when others got tokens', async () => {
     for (let host = 1; host <= 30; host += 1) {
       api.clock.advance(1_000)
       await issue('analytics:read', `192.0.2.${host}`)
     }
-    const { addresses } = (await usage()).json
+    const { addresses, addressesMissingBefore } = (await usage()).json
     assert.equal(addresses.length, 20)
     assert.equal(addresses[0].address, '192.0.2.30')
     assert.equal(addresses[19].address, '192.0.2.11')
+    assert.equal(addressesMissingBefore, '2026-11-20T10:30:40.000Z')
   })
+
+  const addTo = (count: number, use: { hours: number; prefix: string }) =>
+    api.db.raw(
+      `insert into client_address_usage select ?, at, ? || n, 1, at, at
+       from generate_series(1, ?::int) as n, (select ?::timestamptz - ? * interval '1 hour' as at) as use`,
+      [clientId, use.prefix, count, new Date(api.clock.now()), use.hours],
+    )
+  for (const [name, add, missingBefore] of [
+    ['nothing while one was used', () => addTo(1, { hours: 0, prefix: 'a' }), null],
+    ['nothing on a day of 199', () => addTo(199, { hours: 24, prefix: 'a' }), '2026-11-19T10:30:30.000Z'],
+    [
+      'the end of a day of 200, of which some may have been dropped',
+      () => addTo(200, { hours: 24, prefix: 'a' }),
+      '2026-11-20T00:00:00.000Z',
+    ],
+    ['now, today', () => addTo(200, { hours: 1, prefix: 'a' }), '2026-11-20T10:30:30.000Z'],
+    [
+      'the last use by one that has been away for 14 days',
+      () => addTo(1, { hours: 15 * 24, prefix: 'a' }),
+      '2026-11-05T10:30:30.000Z',
+    ],
+    [
+      'what is not kept any more',
+      () =>
+        api.db('client_usage').insert({
+          client_id: clientId,
+          first_used_at: '2026-01-01T00:00:00Z',
+          last_used_at: '2026-11-20T00:00:00Z',
+        }),
+      '2026-08-12T10:30:30.000Z',
+    ],
+  ] as const)
+    it(`names as the time before which addresses may be missing: ${name}`, async () => {
+      await add()
+      const { addressesMissingBefore, addressesSince } = (await usage()).json
+      assert.deepEqual([addressesMissingBefore, addressesSince], [missingBefore, '2026-11-07T00:00:00.000Z'])
+    })
 
   it('forgets hours and addresses after 14 days and minutes after an hour', async () => {
     await issue('analytics:read', '192.0.2.1')

@@ -241,7 +241,11 @@ const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
   ['client_usage_hourly', 15 * DAY_S, `client_usage_hourly values ('c', AT, 1)`],
   ['client_usage_by_minute', 7_200, `client_usage_by_minute values ('c', AT, 1, 0)`],
   // By days, of which the whole day counts.
-  ['client_address_usage', 101 * DAY_S, `client_address_usage values ('c', AT, '192.0.2.1', 1, now())`],
+  [
+    'client_address_usage',
+    101 * DAY_S,
+    `client_address_usage values ('c', AT, '192.0.2.1', 1, now(), now())`,
+  ],
   ['analytics_event_ids', 36 * DAY_S, `analytics_event_ids values ('v', 'e', AT)`],
   // Of those that vanished, the last stays.
   [

@@ -32,7 +32,7 @@ const OF_EACH_CLIENT = {
   client_usage: 'now(), now(), 0',
   client_usage_hourly: 'now(), 1, 0',
   client_usage_by_minute: 'now(), 1, 0',
-  client_address_usage: `now(), '192.0.2.1', 1, now()`,
+  client_address_usage: `now(), '192.0.2.1', 1, now(), now()`,
 }
 
 /** Rows that scans read, whether they were kept or not. */
@@ -133,7 +133,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       )
     await db.raw(
       `insert into client_address_usage
-       select ?, current_date - day, '198.51.100.' || n, 1, now()
+       select ?, current_date - day, '198.51.100.' || n, 1, now(), now()
        from generate_series(1, 90) as day, generate_series(1, 200) as n`,
       [page.at(-1) as string],
     )

@@ -145,8 +145,8 @@ async function usedUntilYesterday(clientId: string): Promise<void> {
   )
   for (const address of ['127.0.0.1', '::/64'])
     await db.raw(
-      `insert into client_address_usage (client_id, day, address, tokens, last_seen_at)
-       values (?, now() - interval '26 hours', ?, 40, now() - interval '26 hours')`,
+      `insert into client_address_usage
+       select ?, at, ?, 40, at, at from (values (now() - interval '26 hours')) as use (at)`,
       [clientId, address],
     )
 }

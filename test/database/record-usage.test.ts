@@ -102,6 +102,14 @@ describe('record_usage', () => {
     assert.deepEqual(latest, [new Date(AT_MS + 1_000), new Date(AT_MS + 1_000)])
   })
 
+  it('keeps when an address was first and last seen on a day, in whatever order batches come', async () => {
+    for (const at_ms of [AT_MS, AT_MS - 1_000, AT_MS + 1_000, AT_MS]) await record([token({ at_ms })])
+    const [{ first_seen_at, last_seen_at }] = await owner('client_address_usage').where({
+      client_id: client.clientId,
+    })
+    assert.deepEqual([first_seen_at, last_seen_at], [new Date(AT_MS - 1_000), new Date(AT_MS + 1_000)])
+  })
+
   /** Tokens of this client at so many addresses from `first` on. */
   const addresses = (count: number, { first = 0, ...part }: { first?: number; at_ms?: number } = {}) =>
     Array.from({ length: count }, (_, index) => token({ address: `10.0.0.${first + index}`, ...part }))

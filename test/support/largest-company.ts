@@ -57,7 +57,7 @@ async function addUsage(db: Knex, vendorId: string): Promise<void> {
      from oauth_clients, generate_series(0, ${HOURS_OF_USAGE}) as n`,
     `client_usage_by_minute select client_id, date_trunc('minute', now()) - n * interval '1 minute', 1, 1
      from oauth_clients, generate_series(0, 60) as n`,
-    `client_address_usage select client_id, now(), '2001:db8:0:' || n || '::/64', 5, now()
+    `client_address_usage select client_id, now(), '2001:db8:0:' || n || '::/64', 5, now(), now()
      from oauth_clients, generate_series(1, ${ADDRESSES}) as n`,
   ])
     await db.raw(`insert into ${insert} where vendor_id = ?`, [vendorId])

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
+import { ADDRESS_DAYS_KEPT, ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { canView } from '../people/access.ts'
@@ -25,16 +25,24 @@ const OAuthClientUsage = z
         z.object({
           address: z.string(),
           tokens: count,
+          firstSeenAt: instant,
           lastSeenAt: instant,
-          firstDay: z.iso.date(),
         }),
       )
       .meta({
         description:
-          `The ${ADDRESSES_SHOWN} addresses that most recently got a token, from the last ${DAYS_SHOWN} days; ` +
+          `The ${ADDRESSES_SHOWN} addresses that most recently got a token since \`addressesSince\`; ` +
           `of each day (UTC), the first ${ADDRESSES_PER_DAY_MAX} are counted. An IPv6 address is counted and ` +
-          'shown by its network, such as `2001:db8::/64`. `firstDay`: the first of 100 days on which it got one.',
+          'shown by its network, such as `2001:db8::/64`. `firstSeenAt`: when it got the first that is known, ' +
+          `in the last ${ADDRESS_DAYS_KEPT} days.`,
       }),
+    addressesSince: instant.meta({
+      description: `When the first of the last ${DAYS_SHOWN} days (UTC) began. \`tokens\` of an address are counted from then on.`,
+    }),
+    addressesMissingBefore: instant.nullable().meta({
+      description:
+        'Addresses that are not listed may have got tokens before this time; null if all are listed.',
+    }),
   })
   .meta({ id: 'OAuthClientUsage' })
 
@@ -50,7 +58,8 @@ export const readUsageRoute = route({
   problems: ['not_found'],
   async handle({ vendorId, params }, stores: UsageStores) {
     const client = await requireClient(stores.db, vendorId, params.clientId)
-    const { hours, minutes, scopes, addresses } = await readUsageHistory(stores, client.clientId)
+    const usage = await readUsageHistory(stores, client.clientId)
+    const { hours, minutes, scopes, addresses, addressesSince, addressesMissingBefore } = usage
     return {
       hours: hours.map(({ at, ...counts }) => ({ hour: at.toISOString(), ...counts })),
       minutes: minutes.map(({ at, ...counts }) => ({ minute: at.toISOString(), ...counts })),
@@ -58,10 +67,13 @@ export const readUsageRoute = route({
         scope,
         lastUsedAt: scopes.get(scope)?.toISOString() ?? null,
       })),
-      addresses: addresses.map(({ lastSeenAt, ...address }) => ({
+      addresses: addresses.map(({ firstSeenAt, lastSeenAt, ...address }) => ({
         ...address,
+        firstSeenAt: firstSeenAt.toISOString(),
         lastSeenAt: lastSeenAt.toISOString(),
       })),
+      addressesSince: addressesSince.toISOString(),
+      addressesMissingBefore: addressesMissingBefore?.toISOString() ?? null,
     }
   },
 })

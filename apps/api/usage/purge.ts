@@ -1,3 +1,4 @@
+import { ADDRESS_DAYS_KEPT } from '#shared/rules/clients.ts'
 import { type Purge, purgeByTime } from '../stores/purge.ts'
 import { DAY_MS, HOUR_MS, HOURS_SHOWN, MINUTE_MS, MINUTES_SHOWN } from './windows.ts'
 
@@ -19,8 +20,13 @@ export const USAGE_PURGES: readonly Purge[] = [
     time: 'minute',
     kept_ms: 2 * MINUTES_SHOWN * MINUTE_MS,
   }),
-  // Whoever revokes a client wants to know which machines used it: for 100 days after the end of that day.
-  purgeByTime({ table: 'client_address_usage', key: 'ctid', time: 'day', kept_ms: 101 * DAY_MS }),
+  // Whoever revokes a client wants to know which machines used it.
+  purgeByTime({
+    table: 'client_address_usage',
+    key: 'ctid',
+    time: 'day',
+    kept_ms: (ADDRESS_DAYS_KEPT + 1) * DAY_MS,
+  }),
   {
     kind: 'usage_writers',
     oldest: `select min(flushed_at) ${FORGOTTEN_WRITERS}`,

@@ -1,3 +1,4 @@
+import { ADDRESS_DAYS_KEPT, ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import {
   ADDRESSES_SHOWN,
@@ -63,8 +64,20 @@ export interface UsageHistory {
   minutes: Counts[]
   /** When a token with each scope was last issued. */
   scopes: ReadonlyMap<string, Date>
-  /** The addresses of today and the 13 days before (UTC), the latest first. */
-  addresses: { address: string; tokens: number; lastSeenAt: Date; firstDay: string }[]
+  /** The latest first. */
+  addresses: AddressUse[]
+  /** From when on the tokens of an address are counted: today and the 13 days before (UTC). */
+  addressesSince: Date
+  /** Before this, further addresses may have got tokens. undefined: none did. */
+  addressesMissingBefore: Date | undefined
+}
+
+interface AddressUse {
+  address: string
+  tokens: number
+  /** In ADDRESS_DAYS_KEPT days. */
+  firstSeenAt: Date
+  lastSeenAt: Date
 }
 
 /** Returns how one client was used over time. */
@@ -84,20 +97,39 @@ export async function readUsageHistory({ db, clock }: UsageStores, clientId: str
      from client_usage, jsonb_each_text(scopes) as used (scope, last_at) where client_id = ?`,
     [clientId],
   )
-  const addresses = await db.raw(
-    `select address, sum(tokens) filter (where day > from_day)::bigint as tokens,
-       max(last_seen_at) as "lastSeenAt", min(day)::text as "firstDay"
-     from client_address_usage, (select (?::timestamptz at time zone 'UTC')::date as from_day) as shown
-     where client_id = ? group by address having max(day) > min(from_day)
-     order by "lastSeenAt" desc, address limit ${ADDRESSES_SHOWN}`,
-    since(DAYS_SHOWN * DAY_MS).toReversed(),
-  )
   return {
+    ...(await readAddresses(db, clientId, now_ms)),
     hours: fillGaps(hours.rows, { width_ms: HOUR_MS, length: HOURS_SHOWN, now_ms }),
     minutes: fillGaps(minutes.rows, { width_ms: MINUTE_MS, length: MINUTES_SHOWN, now_ms }),
     scopes: new Map(scopes.rows.map(({ scope, lastUsedAt }: ScopeRow) => [scope, lastUsedAt])),
-    addresses: addresses.rows,
   }
+}
+
+async function readAddresses(db: Queryable, clientId: string, now_ms: number) {
+  const addressesSince = new Date(now_ms - (now_ms % DAY_MS) - (DAYS_SHOWN - 1) * DAY_MS)
+  const uses = await db.raw(
+    `select address, sum(tokens) filter (where day >= (:since::timestamptz at time zone 'UTC')::date)::bigint
+         as tokens, min(first_seen_at) as "firstSeenAt", max(last_seen_at) as "lastSeenAt"
+     from client_address_usage where client_id = :clientId
+     group by address order by "lastSeenAt" desc, address limit ${ADDRESSES_SHOWN + 1}`,
+    { clientId, since: addressesSince },
+  )
+  const full = await db.raw(
+    `select greatest(
+       (select (max(day) + 1)::timestamp at time zone 'UTC' from (select day from client_address_usage
+          where client_id = :clientId group by day having count(*) >= ${ADDRESSES_PER_DAY_MAX}) as full_days),
+       (select :kept::timestamptz from client_usage
+          where client_id = :clientId and first_used_at < :kept)) as until`,
+    { clientId, kept: new Date(now_ms - ADDRESS_DAYS_KEPT * DAY_MS) },
+  )
+  const latest: AddressUse[] = uses.rows
+  const addresses = latest.slice(0, ADDRESSES_SHOWN).filter(({ lastSeenAt }) => lastSeenAt >= addressesSince)
+  const missing_ms = Math.max(
+    latest[addresses.length]?.lastSeenAt.getTime() ?? 0,
+    Math.min(full.rows[0].until?.getTime() ?? 0, now_ms),
+  )
+  const addressesMissingBefore = missing_ms === 0 ? undefined : new Date(missing_ms)
+  return { addresses, addressesSince, addressesMissingBefore }
 }
 
 interface ScopeRow {

@@ -219,11 +219,12 @@ create table client_usage_by_minute (
 create index client_usage_by_minute_by_minute on client_usage_by_minute (minute);
 -- Tokens by address and day (UTC): for each client and day, of the first 200 addresses
 create table client_address_usage (
-  client_id    text not null,
-  day          date not null,
-  address      text not null check (char_length(address) <= 60),
-  tokens       bigint not null check (tokens >= 0),
-  last_seen_at timestamptz not null,
+  client_id     text not null,
+  day           date not null,
+  address       text not null check (char_length(address) <= 60),
+  tokens        bigint not null check (tokens >= 0),
+  first_seen_at timestamptz not null,
+  last_seen_at  timestamptz not null check (last_seen_at >= first_seen_at),
   primary key (client_id, day, address)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create index client_address_usage_by_day on client_address_usage (day);
@@ -301,15 +302,17 @@ begin
       longest_quiet_s = greatest(l.longest_quiet_s, least(2147483647, greatest(0,
         extract(epoch from excluded.first_used_at - l.last_used_at)))::integer)
   ), by_address as (
-    select client_id, (at at time zone 'UTC')::date as day, address, count(*) as tokens, max(at) as last_at
+    select client_id, (at at time zone 'UTC')::date as day, address, count(*) as tokens,
+      min(at) as first_at, max(at) as last_at
     from uses where scope is not null group by 1, 2, 3
   )
-  select array_agg((client_id, day, address, tokens, last_at)::public.client_address_usage) into used
-  from by_address;
+  select array_agg((client_id, day, address, tokens, first_at, last_at)::public.client_address_usage)
+  into used from by_address;
 
   with known as (
     update public.client_address_usage a
-    set tokens = a.tokens + u.tokens, last_seen_at = greatest(a.last_seen_at, u.last_seen_at)
+    set tokens = a.tokens + u.tokens, first_seen_at = least(a.first_seen_at, u.first_seen_at),
+      last_seen_at = greatest(a.last_seen_at, u.last_seen_at)
     from unnest(used) as u where (a.client_id, a.day, a.address) = (u.client_id, u.day, u.address)
     returning a.client_id, a.day, a.address
   ), new as materialized (
@@ -321,7 +324,7 @@ begin
     from new group by 1, 2
   )
   insert into public.client_address_usage
-  select client_id, day, address, tokens, last_seen_at
+  select client_id, day, address, tokens, first_seen_at, last_seen_at
   from new join room using (client_id, day) where place <= places;
 end $$;
 

@@ -1,8 +1,10 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { ADDRESS_DAYS_KEPT } from '#shared/rules/clients.ts'
 import { useFoundClients, useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
-import type { OAuthClient } from '../api/contract.ts'
+import type { ClientUsage, OAuthClient } from '../api/contract.ts'
+import { duration } from '../api/time.ts'
 import { OwnerName } from '../shell/Page.tsx'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -10,8 +12,9 @@ import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Fact } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { listed, say } from '../ui/say.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
+import { MissingUses } from './Status.tsx'
 
 const SHOWN_MAX = 3
 
@@ -46,8 +49,8 @@ export function FoundSecrets() {
             </>
           ) : (
             <>
-              Revoke now: what uses the client fails until it has a replacement. Replace first: nothing fails,
-              and whoever has the secret can use it until you revoke.
+              Revoke: what uses the client fails until it has a replacement. Replace first: nothing fails, and
+              whoever has the secret can use it until you revoke.
             </>
           )}{' '}
           <DocsLink to={DOCS.leaked}>If a secret has leaked</DocsLink>
@@ -75,15 +78,11 @@ function FoundItem({ client }: { client: OAuthClient }) {
       </div>
       {mayManage && (
         <span className="flex flex-wrap gap-2">
-          <Button
-            variant="danger"
-            aria-label={`Revoke now: ${client.name}`}
-            onClick={() => setRevoking(true)}
-          >
-            Revoke now
+          <Button variant="danger" className="wrap" onClick={() => setRevoking(true)}>
+            Revoke <bdi>{client.name}</bdi>
           </Button>
-          <Button aria-label={`Replace first: ${client.name}`} onClick={() => navigate(`${page}/rotate`)}>
-            Replace first
+          <Button className="wrap" onClick={() => navigate(`${page}/rotate`)}>
+            Replace <bdi>{client.name}</bdi> first
           </Button>
         </span>
       )}
@@ -92,24 +91,47 @@ function FoundItem({ client }: { client: OAuthClient }) {
   )
 }
 
-/** Who used the client since its secret was reported. A new address got no token on an earlier day. */
-function UseSince({ client: { clientId, secretFoundAt, lastUsedAt } }: { client: OAuthClient }) {
+/** Who used the client since its secret was reported, the newest addresses first. */
+function UseSince({ client }: { client: OAuthClient }) {
+  const { clientId, secretFoundAt: foundAt, lastUsedAt, usesMissingBefore } = client
   const { data, isError } = useUsage(clientId)
-  if (secretFoundAt === null) return null
+  if (foundAt === null) return null
   if (!data || isError) return <>Used since: –.</>
-  const addresses = data.addresses.filter(({ lastSeenAt }) => lastSeenAt >= secretFoundAt)
-  if (addresses.length === 0)
-    return (lastUsedAt ?? '') < secretFoundAt ? <>Not used since.</> : <>Used since, from many addresses.</>
+  const addresses = data.addresses
+    .filter(({ lastSeenAt }) => lastSeenAt >= foundAt)
+    .sort((a, b) => (a.firstSeenAt < b.firstSeenAt ? 1 : -1))
+  const missing = (usesMissingBefore ?? '') > foundAt && <MissingUses client={client} />
+  if (addresses.length === 0 && (lastUsedAt ?? '') < foundAt)
+    return missing ? <>No use since is known.{missing}</> : <>Not used since.</>
+  const { addressesMissingBefore } = data
   return (
     <>
-      Used since from{' '}
-      {addresses.map(({ address, firstDay }) => (
-        <span key={address} className="not-first-of-type:before:content-[',_']">
-          <code>{address}</code>
-          {firstDay >= secretFoundAt.slice(0, 10) && <strong> (not seen before)</strong>}
-        </span>
-      ))}
-      .
+      {addresses.length === 0
+        ? say`Used since, the last time ${<Ago at={lastUsedAt ?? ''} inSentence />}.`
+        : say`Used since from ${listed(firstOf(addresses, client))}.`}
+      {(addressesMissingBefore ?? '') >= foundAt &&
+        say` Up to ${<Moment at={addressesMissingBefore ?? ''} />}, other addresses may have used it too.`}
+      {missing}
+    </>
+  )
+}
+
+type AddressUse = ClientUsage['addresses'][number]
+
+const firstOf = (addresses: readonly AddressUse[], client: OAuthClient): ReactNode[] => [
+  ...addresses.slice(0, SHOWN_MAX).map((use) => <AddressSince key={use.address} client={client} {...use} />),
+  ...(addresses.length > SHOWN_MAX ? [`${addresses.length - SHOWN_MAX} more`] : []),
+]
+
+function AddressSince({ client, address, firstSeenAt }: AddressUse & { client: OAuthClient }) {
+  const before_s = (Date.parse(client.secretFoundAt ?? '') - Date.parse(firstSeenAt)) / 1_000
+  const isNew = before_s <= 0
+  const isOlder = Date.now() - Date.parse(client.createdAt) > ADDRESS_DAYS_KEPT * 86_400_000
+  const words = `first seen ${duration(Math.abs(before_s))} ${isNew ? 'after' : 'before'} the report`
+  return (
+    <>
+      <code>{address}</code> (<span className={isNew ? 'strong' : undefined}>{words}</span>
+      {isOlder && `, looking back ${ADDRESS_DAYS_KEPT} days`})
     </>
   )
 }

@@ -3,10 +3,11 @@ import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
-import { Ago } from '../ui/Ago.tsx'
+import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { credentialName } from './credential.tsx'
 import { HourChart, mostInAnHour } from './HourChart.tsx'
 import { Scopes } from './Status.tsx'
@@ -22,7 +23,7 @@ export function UsageSection({ client }: { client: OAuthClient }) {
         {(usage) => (
           <>
             <HourlyTokens hours={usage.hours} />
-            {usage.addresses.length > 0 && <Addresses addresses={usage.addresses} />}
+            {usage.addresses.length > 0 && <Addresses {...usage} />}
             <UnusedScopes client={client} usage={usage} />
           </>
         )}
@@ -49,12 +50,14 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
   )
 }
 
-function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
+function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage) {
   return (
     <table className="table max-w-[640px] max-phone:[&_:is(th,td)]:pe-3">
       <caption className="py-2 text-start text-ink-2">
-        Where token requests came from: the latest addresses. Of each day, the first {ADDRESSES_PER_DAY_MAX}{' '}
-        are counted.
+        Tokens by address {say`since ${<Time at={addressesSince} inSentence />}`}: the latest addresses. Of
+        each day (UTC), the first {ADDRESSES_PER_DAY_MAX} are counted.
+        {(addressesMissingBefore ?? '') > addressesSince &&
+          say` Up to ${<Moment at={addressesMissingBefore ?? ''} />}, others may have got tokens too.`}
       </caption>
       <thead>
         <tr>
@@ -62,16 +65,20 @@ function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
           <th scope="col" className="number">
             Tokens
           </th>
+          <th scope="col">First seen</th>
           <th scope="col">Last seen</th>
         </tr>
       </thead>
       <tbody>
-        {addresses.map(({ address, tokens, lastSeenAt }) => (
+        {addresses.map(({ address, tokens, firstSeenAt, lastSeenAt }) => (
           <tr key={address}>
             <th scope="row" className="wrap">
               <code>{address}</code>
             </th>
             <td className="number">{tokens.toLocaleString('en')}</td>
+            <td>
+              <Ago at={firstSeenAt} />
+            </td>
             <td>
               <Ago at={lastSeenAt} />
             </td>
