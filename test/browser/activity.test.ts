@@ -47,10 +47,8 @@ describe('workspace: Activity', () => {
     const added = page.getByRole('definition').filter({ hasText: 'Olivia Brandt' }).locator('time').first()
     const at = new Date((await added.getAttribute('datetime')) ?? '')
     assert.equal(await added.innerText(), shownIn('Europe/Berlin', at))
-    const zone = () => added.evaluate((time) => getComputedStyle(time, '::after').content)
-    assert.equal(await zone(), 'none')
     await added.focus()
-    assert.equal(await zone(), '" Europe/Berlin"')
+    assert.match(await added.innerText(), / Europe\/Berlin$/)
   })
 
   it('filters the activity by person, kind, client and time, keeps the filters in the address, and exports what they show', async () => {

@@ -9,6 +9,9 @@ const STRING = /'([^'\n]*)'|"([^"\n]*)"|`([^`]*)`/g
 /** A word of a class: a sentence has few with a hyphen, a colon or a bracket in them. */
 const CLASS = /[a-z\]][-:[(]/
 
+/** What CSS writes, but for an empty text. */
+const WRITTEN = /(?<![\w-])content(?:-\[(?!'')[^\]]*\]|-\([^)]*\)|:(?!\s*(?:""|''|none))[^;]+;)/g
+
 /** Returns the class strings of a source text that are longer than one can take in. */
 function longClasses(text: string): string[] {
   return [...text.matchAll(STRING)]
@@ -28,6 +31,16 @@ describe('the class names of the workspace', () => {
       longClasses(readFileSync(join(ROOT, file), 'utf8')).map((string) => `${file}: ${string}`),
     )
     assert.deepEqual(long, [])
+  })
+
+  it('write no words, commas or spaces, which no test of a sentence would see', () => {
+    const files = globSync('{apps/workspace/src/**/*.{tsx,css},{shared,apps/api}/**/*.css}', { cwd: ROOT })
+    const words = files.flatMap((file) =>
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(WRITTEN)].map(([text]) => `${file}: ${text}`),
+    )
+    assert.deepEqual(words, [])
+    const source = `before:content-[',_'] content-(--comma) content: attr(x); content: ", "; content: "";`
+    assert.equal([...source.matchAll(WRITTEN)].length, 4)
   })
 
   it('tell class names from sentences and drawings', () => {

@@ -169,7 +169,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
           <span className="wrap text-[clamp(16px,0.7rem+0.6vw,20px)] font-[620] tracking-[-0.01em]">
             {totalText(option, daily)}
           </span>
-          {before && (
+          {before && reportedDays(before.days) > 0 && (
             <span className="flex flex-wrap gap-x-2 text-[13px] text-ink-3">
               <span className="font-[620] text-ink">{changeText(option, daily, before)}</span>{' '}
               <span>from {totalText(option, before)}</span>

@@ -3,6 +3,7 @@ import { useLocation } from 'wouter'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Button } from '../ui/Button.tsx'
+import { say } from '../ui/say.tsx'
 import { refusalsKnown, TROUBLES, type View } from './find-clients.ts'
 
 export interface AttentionProps {
@@ -57,18 +58,19 @@ function Line({ view, about, found, onShow }: LineProps) {
         {found.length} {about}
       </span>
       <span className="min-w-0 flex-1 truncate text-ink-2 max-phone:off-screen">
-        {found.map(({ clientId, name }, index) => (
-          <Fragment key={clientId}>
-            {index > 0 && ', '}
-            <bdi>{name}</bdi>
-          </Fragment>
-        ))}
+        {!only &&
+          found.map(({ clientId, name }, index) => (
+            <Fragment key={clientId}>
+              {index > 0 && ', '}
+              <bdi>{name}</bdi>
+            </Fragment>
+          ))}
       </span>
       <Button
-        className="ms-auto"
+        className="wrap ms-auto"
         onClick={() => (only ? navigate(`${to(SCREENS.clients)}/${only.clientId}`) : onShow(view))}
       >
-        {only ? 'Open' : 'Show'}
+        {only ? say`Open ${only.name}` : 'Show'}
         <span className="off-screen">
           : {found.length} {about}
         </span>

@@ -28,7 +28,7 @@ import { ReplaceKeys } from './ReplaceKeys.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
-import { MissingUses, Status, useExpired } from './Status.tsx'
+import { MissingUses, Status, unusedWords, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UsageSection } from './UsageSection.tsx'
 import { UseIt } from './UseIt.tsx'
@@ -147,7 +147,9 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
       .{' '}
       {replacement.lastUsedAt
         ? say`The replacement was last used ${<Ago at={replacement.lastUsedAt} inSentence />}.`
-        : 'The replacement has not been used yet.'}
+        : replacement.usesMissingBefore
+          ? 'No use of the replacement is known.'
+          : 'The replacement has not been used yet.'}
     </Notice>
   )
 }
@@ -175,7 +177,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </Fact>
         )}
         <Fact name="Last used">
-          {client.lastUsedAt ? <Ago at={client.lastUsedAt} inSentence /> : 'Never used'}
+          {client.lastUsedAt ? <Ago at={client.lastUsedAt} inSentence /> : unusedWords(client)}
           <MissingUses client={client} />
         </Fact>
         <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>

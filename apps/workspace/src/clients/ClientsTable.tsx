@@ -178,7 +178,8 @@ const ClientRow = memo((props: ClientRowProps) => {
           {client.revokedAt && <Ago at={client.revokedAt} by={client.revokedBy?.name ?? ''} />}
         </td>
       )}
-      <td className="max-desk:has-[time]:before:content-['Used_']">
+      <td>
+        {client.lastUsedAt && <span className="desk:hidden">Used </span>}
         <LastUsed client={client} />
       </td>
       <td className={CELL.tokens}>
@@ -186,11 +187,7 @@ const ClientRow = memo((props: ClientRowProps) => {
         <span className="inline-block min-w-[9ch]">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
       {showExpiry && (
-        <td
-          className={
-            client.expiresAt === null ? 'max-desk:hidden' : "max-desk:has-[time]:before:content-['Expires_']"
-          }
-        >
+        <td className={client.expiresAt === null ? 'max-desk:hidden' : undefined}>
           <Expires client={client} />
         </td>
       )}
@@ -258,11 +255,8 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const old = role === 'old' ? client : other
   return (
     <Link className="touch flex-none text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
-      {role === 'old' ? 'Being replaced' : client.lastUsedAt ? 'Taking over' : 'Replacement'}
-      <span className="off-screen">
-        {role === 'old' ? ' by ' : client.lastUsedAt ? ' from ' : ' of '}
-        {other.name}
-      </span>
+      {role === 'old' ? 'Being replaced' : 'Replacement'}
+      <span className="off-screen">{` ${role === 'old' ? 'by' : 'of'} ${other.name}`}</span>
     </Link>
   )
 }

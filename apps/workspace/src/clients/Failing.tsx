@@ -25,7 +25,7 @@ const MARK = 'text-[13px] font-strong desk:max-w-[60%] desk:flex-none desk:trunc
 
 /** What is refused, since when, until when the client worked, and where to see what changed then. */
 export function FailingNotice({ client }: { client: OAuthClient }) {
-  const { failing, failingKnown, lastUsedAt, status } = client
+  const { failing, failingKnown, lastUsedAt, usesMissingBefore, status } = client
   if (!failingKnown)
     return (
       <Notice tone="warn" title="Whether its requests are refused cannot be read right now" live>
@@ -46,7 +46,9 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
       <p>
         {lastUsedAt
           ? say`It last got a token on ${<Moment at={lastUsedAt} />}, with ${<Credential client={client} />}.`
-          : 'It has never had a token.'}
+          : usesMissingBefore
+            ? 'No token of it is known.'
+            : 'It has never had a token.'}
         {!failing.senderKnown &&
           ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
       </p>

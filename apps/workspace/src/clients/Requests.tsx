@@ -36,7 +36,7 @@ export function Requests({ clientId }: { clientId: string }) {
               <Found requests={requests} busy={query.isFetching} onRefresh={query.refetch} />
             )}
             <p className="small quiet">
-              The last 200. Refused ones are explained for 24 hours.
+              {requests.length > 0 && 'The last 200. Refused ones are explained for 24 hours.'}
               {skipped > 0 && ` ${skipped} more could not be read.`}
             </p>
           </>
@@ -81,7 +81,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
         <RequestTable requests={selection.slice(0, showsAll ? selection.length : SHOWN_AT_FIRST)} />
       )}
       {!showsAll && selection.length > SHOWN_AT_FIRST && (
-        <Button className="mt-5" onClick={() => setShowsAll(true)}>
+        <Button className="mt-5 justify-self-start" onClick={() => setShowsAll(true)}>
           Show all {selection.length}
         </Button>
       )}

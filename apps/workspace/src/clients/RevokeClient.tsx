@@ -1,9 +1,9 @@
 import { sendRevocation, useClient } from '../api/clients.ts'
-import { useCompany } from '../api/company.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
-import { docsOfOAuthError } from '../ui/docs.ts'
+import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { say } from '../ui/say.tsx'
@@ -41,7 +41,11 @@ export function RevokeClient(props: RevokeClientProps) {
           </DocsLink>
           .
         </li>
-        <li>Tokens it already holds stop working at the same moment.</li>
+        <li>
+          This API refuses its tokens as soon as it is revoked. A service that checks tokens itself may accept
+          them for up to 15 minutes, or 3 seconds if it reads our page of revocations.{' '}
+          <DocsLink to={DOCS.revocation}>How soon others refuse it</DocsLink>
+        </li>
         <li>
           <LastUse client={client} />
         </li>
@@ -77,7 +81,7 @@ function lastUse({ lastUsedAt, tokensIssued24h, usesMissingBefore }: OAuthClient
 }
 
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
-  const { vendorId } = useCompany()
+  const { vendorId, to } = useCompany()
   const toast = useToast()
   const title = 'It is not revoked yet. Try again until it says Revoked'
   return useForm<'confirmation'>({
@@ -87,7 +91,8 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
       await sendRevocation(vendorId, client.clientId)
       onClose()
       onRevoked?.()
-      toast(say`${client.name} is revoked`)
+      const page = `${to(SCREENS.clients)}/${client.clientId}`
+      toast(say`${client.name} is revoked`, { href: page, label: 'See requests since' })
     },
   })
 }

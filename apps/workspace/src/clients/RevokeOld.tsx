@@ -4,7 +4,7 @@ import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { weekdayTime } from '../api/time.ts'
 import { Moment, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { say } from '../ui/say.tsx'
+import { listed, say } from '../ui/say.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 
 export interface RevokeOldProps {
@@ -25,8 +25,8 @@ export function RevokeOld({ old, rotation }: RevokeOldProps) {
       </h2>
       {old.status === 'Active' ? (
         <p className="page-actions">
-          <Button variant="danger" onClick={() => setRevoking(true)}>
-            Revoke now
+          <Button variant="danger" className="wrap" onClick={() => setRevoking(true)}>
+            Revoke <bdi>{old.name}</bdi>
           </Button>
         </p>
       ) : (
@@ -59,17 +59,12 @@ function Refused({ old, rotation }: RevokeOldProps) {
 }
 
 function Refusals({ count, lastAt, addresses }: ClientRotation['refusedSinceRevoke']) {
-  if (lastAt === null) return 'no request'
+  if (lastAt === null) return 'no request on record'
   return (
     <>
       {count >= REFUSALS_KEPT && 'at least '}
       {count} {count === 1 ? 'request' : 'requests'}, the last on <Moment at={lastAt} format={weekdayTime} />,
-      from{' '}
-      {addresses.map((address) => (
-        <code key={address} className="not-first-of-type:before:content-[',_']">
-          {address}
-        </code>
-      ))}
+      from {listed(addresses.map((address) => <code key={address}>{address}</code>))}
     </>
   )
 }

@@ -40,27 +40,29 @@ const precise = (at: Date): string => `${day(at)}, ${clock(at)}`
 /** Someone who has just revoked it waits for what happens. */
 const WATCH_MS = 5_000
 
-/** The log keeps this many requests. */
+/** The log keeps this many requests, and none for longer than this after the last. */
 const LOGGED_MAX = 200
+const LOGGED_MS = 14 * 86_400_000
 
 /** What the log of requests has since the revoke. A request that was under way may have been accepted. */
 function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: string }) {
   const { data, isError } = useRequests(clientId, WATCH_MS)
   if (isError || !data) return <>Requests since: –.</>
-  const requests = data.requests.filter(({ at }) => at > revokedAt)
+  const begin = [
+    revokedAt,
+    new Date(Date.now() - LOGGED_MS).toISOString(),
+    data.requests.length >= LOGGED_MAX ? (data.requests.at(-1)?.at ?? '') : '',
+  ].reduce((latest, at) => (at > latest ? at : latest))
+  const requests = data.requests.filter(({ at }) => at >= begin)
   const accepted = requests.filter(isGranted)
-  const refusedCount = requests.length - accepted.length
-  const oldest = data.requests.length >= LOGGED_MAX ? data.requests.at(-1)?.at : undefined
-  const begin = oldest !== undefined && oldest > revokedAt ? oldest : undefined
   return (
     <>
-      {accepted.length === 0 ? 'Refused everywhere since' : 'Requests since'}{' '}
-      <Time at={begin ?? revokedAt} format={precise} inSentence />: {refusedCount}{' '}
-      {refusedCount === 1 ? 'request' : 'requests'} refused, {accepted.length} accepted
-      {begin ? ', as far as the log goes back.' : '.'}
+      {requests.length || 'No'} {requests.length === 1 ? 'request' : 'requests'} on record since{' '}
+      <Time at={begin} format={precise} inSentence />
+      {requests.length > 0 && `, ${accepted.length || 'none'} accepted`}
+      {begin > revokedAt ? '. Older ones may no longer be on record.' : '.'}
       {accepted[0] &&
-        say` The last was accepted ${<Time at={accepted[0].at} format={precise} inSentence />}.`}{' '}
-      <span className="quiet">The log keeps requests for 14 days.</span>
+        say` The last was accepted ${<Time at={accepted[0].at} format={precise} inSentence />}.`}
     </>
   )
 }

@@ -9,6 +9,7 @@ import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { listed, say } from '../ui/say.tsx'
 import { CreateClient } from './CreateClient.tsx'
 import { credentialName, rotationName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
@@ -32,25 +33,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const [creating, setCreating] = useState(false)
   const [search] = useSearchParams()
   return (
-    <Page
-      title={query.data ? rotationName(query.data) : 'Rotate the secret'}
-      back={back}
-      lede={
-        query.data && (
-          <>
-            {query.data.workload ? 'You are replacing' : 'You are rotating'}{' '}
-            <bdi className="strong">{query.data.name}</bdi>. A client keeps its {credentialName(query.data)}{' '}
-            for life, so a new client, with an id of its own, takes its place.{' '}
-            {query.data.workload &&
-              'The platform renews its tokens, so this is needed only for other scopes or before it expires. '}
-            {query.data.status === 'Active' &&
-              !hasExpired(query.data, new Date()) &&
-              'Both work until you revoke the old one. '}
-            <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
-          </>
-        )
-      }
-    >
+    <Page title={titleOf(query.data)} back={back} lede={query.data && <Lede old={query.data} />}>
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
         {(old) => (
           <>
@@ -70,10 +53,32 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   )
 }
 
+function titleOf(old: OAuthClient | undefined): string {
+  if (!old) return 'Rotate the secret'
+  return old.status === 'Revoked' ? 'Rotation' : rotationName(old)
+}
+
+function Lede({ old }: { old: OAuthClient }) {
+  const name = <bdi className="strong">{old.name}</bdi>
+  if (old.status === 'Revoked') return say`${name} is revoked.`
+  return (
+    <>
+      {old.workload ? 'To replace' : 'To rotate'} {name}, you create a new client with its own id: a client
+      keeps its {credentialName(old)} for life.{' '}
+      {old.workload &&
+        'The platform renews its tokens, so this is needed only for other scopes or before it expires. '}
+      {!hasExpired(old, new Date()) && 'Both work until you revoke the old one. '}
+      <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
+    </>
+  )
+}
+
 interface RotationProps {
   old: OAuthClient
   onCreate: () => void
 }
+
+const NEW_PARTS = { secret: 'id and secret', key: 'id and key', workload: 'id' }
 
 /** What was seen of both clients, and what to do with the old one. */
 function Rotation({ old, onCreate }: RotationProps) {
@@ -92,6 +97,12 @@ function Rotation({ old, onCreate }: RotationProps) {
         </Notice>
       )}
       {replacement && <Chain old={old} replacement={replacement} />}
+      {old.status === 'Active' && replaced && rotation?.replacement?.firstUsedAt === null && (
+        <Notice tone="info" title="Next: deploy the replacement">
+          Put the new {NEW_PARTS[credentialName(replacement)]} where your system has the old one.{' '}
+          {say`The first token of ${replacement.name} appears here within seconds.`}
+        </Notice>
+      )}
       {mayManage && old.status === 'Active' && !replaced && (
         <section className="section" aria-labelledby="create-title">
           <h2 id="create-title">Create a replacement</h2>
@@ -139,12 +150,8 @@ function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => vo
       {left.length > 0 && (
         <p>
           Left out, because no token had {left.length === 1 ? 'it' : 'them'} in {UNUSED_DAYS} days:{' '}
-          {left.map((scope) => (
-            <code key={scope} className="not-first-of-type:before:content-[',_']">
-              {scope}
-            </code>
-          ))}
-          . Token requests that name {left.length === 1 ? 'it' : 'one of them'} will fail with{' '}
+          {listed(left.map((scope) => <code key={scope}>{scope}</code>))}. Token requests that name{' '}
+          {left.length === 1 ? 'it' : 'one of them'} will fail with{' '}
           <DocsLink to={docsOfOAuthError('invalid_scope')}>
             <code>invalid_scope</code>
           </DocsLink>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
+import { ADDRESS_DAYS_KEPT, ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
@@ -9,7 +9,7 @@ import { Moment, Time } from '../ui/Ago.tsx'
 import { say } from '../ui/say.tsx'
 import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
 import { inWords } from './quiet.ts'
-import { Status } from './Status.tsx'
+import { MissingUses, Status, unusedWords } from './Status.tsx'
 
 const HISTORY_MS = 10_000
 
@@ -31,17 +31,19 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
     <section className="section" aria-labelledby="seen-title">
       <h2 id="seen-title">Use of {replacement ? 'both clients' : 'the client'}</h2>
       <Side title="Old" client={old} hours={histories[0]} most={most}>
-        <LastUse rotation={rotation} at={seen?.lastUsedAt} /> Longest time between two uses
-        {rotation && say` since ${<Time at={rotation.seenSince} format={day} inSentence />}`}:{' '}
-        {seen && seen.longestQuietHours !== null ? inWords(seen.longestQuietHours) : '–'}.
+        <LastUse client={old} known={seen} />
+        {seen &&
+          seen.longestQuietHours !== null &&
+          say` Longest time between two uses since ${<Time at={rotation.seenSince} format={day} inSentence />}: ${inWords(seen.longestQuietHours)}.`}
         {rotation?.usesMissingSince &&
           say` Uses since ${<Time at={rotation.usesMissingSince} format={weekdayTime} inSentence />} may be missing.`}
       </Side>
       {replacement && (
         <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
-          <LastUse rotation={rotation} at={rotation?.replacement?.lastUsedAt} />
+          <LastUse client={replacement} known={rotation?.replacement} />
           {rotation?.replacement?.firstUsedAt &&
             say` First used on ${<Time at={rotation.replacement.firstUsedAt} format={weekdayTime} inSentence />}.`}
+          {rotation && <MissingUses client={replacement} />}
         </Side>
       )}
       {rotation && <Addresses rotation={rotation} />}
@@ -49,9 +51,18 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
   )
 }
 
-function LastUse({ rotation, at }: { rotation: ClientRotation | undefined; at: string | null | undefined }) {
-  if (!rotation) return 'Last used: –.'
-  return at ? say`Last used on ${<Moment at={at} format={weekdayTime} />}.` : 'Never used.'
+interface LastUseProps {
+  client: OAuthClient
+  /** undefined: not known right now. */
+  known: { lastUsedAt: string | null } | null | undefined
+}
+
+function LastUse({ client, known }: LastUseProps) {
+  if (!known) return 'Last used: –.'
+  const { lastUsedAt } = known
+  return lastUsedAt
+    ? say`Last used on ${<Moment at={lastUsedAt} format={weekdayTime} />}.`
+    : `${unusedWords(client)}.`
 }
 
 interface SideProps {
@@ -104,7 +115,8 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   return (
     <table className="table max-w-[840px] max-phone:[&_:is(th,td)]:pe-2">
       <caption className="py-2 text-start text-ink-2">
-        Last token at each address, in 100 days. Of each day, the first {ADDRESSES_PER_DAY_MAX} are counted.
+        Last token at each of the latest addresses, in {ADDRESS_DAYS_KEPT} days. Of each day, the first{' '}
+        {ADDRESSES_PER_DAY_MAX} are counted.
       </caption>
       <thead>
         <tr>

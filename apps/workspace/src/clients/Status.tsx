@@ -23,16 +23,22 @@ export function Expires({ client }: { client: Dated }) {
   const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
   if (client.expiresAt === null) return <span className="quiet">Never</span>
   if (expired) return <span className="text-bad">Expired</span>
-  if (!soon) return <Time at={client.expiresAt} format={day} />
   return (
-    <span className="text-warn">
-      <Ago at={client.expiresAt} />
+    <span className={soon ? 'text-warn' : undefined}>
+      <span className="desk:hidden">Expires </span>
+      {soon ? <Ago at={client.expiresAt} /> : <Time at={client.expiresAt} format={day} />}
     </span>
   )
 }
 
-export const LastUsed = ({ client }: { client: Pick<OAuthClient, 'lastUsedAt'> }) =>
-  client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : <span className="quiet">Never used</span>
+type Used = Pick<OAuthClient, 'lastUsedAt' | 'usesMissingBefore'>
+
+export const LastUsed = ({ client }: { client: Used }) =>
+  client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : <span className="quiet">{unusedWords(client)}</span>
+
+/** What is known of a client that has no recorded use. */
+export const unusedWords = ({ usesMissingBefore }: Pick<OAuthClient, 'usesMissingBefore'>) =>
+  usesMissingBefore ? 'No known use' : 'Never used'
 
 /** What the time of its last use cannot tell. */
 export const MissingUses = ({ client: { usesMissingBefore } }: { client: OAuthClient }) =>

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { bothClocks, dateTime, relative, zone } from '../api/time.ts'
 
 const TICK_MS = 1_000
@@ -37,19 +37,20 @@ interface TimeProps {
   inSentence?: boolean
 }
 
-const IN_SENTENCE = { tabIndex: 0, className: "focus:after:content-['_'_attr(data-zone)]" }
-
 /** A time in the company's zone. Pointing at it shows the zone, and the browser's own time. */
-export const Time = ({ at, format = dateTime, by, inSentence = false }: TimeProps) => (
-  <time
-    dateTime={at}
-    title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}
-    data-zone={zone()}
-    {...(inSentence && IN_SENTENCE)}
-  >
-    {format(new Date(at))}
-  </time>
-)
+export function Time({ at, format = dateTime, by, inSentence = false }: TimeProps) {
+  const [focused, setFocused] = useState(false)
+  return (
+    <time
+      dateTime={at}
+      title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}
+      {...(inSentence && { tabIndex: 0, onFocus: () => setFocused(true), onBlur: () => setFocused(false) })}
+    >
+      {format(new Date(at))}
+      {focused && ` ${zone()}`}
+    </time>
+  )
+}
 
 /** "22 Nov 2026, 03:04 (3 minutes ago)", in a sentence that has room for both. */
 export const Moment = ({ at, format }: Pick<TimeProps, 'at' | 'format'>) => (

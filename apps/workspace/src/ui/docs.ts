@@ -12,6 +12,7 @@ export const DOCS = {
   events: '/docs/events',
   receiverLocally: '/docs/webhooks#try-it-from-your-machine',
   rotation: '/docs/rotation#the-steps',
+  revocation: '/docs/revocation#a-client',
   leaked: '/docs/rotation#if-the-secret-has-leaked',
   whatArrives: '/docs/webhooks#what-arrives',
   testResult: '/docs/webhooks#what-the-result-means',
