@@ -79,7 +79,10 @@ describe('workspace: Integrations, Webhooks', () => {
     await save('https://HOOKS.acme-receiver.com/events/7f3a')
     await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').waitFor()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    await saved().getByText('Resolves to public addresses').waitFor()
+    await saved().getByText('Its addresses were public when it was saved.').waitFor()
+    await saved()
+      .getByText(/^Saved just now by /)
+      .waitFor()
     await field().fill('https://another.acme-receiver.com/')
     await saved().getByText('Goes to the saved callback URL, not to your unsaved edit.').waitFor()
     await tab.page.getByText('Not saved', { exact: true }).waitFor()
@@ -130,12 +133,13 @@ describe('workspace: Integrations, Webhooks', () => {
     await tab.page.getByRole('link', { name: 'Activity' }).click()
     await tab.page.getByText('saved the callback URL at').waitFor()
     await tab.page.getByRole('link', { name: 'Callback URL' }).click()
-    await result.getByText('Yes: the receiver answered with status 200').waitFor()
+    await result.getByText('200, accepted', { exact: true }).waitFor()
+    assert.equal(await tab.page.getByRole('heading', { name: 'What will arrive' }).count(), 0)
     assert.equal(await field().inputValue(), url)
     await looksRight()
   })
 
-  it('says Not sent while the name does not resolve, and no longer that it did not once a test event arrived', async () => {
+  it('says what a test found of the name instead of what saving it found, and only what was measured', async () => {
     const { url } = await receiver(startHttpsReceiver((_request, response) => response.writeHead(204).end()))
     resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
     await save(url)
@@ -143,12 +147,15 @@ describe('workspace: Integrations, Webhooks', () => {
     await button('Send test event').click()
     await saved().getByText('Not sent: no connection to your receiver').waitFor()
     const result = tab.page.getByRole('region', { name: 'Last test' })
-    await result.getByText('No: nothing was sent').waitFor()
-    assert.equal(await tab.page.getByText(/may not have arrived|^Sent$/).count(), 0)
+    await result.getByText('None: nothing was sent').waitFor()
+    assert.equal(
+      await tab.page.getByText(/may not have arrived|^Sent$|when it was saved|–|^Certificate$/).count(),
+      0,
+    )
     resolution = createResolution('127.0.0.1')
     await button('Send test event').click()
     await saved().getByText('Delivered: your receiver answered 204').waitFor()
-    await saved().getByText('Resolves to public addresses').waitFor()
+    assert.equal(await saved().getByText('when it was saved').count(), 0)
     assert.equal(
       await saved()
         .getByText(/your receiver answered 204/i)
@@ -195,15 +202,16 @@ describe('workspace: Integrations, Webhooks', () => {
       .getByRole('button')
     assert.equal(await tests.count(), 4)
     await tests.nth(3).click()
-    await tab.page.getByText('Yes: the receiver answered with status 500').waitFor()
+    await tab.page.getByText('500, not accepted').waitFor()
     await looksRight()
     const closed = await receiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
     await save(closed.url)
     await saved().getByText(closed.url).waitFor()
     await tab.page.getByText('which is no longer the saved callback URL').waitFor()
+    assert.equal(await saved().getByText('answered 204').count(), 0)
     await button('Send test event').click()
     await saved().getByText('No answer: the event may not have arrived').waitFor()
-    await tab.page.getByText('Not confirmed: no valid answer came').waitFor()
+    await tab.page.getByText('No valid answer came').waitFor()
     await assertAccessible(tab.page)
   })
 

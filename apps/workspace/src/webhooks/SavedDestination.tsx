@@ -21,8 +21,9 @@ export interface SavedDestinationProps {
 /** What is in force: the only address that a test goes to. */
 export function SavedDestination({ destination, unsaved, test }: SavedDestinationProps) {
   const { mayManage } = useCompany()
-  const { callbackUrl } = destination
-  const [newest] = test.results
+  const { callbackUrl, updatedAt } = destination
+  // A test of an earlier URL says nothing about this one.
+  const newest = test.results.find(({ url, sentAt }) => url === callbackUrl && sentAt >= (updatedAt ?? ''))
   return (
     <section
       className="section mt-0 border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-phone:p-4"
@@ -34,7 +35,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
       ) : (
         <p className="text-ink-2">None yet.{mayManage && ' Save one below to test it.'}</p>
       )}
-      {callbackUrl && <Facts destination={destination} newest={newest} />}
+      {callbackUrl && <Facts destination={destination} tested={newest !== undefined} />}
       {mayManage && (
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 pt-1">
           <Button
@@ -82,25 +83,25 @@ function Url({ url }: { url: string }) {
 
 interface FactsProps {
   destination: CallbackDestination
-  /** What it shows of the name is newer than what was found on saving. */
-  newest: TestSendResult | undefined
+  /** A test of it is newer than what was found on saving. */
+  tested: boolean
 }
 
-function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, newest }: FactsProps) {
-  const resolved = verified || (newest?.url === callbackUrl && newest.receiver !== null)
+function Facts({ destination: { verified, updatedAt, updatedBy }, tested }: FactsProps) {
   return (
     <p className="small flex flex-wrap gap-x-5 gap-y-1">
-      {resolved ? (
-        <StatusText tone="good">Resolves to public addresses</StatusText>
-      ) : (
-        <StatusText tone="warn">
-          Its name did not resolve when it was saved. Send a test to check it now.
-        </StatusText>
-      )}
+      {!tested &&
+        (verified ? (
+          <StatusText tone="good">Its addresses were public when it was saved.</StatusText>
+        ) : (
+          <StatusText tone="warn">
+            Its name did not resolve when it was saved. Send a test to check it now.
+          </StatusText>
+        ))}
       {updatedAt && (
         <span className="quiet">
           Saved <Ago at={updatedAt} inSentence />
-          {updatedBy && say`by ${updatedBy.name}`}
+          {updatedBy && say` by ${updatedBy.name}`}
         </span>
       )}
     </p>

@@ -91,13 +91,15 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
         <Fact name={sent ? 'Sent' : 'Tried'}>
           <Ago at={result.sentAt} />
         </Fact>
-        <Fact name="Delivered">{describeDelivery(result, sent)}</Fact>
+        <Fact name="Answer">{describeAnswer(result, sent)}</Fact>
         <Fact name="Receiver">
           {result.receiver ? <code>{result.receiver.address}</code> : 'No connection made'}
         </Fact>
-        <Fact name="Certificate">
-          <Certificate expiresAt={result.receiver?.certificateExpiresAt ?? null} />
-        </Fact>
+        {result.receiver?.certificateExpiresAt && (
+          <Fact name="Certificate">
+            <Certificate expiresAt={result.receiver.certificateExpiresAt} />
+          </Fact>
+        )}
         <Fact name="Timing">{describeTiming(result)}</Fact>
       </dl>
       <h3>Log</h3>
@@ -106,15 +108,14 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
   )
 }
 
-function describeDelivery({ delivered, status }: TestSendResult, sent: boolean): string {
-  if (delivered) return `Yes: the receiver answered with status ${status}`
-  return sent ? 'Not confirmed: no valid answer came' : 'No: nothing was sent'
+function describeAnswer({ outcome, status }: TestSendResult, sent: boolean): string {
+  if (status !== null) return `${status}, ${outcome === 'success' ? 'accepted' : 'not accepted'}`
+  return sent ? 'No valid answer came' : 'None: nothing was sent'
 }
 
 const SOON_MS = 21 * 86_400_000
 
-function Certificate({ expiresAt }: { expiresAt: string | null }) {
-  if (!expiresAt) return <>Not seen</>
+function Certificate({ expiresAt }: { expiresAt: string }) {
   const date = new Date(expiresAt)
   const now = new Date()
   const left_ms = date.getTime() - now.getTime()
@@ -135,11 +136,13 @@ const PHASES = [
   ['firstByteMs', 'wait for the answer'],
 ] as const
 
-/** Where the time of a test went. */
+/** Where the time of a test went, as far as it got. */
 function describeTiming({ timings, durationMs }: TestSendResult): string {
-  const phases = PHASES.map(([phase, title]) => `${title} ${milliseconds(timings[phase])}`)
-  return `${phases.join(', ')}. Altogether ${milliseconds(durationMs)}.`
+  const phases = PHASES.flatMap(([phase, title]) => {
+    const ms = timings[phase]
+    return ms === null ? [] : [`${title} ${milliseconds(ms)}`]
+  })
+  return [phases.join(', '), `Altogether ${milliseconds(durationMs)}.`].filter(Boolean).join('. ')
 }
 
-const milliseconds = (ms: number | null): string =>
-  ms === null ? '–' : `${Math.round(ms).toLocaleString('en')} ms`
+const milliseconds = (ms: number): string => `${Math.round(ms).toLocaleString('en')} ms`

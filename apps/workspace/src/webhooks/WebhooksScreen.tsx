@@ -51,7 +51,7 @@ function Destination({ destination }: { destination: CallbackDestination }) {
         <DestinationForm destination={destination} draft={draft} onType={setDraft} unsaved={unsaved} />
       )}
       {test.results.length > 0 && <TestResults results={test.results} saved={savedUrl} />}
-      <WhatArrives callbackUrl={destination.callbackUrl} />
+      {test.results[0]?.outcome !== 'success' && <WhatArrives callbackUrl={destination.callbackUrl} />}
     </>
   )
 }
