@@ -13,6 +13,8 @@ describe('GET /v1/session', () => {
     assert.equal(status, 200)
     assert.deepEqual(json, {
       expiresIn: 39_600,
+      expiresAt: new Date(api.clock.now() + 39_600_000).toISOString(),
+      idleMinutes: 720,
       user: { userId, name, email },
       companies: [
         {

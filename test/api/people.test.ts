@@ -368,6 +368,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       const { sessionToken, ...rest } = json
       assert.deepEqual(rest, {
         expiresIn: 43_200,
+        expiresAt: new Date(api.clock.now() + 43_200_000).toISOString(),
+        idleMinutes: 720,
         user: { userId: invited.json.userId, name: 'Kim R.', email },
         companies: [
           {

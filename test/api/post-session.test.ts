@@ -23,6 +23,8 @@ describe('POST /v1/session', () => {
     assert.match(sessionToken, /^ses_[0-9A-Za-z]{43}$/)
     assert.deepEqual(rest, {
       expiresIn: 43_200,
+      expiresAt: new Date(api.clock.now() + 43_200_000).toISOString(),
+      idleMinutes: 720,
       user: { userId: person.userId, name: person.name, email: person.email },
       companies: [
         {

@@ -102,6 +102,9 @@ describe('workspace: signing in and out', () => {
     const account = page.getByRole('button', { name: OWNER })
     await account.focus()
     await page.keyboard.press('Enter')
+    await page
+      .getByText(/^Signed in until \d\d:\d\d at the latest\. Ends after 2 hours without use\.$/)
+      .waitFor()
     await page.getByRole('menuitem', { name: 'Your sessions' }).press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Your sessions' })
     const here = dialog.getByRole('listitem').filter({ hasText: 'This session' })

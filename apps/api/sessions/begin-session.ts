@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { newSessionToken } from '../accounts/new-ids.ts'
@@ -8,7 +7,7 @@ import type { User } from '../accounts/people.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
 import { requireUnfencedDatabase } from './fence.ts'
-import { Session, sessionAnswer } from './read-session.ts'
+import { Session, type SessionLimits, sessionAnswer } from './read-session.ts'
 import { type EndedSession, logSessionEnd, logSignIn, type SignInMethod } from './session-events.ts'
 import { deleteSession, insertSession, SESSION_LIFETIME_S } from './sessions.ts'
 import { rememberSignInAddress } from './sign-in-addresses.ts'
@@ -50,10 +49,11 @@ interface SignInProof {
  */
 export async function beginSession(
   ctx: ApiContext,
-  { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
+  needs: SessionLimits & { db: Database; cookie: SessionCookie },
   { inCookie, how, replacedTokenHash, ...proof }: SignInProof,
   authenticateUser: (transaction: Queryable) => Promise<AuthenticatedUser>,
 ): Promise<z.infer<typeof CreatedSession>> {
+  const { db, clock, cookie } = needs
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
@@ -75,7 +75,8 @@ export async function beginSession(
     const client = { address: clientAddress, userAgent: ctx.get('User-Agent') }
     const sessionId = await insertSession(transaction, { tokenHash, userId, now, ...proof, ...client })
     if (origin) await rememberSignInAddress(transaction, { ...origin, userId, now })
-    const answer = await sessionAnswer(transaction, user, SESSION_LIFETIME_S)
+    const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
+    const answer = await sessionAnswer(transaction, { ...user, expiresAt }, needs)
     return { userId, sessionId, answer, endedSessions: [...endedSessions, ...replacements] }
   })
   ctx.state.userId = sessionIds.userId

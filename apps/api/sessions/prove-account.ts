@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { PASSWORD_MAX_BYTES } from '../accounts/passwords.ts'
@@ -11,6 +10,7 @@ import { Problem } from '../problems/problems.ts'
 import { SESSION_REALM } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
 import type { PasswordClient, PasswordQueue } from './password-queue.ts'
+import type { SessionLimits } from './read-session.ts'
 import { findKnownAccounts } from './sign-in-addresses.ts'
 import {
   countAddress,
@@ -29,9 +29,8 @@ export const passwordInput = z
     `must have at most ${PASSWORD_MAX_BYTES} bytes`,
   )
 
-export interface SignInNeeds {
+export interface SignInNeeds extends SessionLimits {
   db: Database
-  clock: Clock
   cookie: SessionCookie
   passwords: PasswordQueue
   accountName: AccountName

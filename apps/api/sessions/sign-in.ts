@@ -26,7 +26,7 @@ export const signInRoute = route({
   tag: 'Session',
   summary: 'Sign in',
   description:
-    `A session lasts ${SESSION_LIFETIME_S / 3_600} hours. A new password ends all sessions of its user. ` +
+    `A session ends after ${SESSION_LIFETIME_S / 3_600} hours, or before when it is not used for \`idleMinutes\`. A new password ends all sessions of its user. ` +
     'In a browser, the session whose cookie this one replaces ends.',
   access: requireBuiltInAccounts,
   body: SignIn,

@@ -1,5 +1,4 @@
 import { hashSecret } from '#shared/oauth/ids.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -9,6 +8,7 @@ import type { ApiContext } from '../http/state.ts'
 import { unavailable } from '../problems/problems.ts'
 import { beginSession } from '../sessions/begin-session.ts'
 import type { SessionCookie } from '../sessions/cookie.ts'
+import type { SessionLimits } from '../sessions/read-session.ts'
 import { sqlState, UNIQUE_VIOLATION } from '../stores/postgres-errors.ts'
 import { requireOpenid } from './access.ts'
 import type { PendingSignIn } from './pending-sign-in.ts'
@@ -19,9 +19,8 @@ import { logSignInRefusal, SIGN_IN_REFUSALS, SignInRefusal } from './refusal.ts'
 /** For the steps after the provider's answer. */
 const SESSION_DEADLINE_MS = 8_000
 
-interface FinishNeeds {
+interface FinishNeeds extends SessionLimits {
   db: Database
-  clock: Clock
   cookie: SessionCookie
   /** The workspace's URL. */
   baseUrl: string

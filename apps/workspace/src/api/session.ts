@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import type { InvitationPreview, SessionAnswer, SignedOut } from './contract.ts'
 import { ApiProblem, type ApiRequest, request } from './request.ts'
+import { duration } from './time.ts'
 
 /*
  * The session is a cookie that scripts cannot read. What is known of it here came from the service. The tabs
@@ -21,7 +22,7 @@ export type CurrentSession =
   /** Not yet known: the service has been current. */
   | { state: 'checking' }
   | { state: 'unreachable'; error: Error }
-  | ({ state: 'signed-in'; expiresAt: number } & Pick<SessionAnswer, 'user' | 'companies'>)
+  | ({ state: 'signed-in' } & SessionAnswer)
 
 let session: CurrentSession = { state: 'checking' }
 /** Counts sign-ins and sign-outs, so that a late answer says nothing about the session after its own. */
@@ -39,6 +40,10 @@ export function useSignedIn(): Extract<CurrentSession, { state: 'signed-in' }> {
   return current
 }
 
+/** How long a session may go unused: "2 hours", "90 minutes". */
+export const idleTime = ({ idleMinutes }: Pick<SessionAnswer, 'idleMinutes'>): string =>
+  idleMinutes % 60 === 0 ? duration(idleMinutes * 60) : `${idleMinutes} minutes`
+
 /** Returns a function that ends the subscription. */
 export function subscribe(listener: (session: CurrentSession) => void): () => void {
   listeners.add(listener)
@@ -50,12 +55,13 @@ function setSession(next: CurrentSession): void {
   for (const listener of listeners) listener(session)
 }
 
-function enter({ user, companies, expiresIn }: SessionAnswer): void {
+function enter(answer: SessionAnswer): void {
+  const { user, expiresIn } = answer
   // Someone else has signed in in another tab: nothing of the first person may stay.
   if (session.state === 'signed-in' && session.user.userId !== user.userId) leave({ reason: 'left' })
   clearTimeout(expiry)
   expiry = setTimeout(expire, expiresIn * 1000)
-  setSession({ state: 'signed-in', user, companies, expiresAt: Date.now() + expiresIn * 1000 })
+  setSession({ state: 'signed-in', ...answer })
 }
 
 function leave(how: Omit<Extract<CurrentSession, { state: 'signed-out' }>, 'state'>): void {

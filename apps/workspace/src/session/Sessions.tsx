@@ -4,7 +4,7 @@ import type { ListedSession } from '../api/contract.ts'
 import { queryClient } from '../api/query.ts'
 import { ApiProblem } from '../api/request.ts'
 import { endSession, useSessions } from '../api/resources.ts'
-import { signOutEverywhere } from '../api/session.ts'
+import { idleTime, signOutEverywhere, useSignedIn } from '../api/session.ts'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
@@ -27,7 +27,7 @@ export function Sessions({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       title="Your sessions"
-      description="Each lasts 12 hours at most. If you do not recognise one, sign out everywhere and change your password."
+      description={`Each ends after 12 hours, or after ${idleTime(useSignedIn())} without use. If you do not recognise one, sign out everywhere and change your password.`}
       onClose={onClose}
       canClose={!isPending}
     >

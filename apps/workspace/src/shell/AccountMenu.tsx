@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { signOut, useSignedIn } from '../api/session.ts'
+import { idleTime, signOut, useSignedIn } from '../api/session.ts'
 import { clockShort } from '../api/time.ts'
 import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
@@ -14,7 +14,8 @@ const THEME_ICONS = { system: <ScreenIcon />, light: <SunIcon />, dark: <MoonIco
 
 /** Who is signed in, where and until when, the theme, and signing out. */
 export function AccountMenu() {
-  const { user, expiresAt } = useSignedIn()
+  const session = useSignedIn()
+  const { user, expiresAt } = session
   const [, navigate] = useLocation()
   const [open, setOpen] = useState<'sessions' | 'password'>()
   const [theme, setTheme] = useTheme()
@@ -50,7 +51,8 @@ export function AccountMenu() {
           <bdi className="strong">{user.name}</bdi>
           <span className="small quiet">{user.email}</span>
           <span className="small quiet">
-            Signed in until <Time at={new Date(expiresAt).toISOString()} format={clockShort} />
+            Signed in until <Time at={expiresAt} format={clockShort} /> at the latest. Ends after{' '}
+            {idleTime(session)} without use.
           </span>
         </div>
         <MenuLine />
