@@ -60,6 +60,7 @@ describe('workspace: one’s own password and sessions', () => {
     const { sessionToken: elsewhere } = await signIn(FIRST)
     const { page, dialog } = await open('Change your password')
     await assertTyping(page, 'currentPassword')
+    await dialog.getByText('nor guessable from your name, email address or company').waitFor()
     await page.keyboard.type('not this one')
     await page.keyboard.press('Tab')
     await page.keyboard.type('elevenchars')

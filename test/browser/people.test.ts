@@ -77,6 +77,7 @@ describe('workspace: people', () => {
     await kim.getByText(`${OWNER_NAME} invites you as an admin.`).waitFor()
     assert.equal(new URL(kim.url()).hash, '')
     await kim.getByLabel('Your name').fill('Kim Robertson')
+    await kim.getByText('nor guessable from your name, email address or company').waitFor()
     await kim.getByLabel('Choose a password').fill('too short')
     await kim.getByRole('button', { name: 'Create an account and join' }).click()
     await kim.getByText('At least 12 characters; 3 more.').waitFor()

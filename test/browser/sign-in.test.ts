@@ -162,13 +162,19 @@ describe('workspace: signing in and out', () => {
     assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
   })
 
-  it('retries when the service cannot be reached at the start', async () => {
+  it('retries when the service cannot be reached at the start, on request and on its own, and so does a screen', async () => {
     const { page, baseUrl } = await visit({ path: '/favicon.svg', as: OWNER })
-    await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
+    const breaks = (path: string, times: number) =>
+      page.route(path, (route) => route.abort('connectionreset'), { times })
+    await breaks('**/v1/session', 2)
     await page.goto(`${baseUrl}/ven_acme/activity`)
     await page.getByText('The workspace could not be opened').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    await breaks('**/callback-url', 3)
+    await page.getByRole('link', { name: 'Callback URL' }).click()
+    await page.getByText('The service cannot be reached').waitFor()
+    await page.getByRole('textbox', { name: 'Callback URL' }).waitFor()
   })
 
   it('returns to the same place after the session has ended at the service', async () => {

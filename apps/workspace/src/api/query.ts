@@ -10,13 +10,17 @@ import { ApiProblem } from './request.ts'
 import { authenticatedRequest, subscribe } from './session.ts'
 
 const RETRIES = 2
+const RETRY_MS = 5_000
+
+/** Whether the same request may succeed later. */
+const isTransient = (error: Error): boolean => !(error instanceof ApiProblem && error.status < 500)
 
 /** What screens have read in one session. A new secret must not enter it, so its request is not a query. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      retry: (failures, error) => failures < RETRIES && !(error instanceof ApiProblem && error.status < 500),
+      retry: (failures, error) => failures < RETRIES && isTransient(error),
     },
   },
 })
@@ -69,7 +73,8 @@ export function useRead<T>(path: readonly string[], options: ReadOptions<T> = {}
       return answer
     },
     placeholderData: (keepsPrevious ? keepPreviousData : placeholder) as never,
-    refetchInterval: refresh_ms,
+    refetchInterval: ({ state: { error } }) =>
+      refresh_ms || (error !== null && isTransient(error) && RETRY_MS),
     enabled,
     ...rest,
   })

@@ -29,6 +29,8 @@ let session: CurrentSession = { state: 'checking' }
 let turn = 0
 let signingOut: Promise<void> | undefined
 let expiry: ReturnType<typeof setTimeout> | undefined
+let retry: ReturnType<typeof setTimeout> | undefined
+const RETRY_MS = 5_000
 const listeners = new Set<(session: CurrentSession) => void>()
 
 export const useSession = (): CurrentSession => useSyncExternalStore(subscribe, () => session)
@@ -165,8 +167,12 @@ export async function checkNewSession(): Promise<void> {
   tabs.postMessage('signed in')
 }
 
-/** Reads the person and their roles, at the start and when the API refuses what a role should allow. */
+/**
+ * Reads the person and their roles, at the start and when the API refuses what a role should allow. While the
+ * start fails, it is tried again and again.
+ */
 export async function checkSession(): Promise<void> {
+  clearTimeout(retry)
   const current = turn
   try {
     const answer = await request<SessionAnswer>('/v1/session')
@@ -174,7 +180,10 @@ export async function checkSession(): Promise<void> {
   } catch (error) {
     if (turn !== current) return
     if (error instanceof ApiProblem && error.status === 401) expire()
-    else if (session.state === 'checking') setSession({ state: 'unreachable', error: error as Error })
+    else if (session.state === 'checking' || session.state === 'unreachable') {
+      setSession({ state: 'unreachable', error: error as Error })
+      retry = setTimeout(() => void checkSession(), RETRY_MS)
+    }
   }
 }
 

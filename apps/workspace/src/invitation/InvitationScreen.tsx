@@ -1,12 +1,11 @@
 import { useEffect, useState } from 'react'
-import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
-import { newPasswordError, useForm } from '../ui/form.ts'
+import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
 import { Skeleton } from '../ui/Loaded.tsx'
 import { FailureNotice, Notice } from '../ui/Notice.tsx'
 import { PlainPage } from '../ui/PlainPage.tsx'
@@ -126,7 +125,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
         />
         <Field
           label={form.hasAccount ? 'Password of your account' : 'Choose a password'}
-          hint={form.hasAccount ? undefined : `At least ${PASSWORD_MIN_CHARACTERS} characters.`}
+          hint={form.hasAccount ? undefined : NEW_PASSWORD_HINT}
           error={form.errors.password}
           name="password"
           type="password"

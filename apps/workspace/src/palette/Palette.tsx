@@ -132,18 +132,21 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
         ))}
       </div>
       <p className={commands.length === 0 ? 'px-5 py-[18px] text-ink-2' : 'off-screen'} role="status">
-        {commands.length === 0 ? 'Nothing found.' : text && foundText(count, commands.length)}
+        {commands.length === 0 ? NOTHING_FOUND : text && foundText(count, commands.length)}
       </p>
     </>
   )
 }
+
+const NOTHING_FOUND =
+  'Nothing found. Clients are found by name or id, screens by title. Your sessions, password and theme are in the account menu.'
 
 const foundText = (count: number, listed: number): string =>
   count === listed ? `${count} found` : `${count} found, ${listed} listed`
 
 /** Screens by their titles, with further words that find them. */
 const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, words: string][] = [
-  ['clients', 'OAuth2 Clients', ''],
+  ['clients', 'OAuth2 Clients', 'create rotate replace revoke secrets keys scopes'],
   ['webhooks', 'Callback URL', 'webhooks receiver'],
   ['analytics', 'Analytics', ''],
   ['activity', 'Activity', 'audit log'],

@@ -40,9 +40,9 @@ export default function PeopleScreen() {
       section="Company"
       lede={
         owns && methods?.builtInAccounts === false
-          ? say`Who belongs to your company, and what each may do. New people join by signing in with ${methods.openid?.name}.`
+          ? say`Who belongs to your company. New people join by signing in with ${methods.openid?.name}.`
           : owns
-            ? 'Who belongs to your company, and what each may do.'
+            ? 'Who belongs to your company.'
             : say`Who belongs to your company. Only its owner, ${ownerName}, can change this.`
       }
       actions={

@@ -1,8 +1,7 @@
-import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { sendPasswordChange, useSignedIn } from '../api/session.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { newPasswordError, useForm } from '../ui/form.ts'
+import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 
@@ -27,7 +26,7 @@ export function ChangePassword({ onClose }: { onClose: () => void }) {
       />
       <Field
         label="New password"
-        hint={`At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words.`}
+        hint={NEW_PASSWORD_HINT}
         error={form.errors.newPassword}
         name="newPassword"
         type="password"

@@ -12,7 +12,7 @@ import { THEMES, type Theme, useTheme } from '../ui/theme.tsx'
 
 const THEME_ICONS = { system: <ScreenIcon />, light: <SunIcon />, dark: <MoonIcon /> }
 
-/** Who is signed in, where and until when, the theme, and signing out. */
+/** Who is signed in and until when, one's sessions and password, and the theme. */
 export function AccountMenu() {
   const session = useSignedIn()
   const { user, expiresAt } = session
@@ -56,18 +56,18 @@ export function AccountMenu() {
           </span>
         </div>
         <MenuLine />
+        <MenuItem onSelect={() => setOpen('sessions')}>Your sessions</MenuItem>
+        {methods?.builtInAccounts && (
+          <MenuItem onSelect={() => setOpen('password')}>Change your password</MenuItem>
+        )}
+        <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
+        <MenuLine />
         <MenuLabel>Theme</MenuLabel>
         <MenuChoice
           value={theme}
           onChange={(value) => setTheme(value as Theme)}
           options={THEMES.map((theme) => ({ ...theme, icon: THEME_ICONS[theme.value] }))}
         />
-        <MenuLine />
-        <MenuItem onSelect={() => setOpen('sessions')}>Your sessions</MenuItem>
-        {methods?.builtInAccounts && (
-          <MenuItem onSelect={() => setOpen('password')}>Change your password</MenuItem>
-        )}
-        <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
       </Menu>
       {open === 'sessions' && <Sessions onClose={close} />}
       {open === 'password' && <ChangePassword onClose={close} />}

@@ -20,7 +20,7 @@ export class CrashBoundary extends Component<{ children: ReactNode }, { crashed:
         <h1>This screen could not be shown</h1>
         <Notice
           tone="warn"
-          title="Nothing was changed"
+          title="Reload to try again"
           live
           actions={
             <Button variant="primary" onClick={() => location.reload()}>

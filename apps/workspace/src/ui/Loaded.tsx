@@ -126,7 +126,11 @@ export interface MoreProps {
 /** The next page of a list, if there is one. */
 export const More = ({ query }: MoreProps) =>
   query.hasNextPage && (
-    <Button className="mt-5" busy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+    <Button
+      className="mt-5 justify-self-start"
+      busy={query.isFetchingNextPage}
+      onClick={() => void query.fetchNextPage()}
+    >
       Show more
     </Button>
   )

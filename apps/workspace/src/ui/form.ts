@@ -92,6 +92,9 @@ function findInput(form: HTMLFormElement, name: string): HTMLInputElement | HTML
   return input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement ? input : undefined
 }
 
+/** What a new password has to be, before it is refused. The service checks the same. */
+export const NEW_PASSWORD_HINT = `At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words. Not a common password, nor guessable from your name, email address or company.`
+
 /** What is wrong with the length of a new password. */
 export function newPasswordError(password: string): string | undefined {
   const missing = PASSWORD_MIN_CHARACTERS - [...password].length
