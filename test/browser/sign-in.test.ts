@@ -18,6 +18,7 @@ import {
   newSession,
   OWNER,
   testWorkspace,
+  untilReadAgain,
   untilReported,
   type Visit,
   visit,
@@ -163,18 +164,18 @@ describe('workspace: signing in and out', () => {
   })
 
   it('retries when the service cannot be reached at the start, on request and on its own, and so does a screen', async () => {
-    const { page, baseUrl } = await visit({ path: '/favicon.svg', as: OWNER })
-    const breaks = (path: string, times: number) =>
-      page.route(path, (route) => route.abort('connectionreset'), { times })
-    await breaks('**/v1/session', 2)
+    const { page, baseUrl } = await visit({ path: '/favicon.svg', as: OWNER, clock: true })
+    const abort = (route: Route) => route.abort('connectionreset')
+    await page.route('**/v1/session', abort, { times: 2 })
     await page.goto(`${baseUrl}/ven_acme/activity`)
     await page.getByText('The workspace could not be opened').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    await breaks('**/callback-url', 3)
+    await untilReadAgain(page, page.getByRole('heading', { name: 'Activity', level: 1 }))
+    await page.route('**/callback-url', abort)
     await page.getByRole('link', { name: 'Callback URL' }).click()
-    await page.getByText('The service cannot be reached').waitFor()
-    await page.getByRole('textbox', { name: 'Callback URL' }).waitFor()
+    await untilReadAgain(page, page.getByText('The service cannot be reached'))
+    await page.unroute('**/callback-url', abort)
+    await untilReadAgain(page, page.getByRole('textbox', { name: 'Callback URL' }))
   })
 
   it('returns to the same place after the session has ended at the service', async () => {

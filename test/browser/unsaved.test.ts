@@ -2,7 +2,15 @@ import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dialog, Page } from 'playwright-core'
 import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
-import { leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'
+import {
+  api,
+  clickUntilShown,
+  leaveVisits,
+  newSession,
+  OWNER,
+  testWorkspace,
+  visit,
+} from '../support/workspace.ts'
 
 /** How long the browser is given to ask before it closes a tab. */
 const ASKED_WITHIN_MS = 20_000
@@ -34,6 +42,35 @@ describe('workspace: what would be lost', () => {
     await assertKeptNowhere(page, clientSecret)
     assert.equal(await askedOnClosing(page), 'closed')
   })
+
+  for (const [path, open, choice, send, texts] of [
+    ['people', 'Invite a person', /^Member/, 'Create the link', ['Kim R.', 'kim@acme.example']],
+    ['integrations/oauth2-clients', 'Create client', /^Read boosts/, 'Create client', ['Warehouse reports']],
+    ['integrations/webhooks', undefined, undefined, 'Save callback URL', ['https://hooks.acme.com/typed']],
+  ] as const) {
+    it(`keeps what was typed for “${send}” when the session ends, until the same person signs in again`, async () => {
+      const { stack } = await testWorkspace()
+      const token = await newSession(OWNER)
+      const { page } = await visit({ sessionToken: token, path: `/ven_acme/${path}` })
+      if (open) await page.getByRole('button', { name: open }).click()
+      const form = page.locator('form:not([role="search"])')
+      const fields = form.locator('input:is([name="name"], [name="email"], [name="callbackUrl"])')
+      for (const [index, text] of texts.entries()) await fields.nth(index).fill(text)
+      if (choice) await form.getByLabel(choice).check()
+      await api('/v1/session', { token, method: 'DELETE' })
+      const ended = page.getByText('Sign in to continue where you left off.')
+      await clickUntilShown(form.getByRole('button', { name: send }), ended)
+      await page.getByLabel('Password').fill(stack.demoPassword)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await ended.waitFor({ state: 'detached' })
+      await fields.nth(texts.length - 1).waitFor()
+      assert.deepEqual(
+        await fields.evaluateAll((all) => all.map((it) => (it as HTMLInputElement).value)),
+        texts,
+      )
+      if (choice) assert.equal(await form.getByLabel(choice).isChecked(), true)
+    })
+  }
 })
 
 /** Tries to close the tab, and stays if the browser asks. @returns the kind of question, or `closed`. */

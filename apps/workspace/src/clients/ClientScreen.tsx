@@ -8,6 +8,7 @@ import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { ScopeName } from '../ui/DocsLink.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
@@ -40,8 +41,8 @@ export function ClientScreen({ clientId }: { clientId: string }) {
   const query = useClient(clientId)
   const client = query.data
   const pair = usePair(client)
-  const [revoking, setRevoking] = useState(false)
-  const [renaming, setRenaming] = useState(false)
+  const [revoking, setRevoking] = useDraft('revoking', false)
+  const [renaming, setRenaming] = useDraft('renaming', false)
   const [, navigate] = useLocation()
   return (
     <Page
@@ -87,6 +88,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
 /** A name is only a label: nothing that decides access changes with it. */
 function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
   const { vendorId } = useCompany()
+  const [draft, setDraft] = useDraft('new name', client.name)
   const form = useForm<'name'>({
     submission: useSubmission({ title: 'The name was not saved', noAnswer: NO_ANSWER }),
     check: ({ name }) => ({ name: nameError(name) }),
@@ -110,8 +112,11 @@ function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () =>
         name="name"
         dir="auto"
         autoComplete="off"
-        defaultValue={client.name}
-        onChange={() => form.clearErrors('name')}
+        value={draft}
+        onChange={({ target }) => {
+          setDraft(target.value)
+          form.clearErrors('name')
+        }}
       />
     </FormDialog>
   )

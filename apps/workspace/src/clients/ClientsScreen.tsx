@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
@@ -7,6 +7,7 @@ import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
+import { useDraft } from '../ui/draft.ts'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
@@ -48,13 +49,13 @@ export function ClientsScreen() {
 /** The dialog opens by `?new` in the address. */
 function useCreating(): [boolean, (creating: boolean) => void] {
   const [search, setSearch] = useSearchParams()
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useDraft('creating', false)
   const requested = search.has('new')
   useEffect(() => {
     if (!requested) return
     setCreating(true)
     setSearch({}, { replace: true })
-  }, [requested, setSearch])
+  }, [requested, setSearch, setCreating])
   return [creating, setCreating]
 }
 

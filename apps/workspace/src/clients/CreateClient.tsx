@@ -8,7 +8,6 @@ import { ScopeName } from '../ui/DocsLink.tsx'
 import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { nextName } from './client-name.ts'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
 import { clientLifetime, type Expiry, expiresAt, firstDay, hasExpired, type Lifetime } from './expiry.ts'
 import { isPrivateKey } from './key-pair.ts'
@@ -42,8 +41,11 @@ export function CreateClient(options: CreationOptions) {
         name="name"
         dir="auto"
         autoComplete="off"
-        defaultValue={replaces && nextName(replaces.name)}
-        onChange={() => form.clearErrors('name')}
+        value={draft.name}
+        onChange={({ target }) => {
+          change({ name: target.value })
+          form.clearErrors('name')
+        }}
       />
       {replaces ? (
         <div className="grid gap-1.5">
@@ -64,7 +66,11 @@ export function CreateClient(options: CreationOptions) {
         auth={draft.auth}
         onChange={(auth) => change({ auth })}
         error={errors.publicKey}
-        onPaste={() => form.clearErrors('publicKey')}
+        publicKey={draft.publicKey}
+        onPaste={(publicKey) => {
+          change({ publicKey })
+          form.clearErrors('publicKey')
+        }}
       />
       {draft.auth === 'workload' &&
         (replaces?.workload ? (
@@ -198,10 +204,11 @@ interface AuthFieldsProps {
   onChange: (auth: AuthChoice) => void
   /** What is wrong with the public key that was pasted. */
   error: ReactNode
-  onPaste: () => void
+  publicKey: string
+  onPaste: (publicKey: string) => void
 }
 
-function AuthFields({ auth, onChange, error, onPaste }: AuthFieldsProps) {
+function AuthFields({ auth, onChange, ...key }: AuthFieldsProps) {
   const id = useId()
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
@@ -227,13 +234,13 @@ function AuthFields({ auth, onChange, error, onPaste }: AuthFieldsProps) {
           </label>
         ))}
       </div>
-      {auth === 'own key' && <PublicKeyField error={error} onPaste={onPaste} />}
+      {auth === 'own key' && <PublicKeyField {...key} />}
     </fieldset>
   )
 }
 
 /** A private key leaves the field at once. */
-function PublicKeyField({ error, onPaste }: Pick<AuthFieldsProps, 'error' | 'onPaste'>) {
+function PublicKeyField({ error, publicKey, onPaste }: Omit<AuthFieldsProps, 'auth' | 'onChange'>) {
   const [emptied, setEmptied] = useState(false)
   return (
     <CodeArea
@@ -247,10 +254,11 @@ function PublicKeyField({ error, onPaste }: Pick<AuthFieldsProps, 'error' | 'onP
       name="publicKey"
       rows={5}
       placeholder="-----BEGIN PUBLIC KEY-----"
-      onChange={({ currentTarget }) => {
-        onPaste()
-        setEmptied(isPrivateKey(currentTarget.value))
-        if (isPrivateKey(currentTarget.value)) currentTarget.value = ''
+      value={publicKey}
+      onChange={({ target: { value } }) => {
+        const isPrivate = isPrivateKey(value)
+        setEmptied(isPrivate)
+        onPaste(isPrivate ? '' : value)
       }}
     />
   )

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useClient, useRotation } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
@@ -7,6 +6,7 @@ import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
+import { useDraft } from '../ui/draft.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { listed, say } from '../ui/say.tsx'
@@ -30,7 +30,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const { to, mayManage } = useCompany()
   const back = { to: `${to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
   const query = useClient(clientId, WATCH_MS)
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useDraft('creating', false)
   const [search] = useSearchParams()
   return (
     <Page title={titleOf(query.data)} back={back} lede={query.data && <Lede old={query.data} />}>

@@ -4,9 +4,10 @@ import { clientChanged, sendNewClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { KeySet, NewClient, OAuthClient } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
+import { useDraft } from '../ui/draft.ts'
 import { type FieldErrors, useForm } from '../ui/form.ts'
 import { type ErrorWords, useSubmission } from '../ui/submit.ts'
-import { nameError } from './client-name.ts'
+import { nameError, nextName } from './client-name.ts'
 import { clientLifetime, type Expiry, expiresAt } from './expiry.ts'
 import { detectAlgorithm, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
 import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
@@ -25,6 +26,8 @@ export interface CreationOptions {
 export type AuthChoice = 'secret' | 'new key' | 'own key' | 'workload'
 
 interface Draft {
+  name: string
+  publicKey: string
   scopes: Scope[]
   auth: AuthChoice
   workload: WorkloadDraft
@@ -55,7 +58,9 @@ export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
   const company = useCompany()
   const { vendorId } = company
   // A replacement begins as what it replaces.
-  const [draft, setDraft] = useState<Draft>({
+  const [draft, setDraft] = useDraft<Draft>('new client', {
+    name: replaces ? nextName(replaces.name) : '',
+    publicKey: '',
     scopes: [...(scopes ?? replaces?.scopes ?? [])],
     auth: AUTH_BEFORE[replaces?.authMethod ?? 'client_secret'],
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
@@ -119,8 +124,6 @@ const workloadErrors = (draft: WorkloadDraft): FieldErrors<WorkloadField> => ({
 })
 
 interface Input extends Draft {
-  name: string
-  publicKey: string
   replaces: OAuthClient | undefined
 }
 

@@ -6,6 +6,7 @@ import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
@@ -59,8 +60,8 @@ function InvitationForm(props: InvitationFormProps) {
         name="name"
         dir="auto"
         autoComplete="off"
-        defaultValue={again?.name}
-        onChange={() => form.clearErrors('name')}
+        value={form.draft.name}
+        onChange={({ target }) => form.change('name', target.value)}
       />
       <Field
         label="Email address"
@@ -70,11 +71,11 @@ function InvitationForm(props: InvitationFormProps) {
         type="email"
         autoComplete="off"
         spellCheck={false}
-        defaultValue={again?.email}
         readOnly={again !== undefined}
-        onChange={() => form.clearErrors('email')}
+        value={form.draft.email}
+        onChange={({ target }) => form.change('email', target.value)}
       />
-      <RoleChoice role={form.role} onChange={form.setRole} />
+      <RoleChoice role={form.draft.role} onChange={(role) => form.change('role', role)} />
     </FormDialog>
   )
 }
@@ -128,7 +129,12 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
 
 function useInvitation({ again, onInvited }: InvitationFormProps) {
   const { vendorId } = useCompany()
-  const [role, setRole] = useState<InvitableRole>(again && again.role !== 'owner' ? again.role : 'admin')
+  const role: InvitableRole = again && again.role !== 'owner' ? again.role : 'admin'
+  const [draft, setDraft] = useDraft('invitation', {
+    name: again?.name ?? '',
+    email: again?.email ?? '',
+    role,
+  })
   const form = useForm<'name' | 'email'>({
     submission: useSubmission(PEOPLE_ERRORS),
     check: ({ name, email }) => ({
@@ -136,10 +142,14 @@ function useInvitation({ again, onInvited }: InvitationFormProps) {
       email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter an email address.',
     }),
     async send({ name, email }) {
-      onInvited(await invitePerson(vendorId, { name, email, role }))
+      onInvited(await invitePerson(vendorId, { name, email, role: draft.role }))
     },
     subjects: { name: 'The name', email: 'The email address' },
     fieldOfCode: { already_member: 'email' },
   })
-  return { ...form, role, setRole }
+  function change<Name extends keyof typeof draft>(name: Name, value: (typeof draft)[Name]): void {
+    setDraft({ ...draft, [name]: value })
+    if (name !== 'role') form.clearErrors(name)
+  }
+  return { ...form, draft, change }
 }

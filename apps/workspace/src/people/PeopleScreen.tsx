@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { ROLE_NAMES, useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
@@ -7,6 +6,7 @@ import { useSignInMethods } from '../session/openid.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { useDraft } from '../ui/draft.ts'
 import { MoreIcon, PlusIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
@@ -26,7 +26,7 @@ export default function PeopleScreen() {
   const { role, ownerName } = useCompany()
   const { user } = useSignedIn()
   const people = usePeople()
-  const [dialog, setDialog] = useState<OpenDialog>()
+  const [dialog, setDialog] = useDraft<OpenDialog | undefined>('dialog', undefined)
   const close = () => setDialog(undefined)
   const owns = role === 'owner'
   const signIn = useSignInMethods()

@@ -51,7 +51,7 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
           {failure.text}
         </Notice>
       ) : (
-        <SignedOutNotice reason={reason} />
+        <SignedOutNotice reason={reason} leaves={openid !== null} />
       )}
       {openid && (
         <Button
@@ -132,12 +132,25 @@ function PasswordForm({ email, submission, busy, onInput }: PasswordFormProps) {
   )
 }
 
-/** Why someone who was signed in sees this page. */
-function SignedOutNotice({ reason }: { reason: Reason }) {
+/**
+ * Why someone who was signed in sees this page.
+ * @param leaves whether signing in may leave the page, and with it the memory that has what was typed.
+ */
+function SignedOutNotice({ reason, leaves }: { reason: Reason; leaves: boolean }) {
   if (reason === 'expired') {
     return (
       <Notice tone="info" title="Your session has ended">
-        Sign in to continue where you left off.
+        {leaves ? (
+          <>
+            Sign in to return to this page. To keep what you have typed in it, sign in{' '}
+            <a href="/" target="_blank" rel="noopener">
+              in a new tab
+            </a>
+            .
+          </>
+        ) : (
+          'Sign in to continue where you left off.'
+        )}
       </Notice>
     )
   }

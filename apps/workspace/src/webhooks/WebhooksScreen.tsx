@@ -7,6 +7,7 @@ import { Button } from '../ui/Button.tsx'
 import { Code } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
+import { useDraft } from '../ui/draft.ts'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { AboutError } from '../ui/Notice.tsx'
@@ -41,7 +42,7 @@ const DestinationSkeleton = () => (
 function Destination({ destination }: { destination: CallbackDestination }) {
   const { vendorId, mayManage } = useCompany()
   const savedUrl = destination.callbackUrl ?? ''
-  const [draft, setDraft] = useState(savedUrl)
+  const [draft, setDraft] = useDraft('callback URL', savedUrl)
   const test = useTestSend(vendorId)
   const unsaved = draft.trim() !== savedUrl
   return (
