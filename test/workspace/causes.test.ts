@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
+import { causeWords } from '#shared/rules/refusal-causes.ts'
 import { isoDate, since } from '../../apps/workspace/src/api/time.ts'
-import { causeWords } from '../../apps/workspace/src/clients/causes.ts'
 
 describe('the words for a cause', () => {
   for (const [cause, words] of [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { inWords, quietEnd } from '../../apps/workspace/src/clients/quiet.ts'
+import { hoursInWords } from '#shared/rules/hours-in-words.ts'
+import { quietEnd } from '../../apps/workspace/src/clients/quiet.ts'
 
 describe('the words of a quiet time', () => {
   for (const [hours, words] of [
@@ -15,7 +16,7 @@ describe('the words of a quiet time', () => {
     [167.6, '7 days'],
   ] as const)
     it(`says ${words} for ${hours} quiet hours`, () => {
-      assert.equal(inWords(hours), words)
+      assert.equal(hoursInWords(hours), words)
     })
 })
 

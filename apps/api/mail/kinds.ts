@@ -11,8 +11,14 @@ export interface MailDetails {
   password_changed: { at: string; by: 'person' | 'reset' | 'operator' }
   /** `willBeRevoked`: by this service, because of its setting. */
   secret_found: { client: NamedClient; foundAt: string; willBeRevoked: boolean }
-  /** `since`: when it began to be refused. `cause`: as in `ClientFailing`. */
-  client_failing: { client: NamedClient; since: string; cause: string; lastTokenAt: string }
+  /** `since`: when it began to be refused. `cause` and `senderKnown`: as in `ClientFailing`. */
+  client_failing: {
+    client: NamedClient
+    since: string
+    cause: string
+    senderKnown: boolean
+    lastTokenAt: string
+  }
   clients_expire: { clients: (NamedClient & { expiresAt: string })[] }
   replaced_client_quiet: {
     client: NamedClient & { lastTokenAt: string }

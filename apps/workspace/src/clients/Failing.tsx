@@ -1,11 +1,11 @@
 import { Link } from 'wouter'
+import { causeWords } from '#shared/rules/refusal-causes.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { isoDate, since } from '../api/time.ts'
 import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
-import { causeWords } from './causes.ts'
 
 type Failing = NonNullable<OAuthClient['failing']>
 

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { ADDRESS_DAYS_KEPT, ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
+import { hoursInWords } from '#shared/rules/hours-in-words.ts'
 import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
@@ -8,7 +9,6 @@ import { day, weekdayTime } from '../api/time.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
 import { say } from '../ui/say.tsx'
 import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
-import { inWords } from './quiet.ts'
 import { MissingUses, Status, unusedWords } from './Status.tsx'
 
 const HISTORY_MS = 10_000
@@ -34,7 +34,7 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
         <LastUse client={old} known={seen} />
         {seen &&
           seen.longestQuietHours !== null &&
-          say` Longest time between two uses since ${<Time at={rotation.seenSince} format={day} inSentence />}: ${inWords(seen.longestQuietHours)}.`}
+          say` Longest time between two uses since ${<Time at={rotation.seenSince} format={day} inSentence />}: ${hoursInWords(seen.longestQuietHours)}.`}
         {rotation?.usesMissingSince &&
           say` Uses since ${<Time at={rotation.usesMissingSince} format={weekdayTime} inSentence />} may be missing.`}
       </Side>
