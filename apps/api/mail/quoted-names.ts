@@ -12,8 +12,9 @@ const NAME_MAX_CHARACTERS = 100
  */
 export function cleanName(name: string, max = NAME_MAX_CHARACTERS): string {
   const line = name
-    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
     .replace(INVISIBLE, '')
+    .replace(/\s+/g, ' ')
     .replace(DOUBLE_QUOTES, "'")
     .replaceAll('=?', '= ?')
     .trim()
