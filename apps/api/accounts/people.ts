@@ -6,6 +6,8 @@ import { unusableHash } from './passwords.ts'
 /** In the order of lists, which is that of rights. */
 export const COMPANY_ROLES = ['owner', 'admin', 'viewer', 'member'] as const
 export type CompanyRole = (typeof COMPANY_ROLES)[number]
+/** While they are active, people with these manage the company. */
+export const MANAGER_ROLES: readonly CompanyRole[] = ['owner', 'admin']
 /** A person becomes the owner only when the present one hands over. */
 export const ASSIGNABLE_ROLES = ['admin', 'viewer', 'member'] as const satisfies readonly CompanyRole[]
 export type AssignableRole = (typeof ASSIGNABLE_ROLES)[number]

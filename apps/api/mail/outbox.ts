@@ -1,5 +1,5 @@
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { listMembers } from '../accounts/people.ts'
+import { listMembers, MANAGER_ROLES } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
 import { type MailDetails, type MailKind, URGENT } from './kinds.ts'
 
@@ -50,7 +50,7 @@ export async function mailManagers<Kind extends MailKind>(
   { vendorId, topic, detail }: { vendorId: string; topic: string; detail: MailDetails[Kind] },
 ): Promise<void> {
   for (const { userId, role, status } of await listMembers(transaction, vendorId))
-    if (status === 'active' && role !== 'member')
+    if (status === 'active' && MANAGER_ROLES.includes(role))
       await addMail(transaction, kind, { topic, userId, vendorId, detail })
 }
 

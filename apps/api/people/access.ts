@@ -1,6 +1,6 @@
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { type CompanyRole, findMember } from '../accounts/people.ts'
+import { type CompanyRole, findMember, MANAGER_ROLES } from '../accounts/people.ts'
 import type { FairQueue } from '../http/fair-queue.ts'
 import type { Access } from '../http/route.ts'
 import { Problem } from '../problems/problems.ts'
@@ -19,11 +19,11 @@ interface CompanyNeeds extends SessionNeeds {
 }
 
 /** The owner and active admins, for routes that only read. */
-export const canRead = membersWith(['owner', 'admin'], 'the owner and active admins')
+export const canRead = membersWith(MANAGER_ROLES, 'the owner and active admins')
 
 /** The people of canRead and active viewers: for clients, refusals, the callback URL and analytics. */
 export const canView = membersWith(
-  ['owner', 'admin', 'viewer'],
+  [...MANAGER_ROLES, 'viewer'],
   'the owner, active admins and active viewers',
 )
 
