@@ -1,7 +1,9 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
+import { isIPv4 } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterwards } from './afterwards.ts'
 
 /*
  * X.509 certificates (RFC 5280) for TLS servers of tests, written as DER by hand: the few fields that a TLS
@@ -10,7 +12,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
 interface CertificateOptions {
   commonName: string
-  /** DNS names of the subject alternative name. */
+  /** DNS names and IPv4 addresses of the subject alternative name; IPv4 addresses also as IPv6. */
   names?: readonly string[]
   validFrom?: Date
   validTo?: Date
@@ -41,7 +43,7 @@ export function createCertificate({
   const extensions = [
     extension(BASIC_CONSTRAINTS, sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),
     ...(names.length > 0
-      ? [extension(SUBJECT_ALTERNATIVE_NAME, sequence(names.map((name) => element(0x82, Buffer.from(name)))))]
+      ? [extension(SUBJECT_ALTERNATIVE_NAME, sequence(names.flatMap(alternativeNames)))]
       : []),
     ...(isUnknown ? [extension(identifier('2a0304'), sequence([]), true)] : []),
   ]
@@ -70,21 +72,27 @@ export function createCertificate({
   }
 }
 
+/** This process trusts the authority, in addition to its own, until the result is disposed of. */
+export function trustAuthority({ pem }: { pem: string }): AsyncDisposable {
+  const authorities = getCACertificates('default')
+  setDefaultCACertificates([...authorities, pem])
+  return afterwards(() => setDefaultCACertificates(authorities))
+}
+
 /**
  * Returns what a Redis server needs for TLS, in lines of its configuration: a certificate for `localhost`,
  * in files of this folder. This process trusts its authority until it is disposed of.
  */
 export async function createRedisTls(folder: string) {
-  const authorities = getCACertificates('default')
   const authority = createCertificate({ commonName: 'authority', isAuthority: true })
   const server = createCertificate({ commonName: 'redis', names: ['localhost'], issuer: authority })
   const files = { 'ca-cert': authority.pem, cert: server.pem, key: server.keyPem }
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.pem`), text)
-  setDefaultCACertificates([...authorities, authority.pem])
+  const trust = trustAuthority(authority)
   const lines = Object.keys(files).map((name) => `tls-${name}-file ${join(folder, name)}.pem`)
   return {
     lines: [...lines, 'tls-auth-clients no'],
-    [Symbol.asyncDispose]: async () => setDefaultCACertificates(authorities),
+    [Symbol.asyncDispose]: trust[Symbol.asyncDispose],
   }
 }
 
@@ -122,6 +130,15 @@ const encodeName = (commonName: string): Buffer =>
 
 const extension = (id: Buffer, value: Buffer, critical = false): Buffer =>
   sequence([id, ...(critical ? [BOOLEAN_TRUE] : []), element(0x04, value)])
+
+function alternativeNames(name: string): Buffer[] {
+  if (!isIPv4(name)) return [element(0x82, Buffer.from(name))]
+  const bytes = Buffer.from(name.split('.').map(Number))
+  return [
+    element(0x87, bytes),
+    element(0x87, Buffer.concat([Buffer.alloc(10), Buffer.from('ffff', 'hex'), bytes])),
+  ]
+}
 
 /** RFC 5280 §4.1.2.5: UTCTime through 2049. */
 const time = (date: Date): Buffer =>
