@@ -36,6 +36,7 @@ import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
 import { MAIL_PURGE } from './mail/outbox.ts'
+import { createMailSender, type MailSender } from './mail/send.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
 import { INVITATION_PURGE } from './people/invitations.ts'
 import { unavailable } from './problems/problems.ts'
@@ -92,6 +93,9 @@ export function createService({
   measureRedis(metrics, connections.watches, services.revocation)
   measureIssuers(metrics, services.db, clock)
   measurePage(metrics, services.db, clock)
+  const { db, baseUrl } = services
+  const mailSender =
+    config.mail && createMailSender({ settings: config.mail, db, log, metrics, baseUrl, findAddressees: {} })
   const purges = listPurges(config, log)
   measurePurges(metrics, { db: services.db, clock, purges: [...purges, REVOKED_TOKEN_PURGE] })
   const markRound = measureRoundAge(metrics)
@@ -122,7 +126,8 @@ export function createService({
           if (step === 'mark') markRound()
         },
       })
-      stopJobs = startJobs(listJobs(services, { config, purges }), log)
+      stopJobs = startJobs(listJobs(services, { config, purges, mailSender }), log)
+      void mailSender?.check()
       await services.signingKeys.start()
     },
     drain() {
@@ -132,7 +137,7 @@ export function createService({
       await Promise.all([services.testSender.close(), services.foundSecrets.stop()])
       await services.usage.stop()
       services.signingKeys.stop()
-      await Promise.all([stopJobs(), reconciling?.stop()])
+      await Promise.all([stopJobs(), mailSender?.stop(), reconciling?.stop()])
       connections.close()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
@@ -233,7 +238,7 @@ function createServices(foundation: Foundation) {
     cookie: createSessionCookie({ baseUrl: resource }),
     sessionIdle_ms: config.SESSION_IDLE_MINUTES * MINUTE_MS,
     builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
-    mailIsOn: config.SMTP_URL !== undefined,
+    mailIsOn: config.mail !== undefined,
     passwords: createPasswordQueue(),
     accountName: createAccountNames(db),
     openid: openid && configureOpenid(openid, { db, clock, baseUrl }),
@@ -344,7 +349,10 @@ export const listPurges = (settings: EventSettings, log: Log): Purge[] => [
 ]
 
 /** What any process does beside the requests: it removes what has expired, and fetches keys. */
-function listJobs(services: Services, { config, purges }: { config: ApiConfig; purges: Purge[] }): Job[] {
+function listJobs(
+  services: Services,
+  { config, purges, mailSender }: { config: ApiConfig; purges: Purge[]; mailSender: MailSender | undefined },
+): Job[] {
   const { db, clock, log, revocation, fetchKeys } = services
   const revokeFound: Job = {
     every_ms: 2_000,
@@ -352,6 +360,7 @@ function listJobs(services: Services, { config, purges }: { config: ApiConfig; p
   }
   return [
     ...(config.FOUND_SECRETS === 'revoke' ? [revokeFound] : []),
+    ...(mailSender ? [{ every_ms: 2_000, steps: { 'sending mail': mailSender.sendDue } }] : []),
     {
       every_ms: MINUTE_MS,
       steps: {

@@ -9,7 +9,7 @@ import {
   readServiceConfig,
 } from '#shared/process/config.ts'
 import { EVENT_SHAPE } from './analytics/event-partitions.ts'
-import { mailShape } from './mail/settings.ts'
+import { type MailSettings, mailSettings, mailShape } from './mail/settings.ts'
 import {
   type OpenidSettings,
   openidSettings,
@@ -93,6 +93,8 @@ export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof apiShape>>> & {
   readonly JWKS_URL: string
   /** The OpenID provider that people may sign in with, if there is one. */
   readonly openid: OpenidSettings | undefined
+  /** How mail is sent, if it is. */
+  readonly mail: MailSettings | undefined
 }
 
 /** @throws ConfigError naming every variable that is missing or wrong. */
@@ -103,5 +105,5 @@ export function readApiConfig(env: Record<string, string | undefined>): ApiConfi
       'The configuration is invalid:\n  EVENT_IDS_REMEMBERED_DAYS: must be at most EVENT_RETENTION_DAYS',
     )
   const JWKS_URL = config.JWKS_URL ?? `${config.ISSUER}/v1/oauth/jwks`
-  return Object.freeze({ ...config, JWKS_URL, openid: openidSettings(config) })
+  return Object.freeze({ ...config, JWKS_URL, openid: openidSettings(config), mail: mailSettings(config) })
 }

@@ -13,7 +13,7 @@ export const AUDITED = [
 // biome-ignore format: as above.
 export const NOT_AUDITED = [
   'answer.not_sent', 'callback.not_recorded', 'housekeeping.done',
-  'housekeeping.failed', 'process.replaced', 'proxy.unreadable', 'proxy.untrusted', 'redis.new',
+  'housekeeping.failed', 'mail.given_up', 'mail.sent', 'mail.unusable', 'mail.usable', 'process.replaced', 'proxy.unreadable', 'proxy.untrusted', 'redis.new',
   'redis.not_trusted', 'redis.trusted', 'redis.unusable', 'redis.usable', 'request.answered',
   'request.failed', 'revocations.not_fetched', 'secret_report.lost', 'service.listening',
   'service.not_ready', 'service.ready',

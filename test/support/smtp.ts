@@ -10,8 +10,8 @@ import { authority } from './receivers.ts'
 /** The steps of a mail at which the server can fail. */
 export type SmtpStep = 'greeting' | 'login' | 'sender' | 'recipient' | 'message'
 /**
- * `drop` ends the connection, `hang` says nothing more, and `drip` sends a reply without end, byte by byte. Else
- * a reply, such as `550 5.1.1 No such user`.
+ * `drop` ends the connection, `hang` says nothing more, and `drip` sends a reply without end, byte by byte.
+ * Else a reply, such as `550 5.1.1 No such user`.
  */
 export type SmtpFailure = 'drop' | 'hang' | 'drip' | `${4 | 5}${number} ${string}`
 

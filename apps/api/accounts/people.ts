@@ -96,6 +96,15 @@ export async function listAccounts(db: Queryable, email: string): Promise<Accoun
   return rows
 }
 
+/** Returns undefined if there is no such account, or it is closed. */
+export async function findUser(db: Queryable, userId: string): Promise<User | undefined> {
+  const { rows } = await db.raw(
+    'select user_id as "userId", email, name from users where user_id = ? and email is not null',
+    [userId],
+  )
+  return rows[0]
+}
+
 const MEMBERS = `select u.user_id as "userId", u.email, u.name, m.role, m.status
      from memberships m join users u using (user_id) where m.vendor_id = ?`
 

@@ -39,11 +39,15 @@ export interface NamedClient {
 export type MailKind = keyof MailDetails
 
 /** Whether a kind goes before all others, because somebody waits for it or harm grows meanwhile. */
-export const URGENT: ReadonlySet<MailKind> = new Set([
-  'invitation',
-  'password_reset_request',
-  'password_reset',
-  'sign_in_with_provider',
-  'password_changed',
-  'secret_found',
-] as const)
+export const IS_URGENT: Readonly<Record<MailKind, boolean>> = {
+  invitation: true,
+  password_reset_request: true,
+  password_reset: true,
+  sign_in_with_provider: true,
+  password_changed: true,
+  secret_found: true,
+  client_failing: false,
+  clients_expire: false,
+  replaced_client_quiet: false,
+  issuer_keys_unreachable: false,
+}

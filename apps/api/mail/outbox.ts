@@ -1,12 +1,12 @@
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { listMembers, MANAGER_ROLES } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
-import { type MailDetails, type MailKind, URGENT } from './kinds.ts'
+import { IS_URGENT, type MailDetails, type MailKind } from './kinds.ts'
 
 /* The table of mails. Its times are those of Postgres, so that processes agree on them. */
 
 /** After this long, a mail that could not be sent is given up. */
-const TRIED_FOR = "interval '2 days'"
+export const TRIED_FOR_S = 2 * 86_400
 /** A process that has not reported by then has ended, and another sends its mails. */
 const CLAIM_LASTS = "interval '90 seconds'"
 /** For so long nobody is told twice about the same. */
@@ -23,8 +23,8 @@ export interface OutgoingMail<Kind extends MailKind = MailKind> {
   createdAt: Date
   /** This one included. */
   attempts: number
-  /** Whether it was written down more than two days ago. */
-  isTooOld: boolean
+  /** Since it was written down. */
+  age_s: number
 }
 
 /**
@@ -39,7 +39,7 @@ export async function addMail<Kind extends MailKind>(
   await transaction.raw(
     `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent) values (?, ?, ?, ?, ?, ?)
      on conflict (user_id, kind, md5(topic)) do nothing`,
-    [kind, mail.topic, mail.userId, mail.vendorId ?? null, JSON.stringify(mail.detail), URGENT.has(kind)],
+    [kind, mail.topic, mail.userId, mail.vendorId ?? null, JSON.stringify(mail.detail), IS_URGENT[kind]],
   )
 }
 
@@ -72,10 +72,10 @@ export async function claimMails(
       `update mails set due_at = now() + ${CLAIM_LASTS}, attempts = attempts + 1, sender = :sender
        where mail_id in (
          select mail_id from mails where due_at <= now()
-           and not exists (select from mails where sender <> :sender and due_at > now())
+           and not exists (select from mails where sender is not null and due_at > now())
          order by is_urgent desc, due_at limit :limit for update skip locked)
        returning mail_id as "mailId", kind, topic, user_id as "userId", vendor_id as "vendorId", detail,
-         created_at as "createdAt", attempts, created_at < now() - ${TRIED_FOR} as "isTooOld"`,
+         created_at as "createdAt", attempts, extract(epoch from now() - created_at)::float8 as age_s`,
       { sender, limit },
     )
     return rows
@@ -97,7 +97,7 @@ export async function postponeMail(
 ): Promise<boolean> {
   const { rows } = await db.raw(
     `update mails set sender = null,
-       due_at = case when created_at > now() - ${TRIED_FOR}
+       due_at = case when created_at > now() - make_interval(secs => ${TRIED_FOR_S})
          then now() + make_interval(secs => :delay_s) end
      where mail_id = :mailId returning due_at is not null as "isKept"`,
     { mailId, delay_s },
@@ -105,6 +105,21 @@ export async function postponeMail(
   const isKept = rows[0]?.isKept !== false
   if (!isKept) await closeMail(db, mailId)
   return isKept
+}
+
+/**
+ * Puts a claimed mail back that the server was not asked to send, as if this attempt had not been. No process
+ * sends anything for `pause_s`.
+ */
+export async function returnMail(
+  db: Queryable,
+  { mailId, pause_s }: { mailId: string; pause_s: number },
+): Promise<void> {
+  await db.raw(
+    `update mails set attempts = attempts - 1, due_at = now() + make_interval(secs => :pause_s)
+     where mail_id = :mailId and due_at is not null`,
+    { mailId, pause_s },
+  )
 }
 
 /** Returns how many mails wait, and for how long the oldest has, in seconds; 0 with none. */

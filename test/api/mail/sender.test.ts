@@ -1,0 +1,486 @@
+import assert from 'node:assert/strict'
+import { z } from 'zod'
+import { createMetrics } from '#shared/process/metrics.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
+import { unusableHash } from '../../../apps/api/accounts/passwords.ts'
+import { insertUser, saveMembership } from '../../../apps/api/accounts/people.ts'
+import type { MailDetails } from '../../../apps/api/mail/kinds.ts'
+import { addMail } from '../../../apps/api/mail/outbox.ts'
+import { createMailSender } from '../../../apps/api/mail/send.ts'
+import { type MailSettings, mailSettings, mailShape } from '../../../apps/api/mail/settings.ts'
+import { SMTP_TIMINGS } from '../../../apps/api/mail/smtp.ts'
+import { forBlock } from '../../support/block.ts'
+import { trustAuthority } from '../../support/certificates.ts'
+import { freshDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/eventually.ts'
+import { createTestLog } from '../../support/log.ts'
+import { authority, strangeAuthority } from '../../support/receivers.ts'
+import { type SmtpFailure, type SmtpOptions, type SmtpStep, startSmtp } from '../../support/smtp.ts'
+
+const TIMINGS = { connect_ms: 1_500, reply_ms: 1_500, mail_ms: 3_000, check_ms: 2_500 }
+const DAY_S = 86_400
+const TEXT = 'Nightly import'
+const CLIENT = { clientId: 'cli_a', name: TEXT }
+const NOW = '2026-11-29T00:00:00.000Z'
+/** Of the kinds that these tests send. */
+const DETAILS = {
+  secret_found: { client: CLIENT, foundAt: NOW, willBeRevoked: false },
+  password_changed: { at: NOW, by: 'person' },
+  clients_expire: { clients: [{ ...CLIENT, expiresAt: NOW }] },
+} satisfies Partial<MailDetails>
+
+function readMailSettings(url: string): MailSettings {
+  const values = z.object(mailShape).parse({ SMTP_URL: url, MAIL_FROM: 'Acme <mail@acme.example>' })
+  return mailSettings(values) as MailSettings
+}
+
+describe('the sender of mails', () => {
+  const database = freshDatabase()
+  forBlock(() => trustAuthority(authority))
+
+  /** Stores a person with a mail to them. Returns both ids. */
+  async function addPersonAndMail({
+    kind = 'secret_found',
+    role = 'owner',
+    status = 'active',
+    age_s = 0,
+    attempts = 0,
+  }: Partial<{ kind: keyof typeof DETAILS; role: 'owner' | 'admin' | 'member' }> &
+    Partial<{ status: 'active' | 'suspended'; age_s: number; attempts: number }> = {}) {
+    const vendorId = await database.createCompany()
+    const userId = newUserId()
+    const email = `${userId.toLowerCase()}@acme.example`
+    await insertUser(database.owner, { userId, email, name: 'Ada', passwordHash: unusableHash() })
+    await saveMembership(database.owner, { vendorId, userId, role, status })
+    await addMail(database.api, kind, { topic: 'a', userId, vendorId, detail: DETAILS[kind] })
+    const { rows } = await database.owner.raw(
+      `update mails set created_at = now() - make_interval(secs => ?), attempts = ? where user_id = ?
+       returning mail_id as "mailId"`,
+      [age_s, attempts, userId],
+    )
+    return { userId, vendorId, email, mailId: rows[0].mailId as string }
+  }
+
+  async function createSender(
+    smtp: { url: string },
+    { db = database.api as Database, timings = TIMINGS } = {},
+  ) {
+    const { log, lines } = createTestLog()
+    const metrics = createMetrics({ service: 'api' })
+    const sender = createMailSender({
+      settings: readMailSettings(smtp.url),
+      db,
+      log,
+      metrics,
+      baseUrl: 'https://api.test',
+      findAddressees: {},
+      timings,
+    })
+    return {
+      ...sender,
+      send: () => sender.sendDue(() => false),
+      events: () => lines.map(({ event, ...line }) => ({ event, reply: line.reply, msg: line.msg })),
+      lines,
+      metric: async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [],
+      [Symbol.asyncDispose]: sender.stop,
+    }
+  }
+
+  /** What is stored of the mails: whether they wait, until when, and how often they were tried. */
+  async function readMails() {
+    const { rows } = await database.owner.raw(
+      `select due_at is not null as waits, attempts, sender is not null as "isClaimed",
+         round(extract(epoch from due_at - now()))::int as due_s
+       from mails order by created_at`,
+    )
+    return rows as { waits: boolean; attempts: number; isClaimed: boolean; due_s: number | null }[]
+  }
+
+  it('sends a mail with the headers of an automatic one, once', async () => {
+    await using smtp = await startSmtp()
+    await using sender = await createSender(smtp)
+    const { email, mailId, userId } = await addPersonAndMail()
+    await sender.send()
+    await sender.send()
+    const mail = await smtp.mailTo(email)
+    const { envelopeFrom, from, messageId, header } = mail
+    assert.deepEqual(
+      { envelopeFrom, from, messageId },
+      {
+        envelopeFrom: 'mail@acme.example',
+        from: '"Acme" <mail@acme.example>',
+        messageId: `<${mailId}@acme.example>`,
+      },
+    )
+    assert.equal(header('auto-submitted'), 'auto-generated')
+    assert.equal(header('x-auto-response-suppress'), 'All')
+    assert.equal(header('x-mailer'), '')
+    assert.match(mail.text, new RegExp(TEXT))
+    assert.ok(mail.html && mail.subject)
+    assert.equal(smtp.mails.length, 1)
+    const { time, pid, hostname, level, ...line } = sender.lines[0] as Record<string, unknown>
+    assert.deepEqual(line, { event: 'mail.sent', mailId, kind: 'secret_found', userId, msg: 'mail sent' })
+    const { rows } = await database.owner.raw('select due_at, sender, detail, attempts from mails')
+    assert.deepEqual(rows, [{ due_at: null, sender: null, detail: {}, attempts: 1 }])
+  })
+
+  it('sends urgent mails first, and at most ten a second', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    await using sender = await createSender(smtp)
+    for (let index = 0; index < 10; index += 1) await addPersonAndMail({ kind: 'clients_expire' })
+    const { email } = await addPersonAndMail({ kind: 'password_changed' })
+    const start = performance.now()
+    await sender.send()
+    assert.equal(smtp.mails[0]?.to, email)
+    assert.equal(smtp.mails.length, 11)
+    assert.ok(performance.now() - start > 5 * 200 - 20, 'faster than ten a second')
+    assert.ok(smtp.connectionsMax <= 2, `${smtp.connectionsMax} connections`)
+  })
+
+  describe('looks up who gets a mail when it is sent', () => {
+    const CASES: [
+      who: string,
+      mail: Parameters<typeof addPersonAndMail>[0],
+      isSent: boolean,
+      change?: string,
+    ][] = [
+      ['the owner', {}, true],
+      ['an admin', { role: 'admin' }, true],
+      ['a member', { role: 'member' }, false],
+      ['a suspended admin', { role: 'admin', status: 'suspended' }, false],
+      ['someone who was removed', {}, false, 'delete from memberships'],
+      ['the owner of an erased company', {}, false, 'update companies set erased_at = now()'],
+      ['an account', { kind: 'password_changed', role: 'member' }, true],
+      ['a closed account', { kind: 'password_changed' }, false, 'update users set email = null'],
+    ]
+    for (const [who, mail, isSent, change] of CASES)
+      it(`${isSent ? 'sends' : 'does not send'} ${mail?.kind ?? 'what managers get'} to ${who}`, async () => {
+        await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+        await using sender = await createSender(smtp)
+        await addPersonAndMail(mail)
+        if (change) await database.owner.raw(change)
+        await sender.send()
+        assert.equal(smtp.mails.length, isSent ? 1 : 0)
+        assert.equal((await readMails())[0]?.waits, false)
+      })
+  })
+
+  /** A mail of which the server says so waits for a minute, alone. */
+  const ITS_OWN = { waits: true, attempts: 1, isClaimed: false, due_s: 60 }
+  /** The server fails: nothing is sent for half a minute, and the mail keeps its place. */
+  const PAUSED = { waits: true, attempts: 0, isClaimed: true, due_s: 30 }
+  const GIVEN_UP = { waits: false, attempts: 1, isClaimed: false, due_s: null }
+
+  const FAILURES: [step: SmtpStep, failure: SmtpFailure, after: typeof ITS_OWN | typeof GIVEN_UP][] = [
+    ['greeting', 'hang', PAUSED],
+    ['greeting', 'drop', PAUSED],
+    ['greeting', '421 4.3.2 Closing', PAUSED],
+    ['greeting', '554 5.7.1 Go away', PAUSED],
+    ['greeting', 'drip', PAUSED],
+    ['login', 'hang', PAUSED],
+    ['login', 'drop', PAUSED],
+    ['login', '454 4.7.0 Temporary', PAUSED],
+    ['login', '535 5.7.8 Bad credentials', PAUSED],
+    ['sender', 'hang', ITS_OWN],
+    ['sender', '450 4.7.1 Too fast', ITS_OWN],
+    ['sender', '550 5.7.60 Not allowed to send as this', ITS_OWN],
+    ['recipient', 'hang', ITS_OWN],
+    ['recipient', 'drop', ITS_OWN],
+    ['recipient', '421 4.7.0 Try later', ITS_OWN],
+    ['recipient', '450 4.2.0 Greylisted', ITS_OWN],
+    ['recipient', '550 5.7.1 Relaying denied', ITS_OWN],
+    ['recipient', '550 No such user', ITS_OWN],
+    ['recipient', '550 5.1.1 No such user', GIVEN_UP],
+    ['recipient', '553 5.1.2 No such host', GIVEN_UP],
+    ['recipient', '501 5.1.3 Bad address', GIVEN_UP],
+    ['recipient', '556 5.1.10 Takes no mail', GIVEN_UP],
+    ['recipient', '450 4.1.1 Not yet', ITS_OWN],
+    ['message', 'hang', ITS_OWN],
+    ['message', 'drip', ITS_OWN],
+    ['message', 'drop', ITS_OWN],
+    ['message', '421 4.3.2 Closing', ITS_OWN],
+    ['message', '451 4.3.0 Try later', ITS_OWN],
+    ['message', '554 5.6.0 Spam', ITS_OWN],
+  ]
+  for (const [step, failure, after] of FAILURES) {
+    const outcome = after === PAUSED ? 'pauses' : after === GIVEN_UP ? 'gives up the mail' : 'tries it later'
+    it(`${outcome} if the server fails with ${failure} at the ${step}`, async () => {
+      await using smtp = await startSmtp()
+      await using sender = await createSender(smtp)
+      const { email, mailId, userId } = await addPersonAndMail()
+      smtp.fail = (at) => (at === step ? failure : undefined)
+      await sender.send()
+      const [mail] = await readMails()
+      assert.ok(mail)
+      const { due_s } = mail
+      assert.deepEqual({ ...mail, due_s: due_s && Math.round(due_s / 10) * 10 }, after)
+      const text = JSON.stringify(sender.lines)
+      for (const secret of [email, TEXT, 'p@ss/word', 'p%40ss', 'Go away', 'No such'])
+        assert.ok(!text.includes(secret), `the log has ${secret}`)
+      const given = {
+        event: 'mail.given_up',
+        mailId,
+        kind: 'secret_found',
+        userId,
+        reply: Number(failure.slice(0, 3)),
+      }
+      const [line = {}] = sender.lines
+      if (after === GIVEN_UP) assert.deepEqual({ ...line, ...given }, line)
+      assert.deepEqual(
+        sender.events().map(({ event }) => event),
+        after === PAUSED ? ['mail.unusable'] : after === GIVEN_UP ? ['mail.given_up'] : [],
+      )
+
+      // The failure ends: what waits is sent, with the same id.
+      smtp.fail = () => undefined
+      await database.owner.raw('update mails set due_at = now() where due_at is not null')
+      await sender.send()
+      assert.deepEqual(
+        smtp.mails.map(({ messageId }) => messageId),
+        after === GIVEN_UP ? [] : [`<${mailId}@acme.example>`],
+      )
+      if (after === PAUSED)
+        assert.deepEqual(
+          sender.events().map(({ event }) => event),
+          ['mail.unusable', 'mail.usable', 'mail.sent'],
+        )
+    })
+  }
+
+  it('waits 1, 2, 4 … 60 minutes between the attempts at one mail', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    await using sender = await createSender(smtp)
+    smtp.fail = (step) => (step === 'recipient' ? '450 4.2.0 Greylisted' : undefined)
+    await addPersonAndMail()
+    const delays: number[] = []
+    for (const attempts of [0, 1, 2, 3, 4, 5, 6, 7, 60]) {
+      await database.owner.raw('update mails set due_at = now(), attempts = ?', [attempts])
+      await sender.send()
+      delays.push(Math.round(((await readMails())[0]?.due_s ?? 0) / 60))
+    }
+    assert.deepEqual(delays, [1, 2, 4, 8, 16, 32, 60, 60, 60])
+  })
+
+  it('gives a mail up that failed for two days, and says so', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    await using sender = await createSender(smtp)
+    smtp.fail = (step) => (step === 'message' ? 'hang' : undefined)
+    await addPersonAndMail({ age_s: 2 * DAY_S - 1, attempts: 50 })
+    await addPersonAndMail({ age_s: 2 * DAY_S + 1, attempts: 50 })
+    await sender.send()
+    assert.deepEqual(
+      (await readMails()).map(({ waits }) => waits),
+      [false, false],
+    )
+    assert.deepEqual(
+      sender.events().map(({ event }) => event),
+      ['mail.given_up', 'mail.given_up'],
+    )
+    const counts = await sender.metric('integration_mails_given_up_total')
+    assert.equal(counts.find(({ labels }) => labels.kind === 'secret_found')?.value, 2)
+  })
+
+  it('drops without a word what is from a time when nothing was mailed', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    await using sender = await createSender(smtp)
+    await addPersonAndMail({ age_s: 3 * DAY_S })
+    const { email } = await addPersonAndMail({ age_s: DAY_S })
+    await sender.send()
+    assert.deepEqual(
+      smtp.mails.map(({ to }) => to),
+      [email],
+    )
+    assert.deepEqual(
+      sender.events().map(({ event }) => event),
+      ['mail.sent'],
+    )
+  })
+
+  it('sends all mails within a minute after the server was away for three hours', async () => {
+    await using smtp = await startSmtp()
+    await using sender = await createSender(smtp)
+    for (let index = 0; index < 4; index += 1) await addPersonAndMail()
+    await smtp.stop()
+    for (let hour = 0; hour < 3; hour += 1) {
+      for (let round = 0; round < 3; round += 1) {
+        await database.owner.raw(`update mails set due_at = least(due_at, now())`)
+        await sender.send()
+      }
+      await database.owner.raw(`update mails set created_at = created_at - interval '1 hour'`)
+    }
+    const mails = await readMails()
+    assert.ok(mails.every(({ waits, attempts, due_s }) => waits && attempts === 0 && (due_s ?? 99) <= 30))
+    // While one pauses, none is tried.
+    const connections = smtp.steps.greeting
+    await smtp.start()
+    await sender.send()
+    assert.equal(smtp.steps.greeting, connections)
+    await database.owner.raw(`update mails set due_at = due_at - interval '30 seconds'`)
+    await sender.send()
+    assert.equal(smtp.mails.length, 4)
+    assert.equal(
+      smtp.mails.every(({ header }) => header('message-id') !== ''),
+      true,
+    )
+  })
+
+  it('sends each mail once if two processes send', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    await using one = await createSender(smtp, { db: database.connect('api', { poolSize: 3 }) })
+    await using other = await createSender(smtp, { db: database.connect('api', { poolSize: 3 }) })
+    for (let index = 0; index < 12; index += 1) await addPersonAndMail()
+    await eventually(async () => {
+      await Promise.all([one.send(), other.send()])
+      return (await readMails()).every(({ waits }) => !waits)
+    })
+    assert.equal(new Set(smtp.mails.map(({ messageId }) => messageId)).size, 12)
+    assert.equal(smtp.mails.length, 12)
+  })
+
+  it('repeats a mail with the same Message-ID after an end between acceptance and commit', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    const db = database.connect('api', { poolSize: 1 })
+    const ending = await createSender(smtp, { db })
+    await addPersonAndMail()
+    smtp.fail = (step) => {
+      if (step === 'message') void db.destroy()
+      return undefined
+    }
+    await assert.rejects(ending.send())
+    smtp.fail = () => undefined
+    await using next = await createSender(smtp)
+    await next.send()
+    assert.equal(smtp.mails.length, 1, 'the claim of the first lasts')
+    await database.owner.raw('update mails set due_at = now()')
+    await next.send()
+    await next.send()
+    const [first, second, ...more] = smtp.mails.map(({ messageId }) => messageId)
+    assert.equal(first, second)
+    assert.deepEqual(more, [])
+  })
+
+  it('ends within seconds while a mail hangs, and leaves it to the next process', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    const sender = await createSender(smtp, { timings: SMTP_TIMINGS })
+    await addPersonAndMail()
+    smtp.fail = (step) => (step === 'message' ? 'hang' : undefined)
+    let ending = false
+    const round = sender.sendDue(() => ending)
+    await eventually(() => smtp.steps.message === 1)
+    ending = true
+    const start = performance.now()
+    await sender.stop()
+    await round
+    assert.ok(performance.now() - start < 6_000)
+    const [mail] = await readMails()
+    assert.ok(mail?.waits)
+    smtp.fail = () => undefined
+    await using next = await createSender(smtp)
+    await next.send()
+    assert.equal(smtp.mails.length, 1)
+  })
+
+  it('measures what waits, and counts what was sent', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    await using sender = await createSender(smtp)
+    await addPersonAndMail({ age_s: 100 })
+    await addPersonAndMail()
+    const read = async (name: string) =>
+      (await sender.metric(name)).map(({ value }) => Math.round(value / 10) * 10)
+    assert.deepEqual(await read('integration_mail_oldest_waiting_seconds'), [100])
+    assert.deepEqual(
+      (await sender.metric('integration_mails_waiting')).map(({ value }) => value),
+      [2],
+    )
+    await sender.send()
+    assert.deepEqual(await read('integration_mail_oldest_waiting_seconds'), [0])
+    assert.deepEqual(await read('integration_mails_waiting'), [0])
+    const counts = await sender.metric('integration_mails_sent_total')
+    assert.equal(counts.length, 10)
+    assert.equal(counts.find(({ labels }) => labels.kind === 'secret_found')?.value, 2)
+  })
+
+  describe('at the start', () => {
+    const CASES: [what: string, options: SmtpOptions, change: (url: string) => string, sentence?: string][] =
+      [
+        ['a server that takes mails', {}, (url) => url],
+        ['a server with STARTTLS', { tls: 'starttls' }, (url) => url],
+        ['a loopback server without TLS', { tls: 'none' }, (url) => url],
+        [
+          'a wrong password',
+          {},
+          (url) => url.replace('p%40ss', 'wrong'),
+          'the mail server refuses the user or the password of SMTP_URL (535)',
+        ],
+        [
+          'a password for a server without login',
+          { login: 'none' },
+          (url) => url.replace('//', '//mailer:secret@'),
+          'the mail server refuses the user or the password of SMTP_URL (500)',
+        ],
+        [
+          'a certificate for another name',
+          { names: ['mail.example'] },
+          (url) => url,
+          'the certificate of the mail server is not for the host of SMTP_URL',
+        ],
+        [
+          'a certificate for another name after STARTTLS',
+          { tls: 'starttls', names: ['mail.example'] },
+          (url) => url,
+          'the certificate of the mail server is not for the host of SMTP_URL',
+        ],
+        [
+          'a certificate of an unknown authority',
+          { issuer: strangeAuthority },
+          (url) => url,
+          'the certificate of the mail server has an unknown issuer: name it in NODE_EXTRA_CA_CERTS',
+        ],
+        [
+          'a host that does not exist',
+          {},
+          (url) => url.replace('localhost', 'nowhere.invalid'),
+          'the host of SMTP_URL was not found',
+        ],
+        [
+          'a port where nothing listens',
+          {},
+          (url) => url.replace(/\d+$/, '1'),
+          'nothing listens at the host and port of SMTP_URL, or it refuses connections from here',
+        ],
+        [
+          'a server without STARTTLS',
+          { tls: 'none' },
+          (url) => url.replace('localhost', '[::ffff:127.0.0.1]'),
+          'the mail server does not offer STARTTLS (500): try smtps:// with port 465',
+        ],
+        [
+          'smtps:// at a port that begins without TLS',
+          { tls: 'none' },
+          (url) => url.replace('smtp:', 'smtps:'),
+          'the port of SMTP_URL does not begin with TLS: smtp:// is for port 587, smtps:// for 465',
+        ],
+        [
+          'smtp:// at a port that begins with TLS',
+          {},
+          (url) => url.replace('smtps:', 'smtp:'),
+          'the mail server does not answer in time: is its port right?',
+        ],
+      ]
+    for (const [what, options, change, sentence] of CASES)
+      it(`${sentence ? 'warns of' : 'accepts'} ${what}`, async () => {
+        await using smtp = await startSmtp(options)
+        await using sender = await createSender({ url: change(smtp.url) })
+        await sender.check()
+        const warning = { event: 'mail.unusable', reply: undefined, msg: `mail cannot be sent: ${sentence}` }
+        assert.deepEqual(sender.events(), sentence ? [warning] : [])
+        await addPersonAndMail()
+        await sender.send()
+        assert.equal(smtp.mails.length, sentence ? 0 : 1)
+        // Said once, and nothing is lost.
+        assert.equal(sender.lines.length, 1)
+        assert.equal((await readMails())[0]?.waits, sentence !== undefined)
+      })
+  })
+})

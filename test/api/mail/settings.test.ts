@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readApiConfig } from '../../../apps/api/config.ts'
+import type { SmtpServer } from '../../../apps/api/mail/settings.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const BASE = {
+  DATABASE_URL: 'postgres://x/y',
+  REDIS_URL: 'redis://x',
+  ISSUER: 'https://api.test',
+  API_RESOURCE: 'https://api.test',
+}
+const URL_GOOD = 'smtps://u:p@mail.example.com'
+const FROM_GOOD = 'a@b.example'
+
+const read = (env: Record<string, string>) => readApiConfig({ ...BASE, ...env }).mail
+
+function readProblem(env: Record<string, string>): string {
+  try {
+    read(env)
+    return 'none'
+  } catch (error) {
+    return (error as Error).message.split('\n  ').slice(1).join('\n')
+  }
+}
+
+describe('SMTP_URL', () => {
+  const login = { user: 'u', password: 'p' }
+  const ACCEPTED: [url: string, server: SmtpServer][] = [
+    ['smtps://u:p@mail.example.com', { host: 'mail.example.com', port: 465, tls: 'from-start', login }],
+    ['smtp://u:p@mail.example.com', { host: 'mail.example.com', port: 587, tls: 'starttls', login }],
+    [
+      'SMTPS://u:p@Mail.Example.com:2465/',
+      { host: 'mail.example.com', port: 2465, tls: 'from-start', login },
+    ],
+    ['smtp://relay:25', { host: 'relay', port: 25, tls: 'starttls' }],
+    ['smtp://localhost:1025', { host: 'localhost', port: 1025, tls: 'none' }],
+    ['smtp://LOCALHOST:1025', { host: 'localhost', port: 1025, tls: 'none' }],
+    ['smtp://127.0.0.1:1025', { host: '127.0.0.1', port: 1025, tls: 'none' }],
+    ['smtp://u:p@[::1]:1025', { host: '::1', port: 1025, tls: 'none', login }],
+    ['smtps://localhost', { host: 'localhost', port: 465, tls: 'from-start' }],
+    ['smtp://[2001:DB8::1]', { host: '2001:db8::1', port: 587, tls: 'starttls' }],
+    ['smtp://localhost.example.com', { host: 'localhost.example.com', port: 587, tls: 'starttls' }],
+    [
+      'smtps://AKIA%2Fx:a%40b%3Ac%25d%23%C3%A9@h.example:65535',
+      {
+        host: 'h.example',
+        port: 65_535,
+        tls: 'from-start',
+        login: { user: 'AKIA/x', password: 'a@b:c%d#é' },
+      },
+    ],
+  ]
+  for (const [url, server] of ACCEPTED)
+    it(`accepts ${url}`, () => {
+      assert.deepEqual(read({ SMTP_URL: url, MAIL_FROM: FROM_GOOD })?.server, server)
+    })
+
+  const PROTOCOL = 'SMTP_URL: must start with smtp:// or smtps://'
+  const QUERY = 'SMTP_URL: may have no query'
+  const FORM =
+    'SMTP_URL: must be smtps://user:password@host:465 or smtp://user:password@host:587, with the user and the ' +
+    'password percent-encoded (# is %23, % is %25, / is %2F, : is %3A, ? is %3F, @ is %40)'
+  const REFUSED: [url: string, problem: string][] = [
+    ['mail.example.com', PROTOCOL],
+    ['mail.example.com:465', PROTOCOL],
+    ['https://mail.example.com', PROTOCOL],
+    ['smtp+starttls://mail.example.com', PROTOCOL],
+    [' smtps://u:p@mail.example.com', PROTOCOL],
+    ['smtps://u:p@mail.example.com?pool=true', QUERY],
+    ['smtps://u:p@mail.example.com/?tls.rejectUnauthorized=false', QUERY],
+    ['smtps://u:p@mail.example.com/path', FORM],
+    ['smtps://u:p@mail.example.com#x', FORM],
+    ['smtps://', FORM],
+    ['smtps://u:p@', FORM],
+    ['smtps://user@mail.example.com', FORM],
+    ['smtps://user:@mail.example.com', FORM],
+    ['smtps://:password@mail.example.com', FORM],
+    ['smtps://u:a@b@mail.example.com', FORM],
+    ['smtps://u:a/b@mail.example.com', FORM],
+    ['smtps://u:a?b@mail.example.com', FORM],
+    ['smtps://u:a#b@mail.example.com', FORM],
+    ['smtps://u:a:b@mail.example.com', FORM],
+    ['smtps://u:100%@mail.example.com', FORM],
+    ['smtps://u:%zz@mail.example.com', FORM],
+    ['smtps://u:%ff@mail.example.com', FORM],
+    ['smtps://u:a%00b@mail.example.com', FORM],
+    ['smtps://u:a%0d%0ab@mail.example.com', FORM],
+    ['smtps://u:a b@mail.example.com', FORM],
+    ['smtps://u:p@mail.example.com:0', FORM],
+    ['smtps://u:p@mail.example.com:65536', FORM],
+    ['smtps://u:p@mail.example.com:', FORM],
+    ['smtps://u:p@mail.example.com:465:465', FORM],
+    ['smtps://u:p@one.example,two.example', FORM],
+    ['smtps://u:p@mäil.example', FORM],
+    ['smtps://u:p@mail_1.example\nsmtp.example', FORM],
+    ['smtp://127.1:25', FORM],
+    ['smtp://0x7f.0.0.1:25', FORM],
+    ['smtp://2130706433:25', FORM],
+    ['smtp://[::1', FORM],
+    ['smtp://::1:25', FORM],
+    ['smtp://[fe80::1%25eth0]', FORM],
+    ['smtp://-', FORM],
+    ['smtp://..', FORM],
+  ]
+  for (const [url, problem] of REFUSED)
+    it(`refuses ${JSON.stringify(url)}`, () => {
+      assert.equal(readProblem({ SMTP_URL: url, MAIL_FROM: FROM_GOOD }), problem)
+    })
+
+  it('is read from a file, which may end with a line break', async () => {
+    const file = join(await temporaryFolder('smtp-url'), 'url')
+    writeFileSync(file, `${URL_GOOD}\n`)
+    chmodSync(file, 0o600)
+    assert.equal(read({ SMTP_URL_FILE: file, MAIL_FROM: FROM_GOOD })?.server.host, 'mail.example.com')
+  })
+
+  it('is read in linear time', () => {
+    const start = performance.now()
+    for (const part of ['a', '.', 'a.', '%', ':', '@', 'a@', '[', '-'])
+      readProblem({ SMTP_URL: `smtps://u:p@${part.repeat(50_000)}`, MAIL_FROM: part.repeat(50_000) })
+    assert.ok(performance.now() - start < 1_000)
+  })
+
+  it('and MAIL_FROM are required together', () => {
+    assert.equal(read({}), undefined)
+    assert.equal(readProblem({ SMTP_URL: URL_GOOD }), 'MAIL_FROM: is required, since SMTP_URL is set')
+    assert.equal(readProblem({ MAIL_FROM: FROM_GOOD }), 'SMTP_URL: is required, since MAIL_FROM is set')
+  })
+})
+
+describe('MAIL_FROM', () => {
+  const b = { address: 'a@b.example', domain: 'b.example' }
+  const ACCEPTED: [text: string, sender: object][] = [
+    ['a@b.example', { name: '', ...b }],
+    ['<a@b.example>', { name: '', ...b }],
+    ['Acme <a@b.example>', { name: 'Acme', ...b }],
+    ['Acme, Inc. (Integrations) <a@b.example>', { name: 'Acme, Inc. (Integrations)', ...b }],
+    ['Ünïted 株式会社 🙂 <a@b.example>', { name: 'Ünïted 株式会社 🙂', ...b }],
+    [
+      'No-Reply+x@Mail.B.example',
+      { name: '', address: 'No-Reply+x@Mail.B.example', domain: 'mail.b.example' },
+    ],
+    [
+      'a@xn--bcher-kva.example',
+      { name: '', address: 'a@xn--bcher-kva.example', domain: 'xn--bcher-kva.example' },
+    ],
+  ]
+  for (const [text, sender] of ACCEPTED)
+    it(`accepts ${text}`, () => {
+      assert.deepEqual(read({ SMTP_URL: URL_GOOD, MAIL_FROM: text })?.from, sender)
+    })
+
+  const REFUSED = [
+    'Acme',
+    'a@b',
+    '@b.example',
+    'a@',
+    'a@b.example, c@d.example',
+    'A <a@b.example>, C <c@d.example>',
+    'c@d.example <a@b.example>',
+    'Acme <a@b.example',
+    'Acme a@b.example>',
+    'Acme <<a@b.example>>',
+    'Acme < a@b.example >',
+    '"Acme" <a@b.example>',
+    'Acme <a@b.example> x',
+    'Acme <a@b..example>',
+    'Acme <a@.b.example>',
+    'Acme <a@-b.example>',
+    'Acme <a b@c.example>',
+    'Acme <"a b"@c.example>',
+    'a@[192.0.2.1]',
+    'a@bücher.example',
+    'ä@b.example',
+    'a@b.example\nBcc: c@d.example',
+    'Acme\r\nBcc: c@d.example <a@b.example>',
+    'Acme\u2028 <a@b.example>',
+    'Acme\u0000 <a@b.example>',
+    'Acme\u202e <a@b.example>',
+    'Ac\u200bme <a@b.example>',
+    'Ac\u00adme <a@b.example>',
+    'Ac\u3164me <a@b.example>',
+    'ceo＠bank.example <a@b.example>',
+    'ceo﹫bank.example <a@b.example>',
+    'Acme ＜x＞ <a@b.example>',
+    `${'a'.repeat(65)}@b.example`,
+    `a@${'b'.repeat(64)}.example`,
+    `a@${'b.'.repeat(130)}example`,
+    `${'A'.repeat(101)} <a@b.example>`,
+  ]
+  for (const text of REFUSED)
+    it(`refuses ${JSON.stringify(text).slice(0, 60)}`, () => {
+      const problem = 'MAIL_FROM: must be one address: mail@example.com or Name <mail@example.com>'
+      assert.equal(readProblem({ SMTP_URL: URL_GOOD, MAIL_FROM: text }), problem)
+    })
+})
