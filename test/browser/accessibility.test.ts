@@ -482,7 +482,7 @@ describe('workspace: what axe does not see', () => {
       .evaluate((it) => getComputedStyle(it).backgroundColor)
     const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     assert.notEqual(ground, paper)
-    await page.goto(`${baseUrl}${CLIENTS}?show=all`)
+    await page.goto(`${baseUrl}${CLIENTS}/${(await newClient('Outlined')).clientId}`)
     await page.locator('[data-tone=good]').first().waitFor()
     const dot = (selector: string) =>
       page

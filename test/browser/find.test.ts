@@ -30,7 +30,7 @@ describe('workspace: finding', () => {
   })
   afterEach(leaveVisits)
 
-  const names = (page: Page) => page.locator('tbody th').allInnerTexts()
+  const names = (page: Page) => page.locator('tbody th > a').allInnerTexts()
   const show = (page: Page, label: string) =>
     page.getByRole('radio', { name: new RegExp(`^${label}`) }).check({ force: true })
 
@@ -62,7 +62,7 @@ describe('workspace: finding', () => {
   })
 
   it('lists clients by name, scopes and their last 14 days, and sorts them by last use, name and age', async () => {
-    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}?q=zebra&show=all` })
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}?q=zebra&show=all`, width: 1680 })
     const sort = (name: string) => page.getByRole('columnheader', { name }).getByRole('button').click()
     await page.getByRole('row').nth(3).waitFor()
     assert.deepEqual(await names(page), ['Zebra revoked', 'Zébra unused', 'Zebra crossing'])

@@ -45,29 +45,20 @@ describe('workspace: a client secret that was found', () => {
   }
   const warning = (page: Page) => page.getByRole('alert').filter({ hasText: 'A client secret was found' })
 
-  it('warns on each screen, accessibly at each width, with the place as text, and names the report in the activity', async () => {
+  it('warns in a line on each screen, accessibly at each width, and names the report in the activity', async () => {
     const page = await enter(CLIENTS)
     await warning(page).waitFor()
     await page.getByText('Secret found', { exact: true }).waitFor()
-    await assertAccessible(page)
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await assertAccessible(page, ['color-contrast'])
-    for (const width of [320, 390, 1440]) {
-      await page.setViewportSize({ width, height: 900 })
-      await assertFits(page)
-    }
+    await assertLooks(page)
     for (const screen of ['OAuth2 Clients', 'Callback URL', 'Analytics', 'People', 'Activity']) {
       await page.getByRole('navigation').getByRole('link', { name: screen }).click()
       await page.getByRole('heading', { name: screen, level: 1 }).waitFor()
-      await warning(page).waitFor()
-      assert.match(
-        await warning(page).innerText(),
-        /Leaked export, reported .+ as found at github\.com\/acme-outfitters\/.+\/config\/\.env\./,
-      )
-      const links = await warning(page)
-        .getByRole('link')
-        .evaluateAll((each) => each.map((a) => a.getAttribute('href')))
-      assert.deepEqual(links, [`${CLIENTS}/${clientId}`, '/docs/rotation#if-the-secret-has-leaked'])
+      await warning(page).getByRole('button', { name: 'Review' }).waitFor()
+      assert.match(await warning(page).innerText(), /^A client secret was found: Leaked export\s+Review$/)
+      const links = await warning(page).getByRole('link').all()
+      assert.deepEqual(await Promise.all(links.map((link) => link.getAttribute('href'))), [
+        `${CLIENTS}/${clientId}`,
+      ])
     }
     const entry = page.getByRole('listitem').filter({ hasText: 'marked the secret' }).first()
     await entry.waitFor()
@@ -77,38 +68,51 @@ describe('workspace: a client secret that was found', () => {
     )
   })
 
-  it('leads to the replacement, and ends once the client is revoked', async () => {
+  it('leads to what is known of the client, with the place as text, and ends once the client is revoked', async () => {
     const page = await enter('/ven_acme/people')
-    await warning(page)
-      .getByRole('button', { name: `Replace ${NAME} first` })
-      .click()
-    await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
-    await warning(page).getByRole('link', { name: NAME, exact: true }).click()
+    await warning(page).getByRole('button', { name: 'Review' }).click()
     await page.getByRole('heading', { name: NAME, level: 1 }).waitFor()
-    await page.getByText('Secret found', { exact: true }).waitFor()
-    await warning(page).getByText('Not used since.').waitFor()
+    const notice = page.getByRole('alert')
+    await notice.getByText('Not used since.').waitFor()
+    assert.match(
+      await notice.innerText(),
+      /^This client’s secret was found\s+Reported .+ as found at github\.com\/acme-outfitters\/.+\/config\/\.env\./,
+    )
+    const links = await notice.getByRole('link').all()
+    assert.deepEqual(await Promise.all(links.map((link) => link.getAttribute('href'))), [
+      '/docs/rotation#if-the-secret-has-leaked',
+    ])
+    await assertLooks(page)
+    await page.getByRole('button', { name: 'Rotate the secret' }).click()
+    await warning(page).getByRole('link', { name: NAME }).click()
     await requestToken({ clientId, clientSecret })
     await untilUsed(token, clientId)
     await page.reload()
-    await warning(page)
-      .getByText(/Used since from/)
-      .waitFor()
+    await notice.getByText(/Used since from/).waitFor()
     assert.match(
-      await warning(page).innerText(),
+      await notice.innerText(),
       /Used since from (127\.0\.0\.1|::\/64) \(first seen \d+ seconds? after the report\)\./,
     )
     const { stores } = await testStack()
     await using db = connectedDatabase(stores.postgres.ownerUrl)
     await db('client_address_usage').where({ client_id: clientId }).delete()
     await page.reload()
-    await warning(page)
-      .getByText(/Used since, the last time (just now|\d+ minutes? ago)\./)
-      .waitFor()
-    await page.getByRole('button', { name: `Revoke ${NAME}` }).click()
+    await notice.getByText(/Used since, the last time (just now|\d+ minutes? ago)\./).waitFor()
+    await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByLabel('Type the client’s name to confirm').fill(NAME)
     await page.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByText('This client is revoked').waitFor()
     await page.getByText(/^No requests on record since .*\d\.$/).waitFor()
-    await warning(page).waitFor({ state: 'detached' })
+    await notice.waitFor({ state: 'detached' })
   })
 })
+
+async function assertLooks(page: Page): Promise<void> {
+  await assertAccessible(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await assertAccessible(page, ['color-contrast'])
+  for (const width of [320, 390, 1440]) {
+    await page.setViewportSize({ width, height: 900 })
+    await assertFits(page)
+  }
+}

@@ -1,9 +1,8 @@
-import { Fragment } from 'react'
 import { useLocation } from 'wouter'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Button } from '../ui/Button.tsx'
-import { say } from '../ui/say.tsx'
+import { StatusText } from '../ui/StatusText.tsx'
 import { refusalsKnown, TROUBLES, type View } from './find-clients.ts'
 
 export interface AttentionProps {
@@ -11,69 +10,54 @@ export interface AttentionProps {
   onShow: (view: View) => void
 }
 
-/** What needs a person, a line each. */
+/** What needs a person, but for found secrets, of which every screen warns. */
 export function Attention({ clients, onShow }: AttentionProps) {
   const now = new Date()
-  const lines = TROUBLES.map(({ has, ...trouble }) => {
+  const troubles = TROUBLES.map(({ has, ...trouble }) => {
     return { ...trouble, found: clients.filter((client) => has(client, now)) }
   }).filter(({ found }) => found.length > 0)
   const isKnown = refusalsKnown(clients)
   return (
-    <section className="mb-6" aria-label="Needs attention">
-      {lines.length === 0 && isKnown && <p className="text-ink-2">No client needs attention.</p>}
+    <section className="mb-5" aria-label="Needs attention">
+      {troubles.length === 0 && isKnown && <p className="text-ink-2">No client needs attention.</p>}
       {!isKnown && <p className="text-warn">Failing: –. Refused requests cannot be read right now.</p>}
-      {lines.length > 0 && (
-        <ul className="lined">
-          {lines.map(({ view, about, found }) => (
-            <Line
-              key={view}
-              view={view}
-              about={about[found.length === 1 ? 0 : 1]}
-              found={found}
-              onShow={onShow}
-            />
+      <ul className="flex flex-wrap gap-2">
+        {troubles
+          .filter(({ view }) => view !== 'found')
+          .map((trouble) => (
+            <Trouble key={trouble.view} {...trouble} onShow={onShow} />
           ))}
-        </ul>
-      )}
+      </ul>
     </section>
   )
 }
 
-const LINE = 'flex min-w-0 items-center gap-x-3 py-1 [&_.button]:min-h-9 max-phone:[&_.button]:min-h-11'
-
-interface LineProps {
+interface TroubleProps {
   view: View
-  about: string
-  found: OAuthClient[]
+  about: readonly [one: string, several: string]
+  found: readonly OAuthClient[]
   onShow: (view: View) => void
 }
 
-function Line({ view, about, found, onShow }: LineProps) {
+/** Leads to the client, or to the list of several. */
+function Trouble({ view, about, found, onShow }: TroubleProps) {
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const [only] = found.length === 1 ? found : []
   return (
-    <li className={LINE}>
-      <span className={`phone:flex-none font-strong ${view === 'unused' ? '' : 'text-bad'}`}>
-        {found.length} {about}
-      </span>
-      <span className="min-w-0 flex-1 truncate text-ink-2 max-phone:off-screen">
-        {!only &&
-          found.map(({ clientId, name }, index) => (
-            <Fragment key={clientId}>
-              {index > 0 && ', '}
-              <bdi>{name}</bdi>
-            </Fragment>
-          ))}
-      </span>
+    <li>
       <Button
-        className="wrap ms-auto"
+        className="border-line bg-transparent text-start"
         onClick={() => (only ? navigate(`${to(SCREENS.clients)}/${only.clientId}`) : onShow(view))}
       >
-        {only ? say`Open ${only.name}` : 'Show'}
-        <span className="off-screen">
-          : {found.length} {about}
-        </span>
+        <StatusText tone={view === 'unused' ? 'idle' : 'bad'}>
+          {found.length} {about[only ? 0 : 1]}
+        </StatusText>
+        {only && (
+          <span className="font-normal text-ink-2 max-phone:off-screen">
+            : <bdi>{only.name}</bdi>
+          </span>
+        )}
       </Button>
     </li>
   )

@@ -21,7 +21,7 @@ import { nameError } from './client-name.ts'
 import { credentialName, rotationName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { FailingNotice } from './Failing.tsx'
-import { FoundFact } from './FoundSecrets.tsx'
+import { FoundFact, FoundNotice } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, rotationPair } from './pair.ts'
 import { type ClientWorkload, detectPlatform, PLATFORMS } from './platforms.ts'
@@ -70,6 +70,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
       <Loaded query={query} skeleton={<Skeleton lines={8} />} missing={<NoSuchClient clientId={clientId} />}>
         {(loaded) => (
           <>
+            <FoundNotice client={loaded} />
             {pair && <InRotation client={loaded} pair={pair} />}
             <FailingNotice client={loaded} />
             <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />

@@ -17,6 +17,7 @@ import { CreateClient } from './CreateClient.tsx'
 import {
   type ClientFilter,
   listParams,
+  mostExpire,
   queryIn,
   refusalsKnown,
   searchClients,
@@ -91,6 +92,7 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
                 key={filter.view}
                 clients={matches.clients}
                 find={(clientId) => clients.find((client) => client.clientId === clientId)}
+                showExpiry={filter.view === 'expiring' || mostExpire(clients)}
                 query={filter}
                 onChange={change}
               />

@@ -14,37 +14,38 @@ import type { ClientFilter, Order } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
 import { type Pair, rotationPair } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
-import { Expires, LastUsed, Status } from './Status.tsx'
+import { Expires, ExpiryMark, LastUsed } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 
 export interface ClientsTableProps {
   clients: readonly OAuthClient[]
   /** Finds any client of the company, shown or not. */
   find: (clientId: string) => OAuthClient | undefined
+  showExpiry: boolean
   query: ClientFilter
   onChange: (part: Partial<ClientFilter>) => void
 }
 
-/** No cell widens a column as the list changes. Each column fits its longest text, and names get the rest. */
+/** No cell widens a column as the list changes. */
 const CELLS =
-  '[&_tbody_:is(th,td)]:align-middle desk:[&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
-const CELL = {
-  tokens: 'number desk:w-[152px] max-[1120px]:hidden',
-  added: 'desk:w-[120px] max-[1240px]:hidden',
-}
+  '[&_tbody_:is(th,td)]:align-middle desk:[&_tbody_td]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
 
-export function ClientsTable({ clients, find, query, onChange }: ClientsTableProps) {
+/** From which width of the list each column is shown: so that 300 px are left for the name. */
+const COLUMNS = {
+  scopes: 'desk:w-[158px] desk:@max-[614px]:hidden',
+  tokens: 'number desk:w-[152px] max-desk:hidden @max-[766px]:hidden',
+  id: 'desk:w-[255px] max-desk:hidden @max-[1021px]:hidden',
+  last: 'desk:w-[120px] max-desk:hidden @max-[1141px]:hidden',
+}
+export function ClientsTable({ clients, find, showExpiry, query, onChange }: ClientsTableProps) {
   const { mayManage } = useCompany()
   const [revoking, setRevoking] = useState<OAuthClient>()
   const rows = clients.map((client) => {
     const successor = client.replacedBy === null ? undefined : find(client.replacedBy)
     return { client, ...rotationPair(client, find), successor }
   })
-  const showStatus = query.view === 'all' || query.view === 'revoked'
-  const idCell = showStatus ? 'desk:w-[255px] max-[1760px]:hidden' : 'desk:w-[255px] max-[1640px]:hidden'
-  const showExpiry = query.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
   return (
-    <>
+    <div className="@container">
       <table className={`table table-stacked desk:table-fixed max-desk:[&_tbody_td]:text-ink-2 ${CELLS}`}>
         <caption className="off-screen">OAuth2 clients</caption>
         <thead>
@@ -52,30 +53,25 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
             <Sortable order="name" query={query} onChange={onChange}>
               Client
             </Sortable>
-            <th scope="col" className={idCell}>
+            <th scope="col" className={COLUMNS.id}>
               Client id
             </th>
-            <th scope="col" className="desk:w-[158px]">
+            <th scope="col" className={COLUMNS.scopes}>
               Scopes
             </th>
-            {showStatus && (
-              <th scope="col" className="desk:w-[190px] desk:max-[1240px]:w-24">
-                Status
-              </th>
-            )}
             <Sortable order="used" query={query} onChange={onChange} className="desk:w-[120px]">
               Last used
             </Sortable>
-            <th scope="col" className={CELL.tokens}>
+            <th scope="col" className={COLUMNS.tokens}>
               Tokens, 24 h
             </th>
-            {showExpiry && (
-              <Sortable order="expires" query={query} onChange={onChange} className="desk:w-[120px]">
-                Expires
-              </Sortable>
-            )}
-            <Sortable order="added" query={query} onChange={onChange} className={CELL.added}>
-              Added
+            <Sortable
+              order={showExpiry ? 'expires' : 'added'}
+              query={query}
+              onChange={onChange}
+              className={COLUMNS.last}
+            >
+              {showExpiry ? 'Expires' : 'Added'}
             </Sortable>
             <th scope="col" className="row-actions" hidden={!mayManage}>
               <span className="off-screen">Actions</span>
@@ -84,23 +80,16 @@ export function ClientsTable({ clients, find, query, onChange }: ClientsTablePro
         </thead>
         <tbody>
           {rows.map((row) => (
-            <ClientRow
-              key={row.client.clientId}
-              {...row}
-              showStatus={showStatus}
-              idCell={idCell}
-              showExpiry={showExpiry}
-              onRevoke={setRevoking}
-            />
+            <ClientRow key={row.client.clientId} {...row} showExpiry={showExpiry} onRevoke={setRevoking} />
           ))}
         </tbody>
       </table>
       {revoking && <RevokeClient client={revoking} onClose={() => setRevoking(undefined)} />}
-    </>
+    </div>
   )
 }
 
-interface SortableProps extends Omit<ClientsTableProps, 'clients' | 'find'> {
+interface SortableProps extends Pick<ClientsTableProps, 'query' | 'onChange'> {
   order: Order
   className?: string
   children: ReactNode
@@ -134,14 +123,12 @@ interface ClientRowProps extends Partial<Pair> {
   client: OAuthClient
   /** The client that replaces it, whether or not it is Active. */
   successor: OAuthClient | undefined
-  showStatus: boolean
-  idCell: string
   showExpiry: boolean
   onRevoke: (client: OAuthClient) => void
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, successor, showStatus, idCell, showExpiry, onRevoke } = props
+  const { client, role, other, successor, showExpiry, onRevoke } = props
   const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   const href = `${to(SCREENS.clients)}/${client.clientId}`
@@ -149,50 +136,30 @@ const ClientRow = memo((props: ClientRowProps) => {
   return (
     <tr>
       <th scope="row">
-        <span className="flex items-baseline gap-x-3 max-desk:flex-wrap">
-          <Link
-            className={`${NAME} ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
-            href={href}
-            title={client.name}
-          >
-            <bdi>{client.name}</bdi>
-          </Link>
-          <Mark client={client} role={role} other={other} successor={successor} />
-        </span>
+        <Link className={`touch ${revoked ? 'font-[500] text-ink-3' : NAME}`} href={href}>
+          <bdi>{client.name}</bdi>
+        </Link>
+        <Marks client={client} role={role} other={other} successor={successor} />
       </th>
-      <td className={idCell}>
+      <td className={COLUMNS.id}>
         <span className="-my-2 inline-flex items-center gap-0.5 text-[13px] text-ink-3">
           <code>{client.clientId}</code>
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
       </td>
-      <td>
+      <td className={COLUMNS.scopes}>
         <ScopesInBrief scopes={client.scopes} />
       </td>
-      {showStatus && (
-        <td
-          data-label="Status"
-          className="[&_time]:ms-1.5 [&_time]:text-[13px] desk:max-[1240px]:[&_time]:hidden"
-        >
-          <Status client={client} />
-          {client.revokedAt && <Ago at={client.revokedAt} by={client.revokedBy?.name ?? ''} />}
-        </td>
-      )}
       <td>
         {client.lastUsedAt && <span className="desk:hidden">Used </span>}
         <LastUsed client={client} />
       </td>
-      <td className={CELL.tokens}>
+      <td className={COLUMNS.tokens}>
         <Sparkline counts={client.tokensByDay} />
         <span className="inline-block min-w-[9ch]">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
-      {showExpiry && (
-        <td className={client.expiresAt === null ? 'max-desk:hidden' : undefined}>
-          <Expires client={client} />
-        </td>
-      )}
-      <td data-label="Added" className={CELL.added}>
-        <Ago at={client.createdAt} by={client.createdBy.name} />
+      <td className={COLUMNS.last}>
+        {showExpiry ? <Expires client={client} /> : <Ago at={client.createdAt} by={client.createdBy.name} />}
       </td>
       <td className="row-actions" hidden={!mayManage}>
         {!revoked && mayManage && (
@@ -216,26 +183,35 @@ const ClientRow = memo((props: ClientRowProps) => {
   )
 })
 
-/** On one line with its marks. Pointing at it or focusing it shows the whole name. */
-const NAME =
-  'touch min-w-0 decoration-line-strong max-desk:wrap max-desk:whitespace-normal desk:truncate desk:focus-visible:whitespace-normal'
+const NAME = 'font-[620] text-ink decoration-line-strong'
 
-type MarkProps = Pick<ClientRowProps, 'client' | 'successor'> & {
+type MarksProps = Pick<ClientRowProps, 'client' | 'successor'> & {
   [Part in keyof Pair]: Pair[Part] | undefined
 }
 
-/** What a person should know of the client first. */
-function Mark({ client, role, other, successor }: MarkProps) {
-  if (client.secretFoundAt && client.status === 'Active') return <FoundMark />
-  if (client.failing && client.status === 'Active') return <FailingMark failing={client.failing} />
-  if (client.failing) return <AskingMark successor={successor} />
-  return role && other && <PairNote client={client} role={role} other={other} />
+/** What a person should know of the client, the most urgent first, on lines below its name. */
+function Marks({ client, role, other, successor }: MarksProps) {
+  const { failing, status, secretFoundAt, revokedAt, revokedBy } = client
+  const active = status === 'Active'
+  return (
+    <span className="flex flex-wrap gap-x-4 text-[13px]">
+      {revokedAt && (
+        <span className="text-ink-3">
+          Revoked <Ago at={revokedAt} by={revokedBy?.name ?? ''} />
+        </span>
+      )}
+      {active && secretFoundAt && <FoundMark />}
+      {failing && (active ? <FailingMark failing={failing} /> : <AskingMark successor={successor} />)}
+      <ExpiryMark client={client} />
+      {role && other && <PairNote client={client} role={role} other={other} />}
+    </span>
+  )
 }
 
 function AskingMark({ successor }: { successor: OAuthClient | undefined }) {
   const { to } = useCompany()
   return (
-    <span className="text-[13px] font-strong text-bad desk:min-w-[11ch] desk:flex-none desk:truncate">
+    <span className="font-strong text-bad">
       Still asks
       {successor && (
         <>
@@ -254,7 +230,7 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const { to } = useCompany()
   const old = role === 'old' ? client : other
   return (
-    <Link className="touch flex-none text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
+    <Link className="touch" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
       {role === 'old' ? 'Being replaced' : 'Replacement'}
       <span className="off-screen">{` ${role === 'old' ? 'by' : 'of'} ${other.name}`}</span>
     </Link>

@@ -16,12 +16,10 @@ const Since = ({ at, inSentence = false }: { at: string; inSentence?: boolean })
 
 /** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */
 export const FailingMark = ({ failing }: { failing: Failing }) => (
-  <span className={`${MARK} ${failing.senderKnown ? 'text-bad' : 'text-warn'}`}>
+  <span className={`font-strong ${failing.senderKnown ? 'text-bad' : 'text-warn'}`}>
     Failing since <Since at={failing.since} />: {causeWords(failing.cause)}
   </span>
 )
-
-const MARK = 'text-[13px] font-strong desk:max-w-[60%] desk:flex-none desk:truncate'
 
 /** What is refused, since when, until when the client worked, and where to see what changed then. */
 export function FailingNotice({ client }: { client: OAuthClient }) {

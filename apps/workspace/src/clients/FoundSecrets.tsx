@@ -1,5 +1,5 @@
-import { type ReactNode, useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import type { ReactNode } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { ADDRESS_DAYS_KEPT } from '#shared/rules/clients.ts'
 import { useFoundClients, useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
@@ -13,81 +13,85 @@ import { DOCS } from '../ui/docs.ts'
 import { Fact } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { listed, say } from '../ui/say.tsx'
-import { RevokeClient } from './RevokeClient.tsx'
 import { MissingUses } from './Status.tsx'
 
 const SHOWN_MAX = 3
 
-/** On every screen until the clients are revoked. The source is a stranger's text, so it is never a link. */
+/** A line on every screen but the client's own, until the client is revoked. */
 export function FoundSecrets() {
-  const { to, mayManage } = useCompany()
-  const clients = useFoundClients()
-  const [first] = clients
+  const { to } = useCompany()
+  const [location, navigate] = useLocation()
+  const [search] = useSearchParams()
+  const list = to(SCREENS.clients)
+  const clients = useFoundClients().filter(({ clientId }) => location !== `${list}/${clientId}`)
+  const [first, ...others] = clients
   if (!first) return null
-  const count = clients.length
+  const several = others.length > 0
+  const isListed = several && location === list && search.get('show') === 'found'
   return (
-    <div className="page mb-7 max-w-[1480px] [&_li]:mb-2">
+    <div className="page mb-7 max-w-[1480px]">
       <Notice
         tone="bad"
         live
-        title={count === 1 ? 'A client secret was found' : `${count} client secrets were found`}
-      >
-        <ul>
-          {clients.slice(0, SHOWN_MAX).map((client) => (
-            <FoundItem key={client.clientId} client={client} />
-          ))}
-          {count > SHOWN_MAX && (
-            <li>
-              <Link href={to(SCREENS.clients)}>{count - SHOWN_MAX} more in OAuth2 Clients</Link>
-            </li>
-          )}
-        </ul>
-        <p>
-          {!mayManage ? (
-            <>
-              Ask <OwnerName /> or an admin to revoke {count === 1 ? 'it' : 'them'}.
-            </>
-          ) : (
-            <>
-              Revoke: what uses the client fails until it has a replacement. Replace first: nothing fails, and
-              whoever has the secret can use it until you revoke.
-            </>
-          )}{' '}
-          <DocsLink to={DOCS.leaked}>If a secret has leaked</DocsLink>
-        </p>
-      </Notice>
+        title={
+          <>
+            {several ? `${clients.length} client secrets were found` : 'A client secret was found'}
+            <span className="font-normal text-ink max-phone:off-screen">
+              : <Names clients={clients} />
+            </span>
+          </>
+        }
+        actions={
+          !isListed && (
+            <Button onClick={() => navigate(several ? `${list}?show=found` : `${list}/${first.clientId}`)}>
+              Review
+            </Button>
+          )
+        }
+      />
     </div>
   )
 }
 
-function FoundItem({ client }: { client: OAuthClient }) {
-  const { to, mayManage } = useCompany()
-  const [, navigate] = useLocation()
-  const [revoking, setRevoking] = useState(false)
-  const page = `${to(SCREENS.clients)}/${client.clientId}`
+function Names({ clients }: { clients: OAuthClient[] }) {
+  const { to } = useCompany()
+  const names = clients.slice(0, SHOWN_MAX).map(({ clientId, name }) => (
+    <Link key={clientId} href={`${to(SCREENS.clients)}/${clientId}`}>
+      <bdi>{name}</bdi>
+    </Link>
+  ))
+  return listed([...names, ...restOf(clients)])
+}
+
+const restOf = ({ length }: readonly unknown[]): string[] =>
+  length > SHOWN_MAX ? [`${length - SHOWN_MAX} more`] : []
+
+/** On the client's own screen. The source is a stranger's text, so it is never a link. */
+export function FoundNotice({ client }: { client: OAuthClient }) {
+  const { mayManage } = useCompany()
+  const { secretFoundAt, secretFoundSource, status } = client
+  if (secretFoundAt === null || status === 'Revoked') return null
   return (
-    <li className="flex flex-wrap items-center gap-x-5 gap-y-2">
-      <div className="flex-[1_1_36ch]">
-        <Link className="strong" href={page}>
-          <bdi>{client.name}</bdi>
-        </Link>
-        , reported <Ago at={client.secretFoundAt ?? ''} inSentence />
-        {client.secretFoundSource &&
-          say` as found at ${<code className="wrap">{client.secretFoundSource}</code>}`}
-        . <UseSince client={client} />
-      </div>
-      {mayManage && (
-        <span className="flex flex-wrap gap-2">
-          <Button variant="danger" className="wrap" onClick={() => setRevoking(true)}>
-            Revoke <bdi>{client.name}</bdi>
-          </Button>
-          <Button className="wrap" onClick={() => navigate(`${page}/rotate`)}>
-            Replace <bdi>{client.name}</bdi> first
-          </Button>
-        </span>
-      )}
-      {revoking && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
-    </li>
+    <Notice tone="bad" live title="This client’s secret was found">
+      <p>
+        Reported <Ago at={secretFoundAt} inSentence />
+        {secretFoundSource && say` as found at ${<code className="wrap">{secretFoundSource}</code>}`}.{' '}
+        <UseSince client={client} />
+      </p>
+      <p>
+        {mayManage ? (
+          <>
+            Revoke it: what uses the client fails until it has a replacement. Replace it first: nothing fails,
+            and whoever has the secret can use it until you revoke.
+          </>
+        ) : (
+          <>
+            Ask <OwnerName /> or an admin to revoke it.
+          </>
+        )}{' '}
+        <DocsLink to={DOCS.leaked}>If a secret has leaked</DocsLink>
+      </p>
+    </Notice>
   )
 }
 
@@ -120,7 +124,7 @@ type AddressUse = ClientUsage['addresses'][number]
 
 const firstOf = (addresses: readonly AddressUse[], client: OAuthClient): ReactNode[] => [
   ...addresses.slice(0, SHOWN_MAX).map((use) => <AddressSince key={use.address} client={client} {...use} />),
-  ...(addresses.length > SHOWN_MAX ? [`${addresses.length - SHOWN_MAX} more`] : []),
+  ...restOf(addresses),
 ]
 
 function AddressSince({ client, address, firstSeenAt }: AddressUse & { client: OAuthClient }) {
@@ -137,11 +141,11 @@ function AddressSince({ client, address, firstSeenAt }: AddressUse & { client: O
 }
 
 /** Marks a client in a list. */
-export const FoundMark = () => (
-  <span className="flex-none text-[13px] font-strong text-bad">Secret found</span>
-)
+export const FoundMark = () => <span className="font-strong text-bad">Secret found</span>
 
+/** What the notice said, once the client is revoked. */
 export const FoundFact = ({ client }: { client: OAuthClient }) =>
+  client.status === 'Revoked' &&
   client.secretFoundAt && (
     <Fact name="Secret found">
       <Moment at={client.secretFoundAt} />

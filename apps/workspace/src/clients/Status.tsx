@@ -17,16 +17,19 @@ export function Status({ client }: { client: Dated }) {
   return <StatusText tone={client.status === 'Active' ? 'good' : 'idle'}>{client.status}</StatusText>
 }
 
-/** "Never", "31 Jan 2027", "in 12 days", "Expired". */
-export function Expires({ client }: { client: Dated }) {
+/** "Never", "31 Jan 2027". */
+export const Expires = ({ client: { expiresAt } }: { client: Dated }) =>
+  expiresAt ? <Time at={expiresAt} format={day} /> : <span className="quiet">Never</span>
+
+/** Marks a client that expires soon or has expired. */
+export function ExpiryMark({ client }: { client: Dated }) {
   const expired = useExpired(client)
   const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
-  if (client.expiresAt === null) return <span className="quiet">Never</span>
-  if (expired) return <span className="text-bad">Expired</span>
+  if (!soon || client.expiresAt === null) return null
+  if (expired) return <span className="font-strong text-bad">Expired</span>
   return (
-    <span className={soon ? 'text-warn' : undefined}>
-      <span className="desk:hidden">Expires </span>
-      {soon ? <Ago at={client.expiresAt} /> : <Time at={client.expiresAt} format={day} />}
+    <span className="font-strong text-warn">
+      Expires <Ago at={client.expiresAt} />
     </span>
   )
 }

@@ -59,6 +59,12 @@ export const VIEWS = [
 
 export type View = (typeof VIEWS)[number]['view']
 
+/** Whether more than half of the Active clients have an expiry. */
+export function mostExpire(clients: readonly OAuthClient[]): boolean {
+  const active = clients.filter(isActive)
+  return active.filter(({ expiresAt }) => expiresAt !== null).length > active.length / 2
+}
+
 /** Whether refusals could be read, which tell that a client fails or still asks. */
 export const refusalsKnown = (clients: readonly OAuthClient[]): boolean =>
   clients.every(({ failingKnown }) => failingKnown)

@@ -21,9 +21,12 @@ const NOTICE =
 export function Notice({ tone, title, children, actions, live = false }: NoticeProps) {
   const Icon = tone === 'good' ? CheckIcon : tone === 'info' ? InfoIcon : AlertIcon
   return (
-    <div className={`${NOTICE} tone-${tone}`} role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}>
+    <div
+      className={`${NOTICE} tone-${tone} ${children ? '' : 'items-center'}`}
+      role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}
+    >
       <Icon />
-      <div className="min-w-0 flex-[1_1_20ch]">
+      <div className={`min-w-0 ${children ? 'flex-[1_1_20ch]' : 'flex-[1_1_12ch]'}`}>
         <p className={tone === 'info' ? 'strong text-ink' : 'strong'}>{title}</p>
         {children && <div className="wrap text-ink [&>.facts]:mt-1.5">{children}</div>}
       </div>
