@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { Locator } from 'playwright-core'
+import { closeReveal, readReveal } from '../support/reveal.ts'
 import {
+  api,
   assertAccessible,
   createClient,
   leaveVisits,
@@ -31,7 +33,7 @@ describe('workspace: one client', () => {
     const chart = page.getByRole('img', { name: /^Tokens and refused requests per hour/ })
     await chart.waitFor()
     await assertNoneHidden(chart)
-    const addresses = page.getByRole('table', { name: 'Where token requests came from' })
+    const addresses = page.getByRole('table', { name: /^Tokens by address since/ })
     await addresses.getByRole('row').nth(1).waitFor()
     const refusal = page.getByRole('row').filter({ hasText: 'The client secret was wrong.' })
     await refusal
@@ -40,6 +42,42 @@ describe('workspace: one client', () => {
     await refusal.getByRole('link', { name: 'What invalid_client means' }).waitFor()
     await refusal.getByRole('button', { name: /^Copy request id/ }).waitFor()
     assert.equal((await page.content()).includes(client.clientSecret), false)
+  })
+
+  it('shows when each scope was last used, and narrows a client by a replacement that leaves some out', async () => {
+    const token = await sessionToken(OWNER)
+    const scopes = ['analytics:read', 'boost:write']
+    const old = await createClient(token, { name: 'Too wide', scopes })
+    await requestToken(old)
+    await untilUsed(token, old.clientId)
+    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}` })
+    const listed = page.locator('dl').getByRole('listitem')
+    await listed
+      .filter({ hasText: 'analytics:read' })
+      .getByText(/^Last used (just now|\d+ )/)
+      .waitFor()
+    await listed.filter({ hasText: 'boost:write' }).getByText('Never used', { exact: true }).waitFor()
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Rotate the secret' }).click()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('checkbox', { name: /^Read daily analytics.+Last used/ }).waitFor()
+    const checked = dialog.getByRole('checkbox', { checked: true })
+    const chosen = () => checked.evaluateAll((boxes) => boxes.map((box) => (box as HTMLInputElement).value))
+    assert.deepEqual(await chosen(), scopes)
+    await dialog.getByRole('checkbox', { name: /^Change boosts.+Never used$/ }).uncheck()
+    await dialog.getByText(/Token requests that name boost:write will fail with invalid_scope/).waitFor()
+    await assertAccessible(page)
+    await dialog.getByRole('button', { name: 'Create replacement' }).click()
+    const { clientId } = await readReveal(page)
+    const created = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
+    assert.deepEqual([created.scopes, created.replaces], [['analytics:read'], old.clientId])
+    await closeReveal(page, 'Continue the rotation')
+    await page.getByRole('region', { name: 'Replacement: Too wide 2' }).waitFor()
+    await page.route('**/usage', (route) => route.fulfill({ status: 503 }))
+    await page.reload()
+    await page.getByRole('link', { name: 'Back to the client' }).click()
+    await listed.filter({ hasText: 'boost:write' }).getByText('Last used: –').waitFor()
   })
 
   it('says that a new client has done nothing yet, lists its scopes in the usual order, and renames it on every screen and in the activity', async () => {

@@ -38,8 +38,8 @@ export const OAUTH_ERRORS: Record<string, Explanation> = {
     statuses: [400],
     cause: '`scope` is missing, names a scope that the client does not have, or repeats one.',
     fix:
-      'Send one or more of the client’s scopes, separated by single spaces. Scopes cannot be added to a ' +
-      'client; create another.',
+      'Send one or more of the client’s scopes, separated by single spaces. A client’s scopes never ' +
+      'change: for others, [replace the client](rotation.md).',
   },
   unsupported_grant_type: {
     statuses: [400],

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { sendClientName, useClient, useIssuers } from '../api/clients.ts'
+import { sendClientName, useClient, useIssuers, useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
@@ -29,7 +29,7 @@ import { ReplaceKeys } from './ReplaceKeys.tsx'
 import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { RevokedNotice } from './RevokedNotice.tsx'
-import { MissingUses, Status, unusedWords, useExpired } from './Status.tsx'
+import { MissingUses, ScopeUse, Status, unusedWords, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UsageSection } from './UsageSection.tsx'
 import { UseIt } from './UseIt.tsx'
@@ -188,22 +188,39 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         </Fact>
         <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
         <Fact name="Scopes">
-          <ul>
-            {inOrder(client.scopes).map((scope) => (
-              <li
-                key={scope}
-                className="flex flex-wrap gap-x-3 [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-phone:[&_a]:min-h-11 [&_code]:text-ink-3"
-              >
-                <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
-              </li>
-            ))}
-          </ul>
+          <ScopesInUse client={client} />
         </Fact>
       </dl>
       <UsageSection client={client} />
       <Requests clientId={client.clientId} />
       {client.status === 'Active' && client.lastUsedAt === null && <UseIt client={client} />}
     </>
+  )
+}
+
+const SCOPE =
+  'flex flex-wrap items-baseline gap-x-3 desk:col-span-3 desk:grid desk:grid-cols-subgrid [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-phone:[&_a]:min-h-11'
+
+/** When a token with each scope was last issued. */
+function ScopesInUse({ client }: { client: OAuthClient }) {
+  const { data, isError } = useUsage(client.clientId)
+  const uses = isError ? [] : data?.scopes
+  return (
+    <ul className="gap-x-5 desk:grid desk:grid-cols-[auto_auto_1fr]">
+      {inOrder(client.scopes).map((scope) => (
+        <li key={scope} className={SCOPE}>
+          <span>{SCOPE_WORDS[scope].title}</span>
+          <span className="text-ink-3">
+            <ScopeName scope={scope} />
+          </span>
+          {client.lastUsedAt !== null && uses && (
+            <span className="text-ink-3">
+              <ScopeUse client={client} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }
 

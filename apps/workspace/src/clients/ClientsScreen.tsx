@@ -41,7 +41,7 @@ export function ClientsScreen() {
         </Button>
       }
     >
-      <ClientList onCreate={() => setCreating(true)} />
+      <ClientList />
       {creating && mayManage && <CreateClient onClose={() => setCreating(false)} />}
     </Page>
   )
@@ -60,7 +60,7 @@ function useCreating(): [boolean, (creating: boolean) => void] {
   return [creating, setCreating]
 }
 
-function ClientList({ onCreate }: { onCreate: () => void }) {
+function ClientList() {
   const [search, setSearch] = useSearchParams()
   const filter = queryIn(search)
   const change = (part: Partial<ClientFilter>) =>
@@ -69,7 +69,7 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
   return (
     <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
       {(clients) => {
-        if (clients.length === 0) return <FirstClient onCreate={onCreate} />
+        if (clients.length === 0) return <FirstClient />
         const matches = searchClients(clients, filter)
         return (
           <>
@@ -223,8 +223,7 @@ const STEPS = [
 ] as const
 
 /** What there is before the first client. */
-function FirstClient({ onCreate }: { onCreate: () => void }) {
-  const { mayManage } = useCompany()
+function FirstClient() {
   return (
     <section
       className="grid justify-items-start gap-6 border-y border-line py-8"
@@ -244,11 +243,6 @@ function FirstClient({ onCreate }: { onCreate: () => void }) {
           </li>
         ))}
       </ol>
-      {mayManage && (
-        <Button variant="primary" icon={<PlusIcon />} onClick={onCreate}>
-          Create the first client
-        </Button>
-      )}
     </section>
   )
 }

@@ -1,18 +1,21 @@
 import { type ReactNode, useId, useState } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
+import { useUsage } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { day } from '../api/time.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
-import { ScopeName } from '../ui/DocsLink.tsx'
+import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
+import { docsOfOAuthError } from '../ui/docs.ts'
 import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
 import { clientLifetime, type Expiry, expiresAt, firstDay, hasExpired, type Lifetime } from './expiry.ts'
 import { isPrivateKey } from './key-pair.ts'
-import { Scopes } from './Status.tsx'
-import { type CredentialKind, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+import { MissingUses, ScopeUse } from './Status.tsx'
+import { type CredentialKind, inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+import { unusedScopes } from './unused-scopes.ts'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 import { WorkloadFields } from './WorkloadFields.tsx'
 
@@ -21,13 +24,12 @@ export function CreateClient(options: CreationOptions) {
   const form = useCreation(options)
   const { draft, errors, change } = form
   if (form.lost) return <LostSecret client={form.lost} onClose={onClose} />
-  const narrower = replaces !== undefined && draft.scopes.length < replaces.scopes.length
   return (
     <FormDialog
       title={replaces ? 'Create the replacement' : 'Create a client'}
       description={
         replaces
-          ? `It gets ${narrower ? 'fewer' : 'the same'} scopes and a new id. You choose how it authenticates.${hasExpired(replaces, new Date()) ? '' : ' Both clients work until you revoke the old one.'}`
+          ? `It gets a new id.${hasExpired(replaces, new Date()) ? '' : ' Both clients work until you revoke the old one.'}`
           : 'Create one client per integration, so that you can revoke each on its own.'
       }
       onClose={onClose}
@@ -47,21 +49,13 @@ export function CreateClient(options: CreationOptions) {
           form.clearErrors('name')
         }}
       />
-      {replaces ? (
-        <div className="grid gap-1.5">
-          <p className="font-semibold">
-            {narrower ? 'Scopes, fewer than before' : 'Scopes, the same as before'}
-          </p>
-          <Scopes scopes={draft.scopes} />
-        </div>
-      ) : (
-        <ScopeFields
-          scopes={draft.scopes}
-          onChange={(scopes) => change({ scopes })}
-          error={errors.scopes}
-          proof={PROOFS[draft.auth]}
-        />
-      )}
+      <ScopeFields
+        scopes={draft.scopes}
+        onChange={(scopes) => change({ scopes })}
+        error={errors.scopes}
+        proof={PROOFS[draft.auth]}
+        replaces={replaces}
+      />
       <AuthFields
         auth={draft.auth}
         onChange={(auth) => change({ auth })}
@@ -127,19 +121,25 @@ interface ScopeFieldsProps {
   error: ReactNode
   /** What whoever has it can use the scopes. */
   proof: CredentialKind
+  replaces: OAuthClient | undefined
 }
 
-/** Nothing is chosen beforehand. */
-function ScopeFields({ scopes, onChange, error, proof }: ScopeFieldsProps) {
+/** Nothing is chosen beforehand, except what the client has that is replaced. */
+function ScopeFields({ scopes, onChange, error, proof, replaces }: ScopeFieldsProps) {
   const id = useId()
+  const { data, isError } = useUsage(replaces?.clientId ?? null)
+  const uses = isError ? [] : data?.scopes
+  const unused = replaces && uses ? unusedScopes(replaces, uses, new Date()) : []
+  const dropped = inOrder(replaces?.scopes ?? []).filter((scope) => !scopes.includes(scope))
   const toggle = (scope: Scope, on: boolean) =>
     onChange(SCOPES.filter((item) => (item === scope ? on : scopes.includes(item))))
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend>Scopes</legend>
       <p className="small quiet">
-        Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen {proof} can
-        do.
+        Choose only what it needs: scopes limit what a stolen {proof} can do. To change them later, replace
+        the client.
+        {replaces && <MissingUses client={replaces} />}
       </p>
       {SCOPE_GROUPS.map((group) => (
         <div key={group.title} className="grid">
@@ -160,6 +160,11 @@ function ScopeFields({ scopes, onChange, error, proof }: ScopeFieldsProps) {
                 <span className="grid">
                   <span className="strong">{SCOPE_WORDS[scope].title}</span>
                   <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
+                  {uses && replaces?.scopes.includes(scope) && (
+                    <span className={`small ${unused.includes(scope) ? 'text-warn' : 'text-ink-2'}`}>
+                      <ScopeUse client={replaces} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
+                    </span>
+                  )}
                 </span>
               </label>
               <span className="[&_a]:touch px-1 py-2.5 text-[14px] text-ink-2 max-[461px]:ps-[34px] max-[461px]:pt-0 max-[461px]:pb-[9px]">
@@ -171,6 +176,17 @@ function ScopeFields({ scopes, onChange, error, proof }: ScopeFieldsProps) {
       ))}
       <p className={noteClass(error)} id={`${id}note`} role="status">
         {error || reach(scopes, proof)}
+        {dropped.length > 0 && (
+          <>
+            {' '}
+            Token requests that name {new Intl.ListFormat('en', { type: 'disjunction' }).format(dropped)} will
+            fail with{' '}
+            <DocsLink to={docsOfOAuthError('invalid_scope')}>
+              <code>invalid_scope</code>
+            </DocsLink>
+            .
+          </>
+        )}
       </p>
     </fieldset>
   )

@@ -1,15 +1,15 @@
-import { Link, useSearchParams } from 'wouter'
+import { Link } from 'wouter'
 import { useClient, useRotation } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
-import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
+import { DOCS } from '../ui/docs.ts'
 import { useDraft } from '../ui/draft.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { listed, say } from '../ui/say.tsx'
+import { say } from '../ui/say.tsx'
 import { CreateClient } from './CreateClient.tsx'
 import { credentialName, rotationName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
@@ -17,8 +17,6 @@ import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeOld } from './RevokeOld.tsx'
 import { RotationSeen } from './RotationSeen.tsx'
-import { Scopes } from './Status.tsx'
-import { scopesIn, UNUSED_DAYS } from './unused-scopes.ts'
 
 const WATCH_MS = 3_000
 
@@ -31,7 +29,6 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const back = { to: `${to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
   const query = useClient(clientId, WATCH_MS)
   const [creating, setCreating] = useDraft('creating', false)
-  const [search] = useSearchParams()
   return (
     <Page title={titleOf(query.data)} back={back} lede={query.data && <Lede old={query.data} />}>
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
@@ -43,11 +40,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
         )}
       </Loaded>
       {creating && mayManage && query.data && (
-        <CreateClient
-          replaces={query.data}
-          scopes={scopesIn(search, query.data)}
-          onClose={() => setCreating(false)}
-        />
+        <CreateClient replaces={query.data} onClose={() => setCreating(false)} />
       )}
     </Page>
   )
@@ -111,7 +104,12 @@ function Rotation({ old, onCreate }: RotationProps) {
               The last replacement, <bdi>{replacement.name}</bdi>, was revoked.
             </p>
           )}
-          <NoReplacement old={old} onCreate={onCreate} />
+          <p>It gets its own id. You choose its scopes and how it authenticates.</p>
+          <p className="page-actions">
+            <Button variant="primary" onClick={onCreate}>
+              Create replacement
+            </Button>
+          </p>
         </section>
       )}
       <RotationSeen old={old} replacement={replacement} rotation={rotation} />
@@ -132,42 +130,5 @@ function Chain({ old, replacement }: { old: OAuthClient; replacement: OAuthClien
       {old.replaces && linkRotation(old.replaces, 'The rotation before')}
       {replacement.replacedBy && linkRotation(replacement.clientId, 'The rotation after')}
     </p>
-  )
-}
-
-function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => void }) {
-  const [search, setSearch] = useSearchParams()
-  const scopes = scopesIn(search, old)
-  const left = old.scopes.filter((scope) => !scopes.includes(scope))
-  return (
-    <>
-      <p>
-        {left.length === 0
-          ? 'It gets the same scopes, its own id, and authenticates as you choose.'
-          : 'It gets its own id and only these scopes, and authenticates as you choose.'}
-      </p>
-      <Scopes scopes={scopes} />
-      {left.length > 0 && (
-        <p>
-          Left out, because no token had {left.length === 1 ? 'it' : 'them'} in {UNUSED_DAYS} days:{' '}
-          {listed(left.map((scope) => <code key={scope}>{scope}</code>))}. Token requests that name{' '}
-          {left.length === 1 ? 'it' : 'one of them'} will fail with{' '}
-          <DocsLink to={docsOfOAuthError('invalid_scope')}>
-            <code>invalid_scope</code>
-          </DocsLink>
-          .
-        </p>
-      )}
-      <p className="page-actions">
-        <Button variant="primary" onClick={onCreate}>
-          Create replacement
-        </Button>
-        {left.length > 0 && (
-          <Button variant="quiet" onClick={() => setSearch({}, { replace: true })}>
-            Keep all scopes
-          </Button>
-        )}
-      </p>
-    </>
   )
 }

@@ -43,6 +43,17 @@ export const LastUsed = ({ client }: { client: Used }) =>
 export const unusedWords = ({ usesMissingBefore }: Pick<OAuthClient, 'usesMissingBefore'>) =>
   usesMissingBefore ? 'No known use' : 'Never used'
 
+/** @param at null: no use is recorded; undefined: it cannot be read. */
+export function ScopeUse({ client, at }: { client: Used; at: string | null | undefined }) {
+  if (at === undefined) return 'Last used: –'
+  if (at === null) return unusedWords(client)
+  return (
+    <>
+      Last used <Ago at={at} />
+    </>
+  )
+}
+
 /** What the time of its last use cannot tell. */
 export const MissingUses = ({ client: { usesMissingBefore } }: { client: OAuthClient }) =>
   usesMissingBefore && (

@@ -97,8 +97,7 @@ function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) 
   const [, navigate] = useLocation()
   const unused = unusedScopes(client, usage.scopes, new Date())
   if (unused.length === 0 || client.replacedBy !== null) return null
-  const usedScopes = client.scopes.filter((scope) => !unused.includes(scope))
-  const rotate = `${to(SCREENS.clients)}/${client.clientId}/rotate?scopes=${usedScopes.join(',')}`
+  const rotate = `${to(SCREENS.clients)}/${client.clientId}/rotate`
   return (
     <Notice
       tone="info"

@@ -18,8 +18,6 @@ export interface CreationOptions {
   onClose: () => void
   /** The client that the new one takes over from. */
   replaces?: OAuthClient
-  /** The scopes of a replacement. By default those of the old client. */
-  scopes?: readonly Scope[]
 }
 
 /** How a new client will authenticate. A `new key` is created here, an `own key` is the company's. */
@@ -54,14 +52,14 @@ const NOT_REPLACED = {
 }
 
 /** The form that creates a client, and shows its secret or key once when it has. */
-export function useCreation({ onClose, replaces, scopes }: CreationOptions) {
+export function useCreation({ onClose, replaces }: CreationOptions) {
   const company = useCompany()
   const { vendorId } = company
   // A replacement begins as what it replaces.
   const [draft, setDraft] = useDraft<Draft>('new client', {
     name: replaces ? nextName(replaces.name) : '',
     publicKey: '',
-    scopes: [...(scopes ?? replaces?.scopes ?? [])],
+    scopes: replaces?.scopes ?? [],
     auth: AUTH_BEFORE[replaces?.authMethod ?? 'client_secret'],
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
     expiry: { lifetime: replaces ? clientLifetime(replaces) : 'never', date: '' },

@@ -1,8 +1,5 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
 
-/** Other services of the company may look for such a scope. */
-const NO_ROUTE = 'No route of this API needs it yet.'
-
 /** What a scope lets a client do, in plain words. */
 export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: boolean }> = {
   'analytics:read': {
@@ -12,7 +9,7 @@ export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: 
   },
   'boost:read': {
     title: 'Read boosts',
-    text: `Which boosts exist and how they perform. ${NO_ROUTE}`,
+    text: 'Which boosts exist and how they perform.',
     changes: false,
   },
   'analytics:write': {
@@ -22,20 +19,23 @@ export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: 
   },
   'boost:write': {
     title: 'Change boosts',
-    text: `Starting or changing a boost spends money. ${NO_ROUTE}`,
+    text: 'Starting or changing a boost spends money.',
     changes: true,
   },
   'catalog:write': {
     title: 'Change the catalog',
-    text: `What your company offers, as customers see it. ${NO_ROUTE}`,
+    text: 'What your company offers, as customers see it.',
     changes: true,
   },
 }
 
-/** Read-only ones first. */
+/** Those that this API looks for come first. */
 export const SCOPE_GROUPS: readonly { title: string; scopes: readonly Scope[] }[] = [
-  { title: 'Read only', scopes: ['analytics:read', 'boost:read'] },
-  { title: 'Make changes', scopes: ['analytics:write', 'boost:write', 'catalog:write'] },
+  { title: 'This API', scopes: ['analytics:read', 'analytics:write'] },
+  {
+    title: 'Other services of your company. No route of this API needs these yet.',
+    scopes: ['boost:read', 'boost:write', 'catalog:write'],
+  },
 ]
 
 /** The same scopes in the one order in which every screen lists them. */
@@ -45,9 +45,9 @@ export const inOrder = (scopes: readonly Scope[]): Scope[] =>
 /** What proves the client's identity. */
 export type CredentialKind = 'secret' | 'private key' | 'platform token'
 
-/** What a secret or private key in the wrong hands could do with these scopes, all of it. */
+/** Everything that a secret or private key in the wrong hands could do. Empty without a scope. */
 export function reach(scopes: readonly Scope[], proof: CredentialKind): string {
-  if (scopes.length === 0) return 'No scope chosen yet. Choose only what this integration needs.'
+  if (scopes.length === 0) return ''
   const ordered = inOrder(scopes)
   const acts = ordered.map((scope) => lowerFirst(SCOPE_WORDS[scope].title))
   const changes = ordered.some((scope) => SCOPE_WORDS[scope].changes)

@@ -18,10 +18,3 @@ export function unusedScopes(
   const unused = scopes.filter(({ lastUsedAt }) => lastUsedAt === null || Date.parse(lastUsedAt) < since_ms)
   return unused.length < scopes.length ? unused.map(({ scope }) => scope) : []
 }
-
-/** The scopes that an address asks a replacement to have: some of the old client's, or all of them. */
-export function scopesIn(search: URLSearchParams, { scopes }: Pick<OAuthClient, 'scopes'>): Scope[] {
-  const names = search.get('scopes')?.split(',') ?? []
-  const narrower = scopes.filter((scope) => names.includes(scope))
-  return narrower.length > 0 ? narrower : scopes
-}
