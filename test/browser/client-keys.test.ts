@@ -152,6 +152,7 @@ describe('workspace: clients that have a key, or expire', () => {
     await field.fill(weak.export({ type: 'spki', format: 'pem' }).toString())
     await submitClient(page)
     await dialog.getByText(/^The key must have the exponent 65,537/).waitFor()
+    await dialog.getByText('Correct the marked fields.').waitFor()
     assert.equal(await field.getAttribute('aria-invalid'), 'true')
     await field.fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI me@here')
     assert.equal(await field.getAttribute('aria-invalid'), null)

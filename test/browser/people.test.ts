@@ -240,7 +240,14 @@ describe('workspace: people', () => {
     await dialog.getByLabel('Email address').fill(GLOBEX_OWNER)
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     await dialog.getByText('This person already belongs to the company.', { exact: true }).waitFor()
+    await dialog.getByText('Correct the marked fields.').waitFor()
     await dialog.getByLabel('Email address').fill('late@globex.example')
+    // No field of the form is marked by it.
+    const errors = [{ pointer: '/role', detail: 'must be another' }]
+    const json = { code: 'invalid_input', detail: 'The body is invalid; see errors.', errors }
+    await page.route('**/people', (route) => route.fulfill({ status: 422, json }), { times: 1 })
+    await dialog.getByRole('button', { name: 'Create the link' }).click()
+    await dialog.getByText('role must be another.').waitFor()
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     const first = await linkShown(page)
 

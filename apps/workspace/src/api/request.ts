@@ -17,12 +17,17 @@ export class ApiProblem extends Error {
   /** Undefined when something other than the API answered. */
   readonly code: string | undefined
   readonly requestId: string | undefined
-  readonly errors: readonly { pointer: string; detail: string }[]
+  readonly errors: readonly InputError[]
+  /** Set when a form shows the errors at its fields. */
+  fieldsMarked = false
   /** From Retry-After. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(response: Response, body: ProblemBody) {
-    super(body.detail ?? body.title ?? `The service answered with status ${response.status}.`)
+    super(
+      sentences(body.errors ?? []) ||
+        (body.detail ?? body.title ?? `The service answered with status ${response.status}.`),
+    )
     this.status = response.status
     this.code = body.code
     this.requestId = body.requestId ?? response.headers.get('x-request-id') ?? undefined
@@ -31,6 +36,10 @@ export class ApiProblem extends Error {
     this.retryAfterSeconds = Number.isFinite(retryAfter) ? retryAfter : undefined
   }
 }
+
+/** "name must not be empty." */
+const sentences = (errors: readonly InputError[]): string =>
+  errors.map(({ pointer, detail }) => `${pointer.replace(/^\//, '') || 'The input'} ${detail}.`).join(' ')
 
 /** When a request that came too often may be sent again: "in about 4 minutes". */
 export function retryIn({ retryAfterSeconds: seconds }: ApiProblem): string {
@@ -52,12 +61,18 @@ export class Offline extends Error {
   }
 }
 
+interface InputError {
+  /** RFC 6901 pointer into the body, or `?name` for a query parameter. */
+  pointer: string
+  detail: string
+}
+
 interface ProblemBody {
   title?: string
   detail?: string
   code?: string
   requestId?: string
-  errors?: { pointer: string; detail: string }[]
+  errors?: InputError[]
 }
 
 /**

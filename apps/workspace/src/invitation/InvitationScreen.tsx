@@ -175,7 +175,7 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
     invalid_credentials: hasAccount
       ? INCORRECT
       : { title: 'You already have an account', text: 'Enter its password to join.' },
-    invalid_input: hasAccount ? INCORRECT : { title: NOT_JOINED, text: 'Correct the marked fields.' },
+    ...(hasAccount && { invalid_input: INCORRECT }),
     invitation_not_valid: 'The invitation is no longer valid',
   })
   const form = useForm<'name' | 'password'>({

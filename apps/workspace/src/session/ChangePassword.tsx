@@ -43,7 +43,7 @@ function usePasswordChange(onClose: () => void) {
   return useForm<'currentPassword' | 'newPassword'>({
     submission: useSubmission({
       title: 'Your password may or may not be changed',
-      invalid_input: { title: 'Your password is unchanged', text: 'Correct the marked fields.' },
+      invalid_input: 'Your password is unchanged',
     }),
     check: ({ currentPassword, newPassword }) => ({
       currentPassword: currentPassword === '' && 'Enter your current password.',

@@ -46,6 +46,7 @@ export function useForm<Name extends string>(options: FormOptions<Name>) {
         const messages = fieldErrors(error, options)
         setErrors(messages)
         invalidField = Object.keys(messages)[0]
+        if (error instanceof ApiProblem) error.fieldsMarked = invalidField !== undefined
         throw error
       }
     })

@@ -36,6 +36,7 @@ export function describeError(error: unknown, words: ErrorWords): ErrorMessage {
     return words.noAnswer ?? { title: words.title, text: (error as Error).message }
   const message = words[error.code ?? ''] ?? words[error.status]
   if (typeof message === 'object') return { ...message, code: error.code }
+  if (error.fieldsMarked) return { title: message ?? words.title, text: 'Correct the marked fields.' }
   return error.status === 429
     ? { title: message ?? 'Too many attempts', text: `Try again ${retryIn(error)}.`, code: error.code }
     : { title: message ?? words.title, text: error.message, code: error.code }
