@@ -244,6 +244,24 @@ describe('the refused requests of clients', () => {
     assert.ok(json.advice.includes(`ends in ${clientSecret.slice(-4)}, and that nothing`))
   })
 
+  it('says that a request was granted, whichever of its clients sent it, and only to its company', async () => {
+    for (let n = 0; n < 11; n += 1) await note({ clientId: (await owner.createClient()).clientId })
+    const granted = { status: 200, code: undefined, reason: undefined }
+    await note({ requestId: 'granted', ...granted }, ...Array.from({ length: 199 }, () => granted))
+    const { at, ...answer } = (await explain('granted')).json
+    assert.equal(at, new Date(api.clock.now()).toISOString())
+    const { route, address } = refusal
+    const unexplained = { cause: null, code: null, reason: null, advice: null }
+    assert.deepEqual(answer, { requestId: 'granted', clientId, route, address, status: 200, ...unexplained })
+    for (const [id, person] of [
+      ['granted', await api.createOwner()],
+      ['grante', owner],
+      ['200', owner],
+      ['POST', owner],
+    ] as const)
+      assertProblem(await explain(id, person), 'not_found')
+  })
+
   it('explains a scope that the client lacks', async () => {
     const refused = { status: 400, code: 'invalid_scope', reason: 'invalid_scope' }
     await note({ ...refused, about: 'boost:write, product:read', requestId: 's1' })
@@ -387,7 +405,7 @@ describe('the refused requests of clients', () => {
       ['good'],
     )
     for (const requestId of ['no-json', 'no-record', 'gone'])
-      assertProblem(await explain(requestId), 'not_found')
+      assert.equal((await explain(requestId)).json.reason, null)
   })
 
   it('lists refusals in pages without gap or repeat, even within one millisecond', async () => {
@@ -406,11 +424,13 @@ describe('the refused requests of clients', () => {
   })
 
   it('forgets refusals after 24 hours', async () => {
-    await note({ requestId: 'old' }, { requestId: 'as old' })
+    await note({ requestId: 'old' }, { requestId: 'as old', proven: false })
     api.clock.advance(DAY_MS - 1)
-    assert.equal((await explain('old')).status, 200)
+    for (const requestId of ['old', 'as old']) assert.notEqual((await explain(requestId)).json.reason, null)
     api.clock.advance(1)
-    assertProblem(await explain('old'), 'not_found')
+    // That the client sent it is still known.
+    assert.equal((await explain('old')).json.reason, null)
+    assertProblem(await explain('as old'), 'not_found')
     assert.deepEqual((await list('?limit=1')).json, { refusals: [], nextCursor: null })
   })
 

@@ -116,7 +116,7 @@ const STATES: State[] = [
     name: 'a refusal that is not on record',
     as: OWNER,
     path: '/ven_acme/explain/unknown',
-    reach: (page) => page.getByText('No refused request with this id').waitFor(),
+    reach: (page) => page.getByText('No request with this id on record').waitFor(),
   },
   { name: 'clients', as: OWNER, path: CLIENTS, reach: (page) => page.getByRole('row').nth(1).waitFor() },
   {

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { forBlock } from '../support/block.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   api,
   createClient,
@@ -70,9 +71,22 @@ describe('workspace: explaining a refusal', () => {
       .waitFor()
   })
 
+  it('says that a request was granted, and of which client it was', async () => {
+    const { requestId } = await requestToken(client)
+    const found = async () =>
+      (await api(`/v1/vendor/ven_acme/refusals/${requestId}`, { token: await sessionToken(OWNER) }))
+        .status === 200
+    await eventually(found, { every_ms: 100 })
+    const { page } = await visit({ as: OWNER, path: `/explain/${requestId}` })
+    const outcome = page.getByRole('region', { name: 'This request was granted' })
+    await outcome.getByRole('link', { name: 'Refused' }).waitFor()
+    await outcome.getByText('POST /v1/oauth/token').waitFor()
+    assert.equal(await outcome.getByRole('button').count(), 0)
+  })
+
   it('explains nothing to another company, and no unknown request', async () => {
     const { page, baseUrl } = await visit({ as: GLOBEX_OWNER, path: `/explain/${wrongSecret}` })
-    const unknown = page.getByRole('status').filter({ hasText: 'No refused request with this id' })
+    const unknown = page.getByRole('status').filter({ hasText: 'No request with this id on record' })
     await unknown.waitFor()
     await page.getByRole('heading', { name: 'This request', level: 2 }).waitFor()
     assert.equal(await page.getByRole('heading', { name: 'Why it was refused' }).count(), 0)

@@ -22,6 +22,19 @@ export const Refusal = z
   })
   .meta({ id: 'Refusal' })
 
+/** A request that was refused, or else granted: then nothing has to be explained. */
+export const ExplainedRequest = z
+  .object({
+    ...Refusal.shape,
+    cause: refusalCause.nullable(),
+    code: z.string().nullable(),
+    reason: z.string().nullable().meta({
+      description: 'Why it was refused. null if it was granted, or if that is no longer known.',
+    }),
+    advice: z.string().nullable(),
+  })
+  .meta({ id: 'ExplainedRequest' })
+
 /** @throws Problem unavailable if Redis does not answer. */
 export function readFromRedis<T>(read: () => Promise<T>): Promise<T> {
   return read().catch((error: unknown) => {

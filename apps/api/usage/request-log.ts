@@ -48,6 +48,38 @@ export async function readRequestLog(
   return { requests, skipped: texts.length - log.length }
 }
 
+/** Keeps each script under a millisecond. */
+const LOGS_PER_SCRIPT = 10
+
+/** KEYS: logs of clients. ARGV: a request's id. Returns the log and the entry that has it. */
+const FIND_ENTRY = `
+local id = ' ' .. ARGV[1] .. ' '
+for _, log in ipairs(KEYS) do
+  for _, entry in ipairs(redis.call('lrange', log, 0, -1)) do
+    if string.find(entry, id, 1, true) then return { log, entry } end
+  end
+end`
+
+/**
+ * Returns the request with this id from the logs of a company's clients.
+ * @throws if Redis does not answer.
+ */
+export async function findLoggedRequest(
+  redis: RedisOrCluster,
+  { vendorId, requestId }: { vendorId: string; requestId: string },
+): Promise<(LoggedRequest & { clientId: string }) | undefined> {
+  const logs = await redis.zrange(redisKeys.requestLogs(vendorId), '0', '-1')
+  for (let from = 0; from < logs.length; from += LOGS_PER_SCRIPT) {
+    const keys = logs.slice(from, from + LOGS_PER_SCRIPT)
+    const found = (await redis.eval(FIND_ENTRY, keys.length, ...keys, requestId)) as string[] | null
+    const [log = '', text = ''] = found ?? []
+    const entry = parseEntry(text, new Map())
+    if (entry?.requestId === requestId)
+      return { ...entry, clientId: log.slice(redisKeys.requests(vendorId, '').length) }
+  }
+  return undefined
+}
+
 /** Returns undefined for an invalid entry: other services may share this Redis, and must not break a page. */
 function parseEntry(text: string, refusals: ReadonlyMap<string, RefusalRecord>): LoggedRequest | undefined {
   const [, at_ms, requestId = '', status, address = '', code = '', route = ''] = LOG_ENTRY.exec(text) ?? []

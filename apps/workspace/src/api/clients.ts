@@ -7,9 +7,9 @@ import type {
   ClientRotation,
   ClientUsage,
   CreatedClient,
+  ExplainedRequest,
   NewClient,
   OAuthClient,
-  Refusal,
   WorkloadIssuer,
   WorkloadIssuerKeys,
 } from './contract.ts'
@@ -88,9 +88,9 @@ export const useUsage = (clientId: string | null, refresh_ms = 30_000) =>
 export const useRequests = (clientId: string, refresh_ms = 30_000) =>
   useRead<ClientRequests>([CLIENTS, clientId, 'requests'], { refresh_ms })
 
-/** Why a request of one of the company's clients was refused. It never changes. */
-export const useRefusal = (requestId: string) =>
-  useRead<Refusal>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
+/** A request of one of the company's clients, and why it was refused, if it was. */
+export const useExplainedRequest = (requestId: string) =>
+  useRead<ExplainedRequest>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
 
 /** The issuers that the company's Active clients trust, and how old their keys are. Not for viewers. */
 export const useIssuers = () =>

@@ -1,8 +1,8 @@
 import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useClient, useRefusal } from '../api/clients.ts'
+import { useClient, useExplainedRequest } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
-import type { Refusal } from '../api/contract.ts'
+import type { ExplainedRequest } from '../api/contract.ts'
 import { requestIdIn } from '../api/request-id.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -70,34 +70,42 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
 }
 
 function Explanation({ requestId }: { requestId: string }) {
-  const query = useRefusal(requestId)
+  const query = useExplainedRequest(requestId)
   return (
     <section className="section mt-5" aria-labelledby="explanation-title" aria-live="polite">
-      <h2 id="explanation-title">{query.data ? 'Why it was refused' : 'This request'}</h2>
+      <h2 id="explanation-title">{query.data ? describeOutcome(query.data) : 'This request'}</h2>
       <Loaded
         query={query}
         skeleton={<Skeleton lines={3} />}
         missing={<Unknown onTryAgain={query.refetch} />}
       >
-        {(refusal) => <Explained refusal={refusal} />}
+        {(request) => <Explained request={request} />}
       </Loaded>
     </section>
   )
 }
 
-function Explained({ refusal }: { refusal: Refusal }) {
+function describeOutcome({ status, reason }: ExplainedRequest): string {
+  if (reason !== null) return 'Why it was refused'
+  if (status < 400) return 'This request was granted'
+  return status < 500
+    ? 'This request was refused; why is no longer known'
+    : 'We answered this request with an error'
+}
+
+function Explained({ request }: { request: ExplainedRequest }) {
   const { to } = useCompany()
-  const client = useClient(refusal.clientId).data
+  const client = useClient(request.clientId).data
   return (
     <>
       <p>
         A request of{' '}
-        <Link href={`${to(SCREENS.clients)}/${refusal.clientId}`}>
-          {client ? <bdi>{client.name}</bdi> : <code>{refusal.clientId}</code>}
+        <Link href={`${to(SCREENS.clients)}/${request.clientId}`}>
+          {client ? <bdi>{client.name}</bdi> : <code>{request.clientId}</code>}
         </Link>
         .
       </p>
-      <RequestTable requests={[refusal]} />
+      <RequestTable requests={[request]} />
     </>
   )
 }
@@ -107,14 +115,15 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
   return (
     <Notice
       tone="info"
-      title={say`No refused request with this id in ${name}`}
+      title={say`No request with this id on record in ${name}`}
       live
       actions={<Button onClick={() => void onTryAgain()}>Try again</Button>}
     >
       <ul className="facts">
-        <li>A refusal can be looked up from about a second after the answer, for 24 hours.</li>
+        <li>A request can be looked up from about two seconds after the answer.</li>
         <li>
-          Only requests that were refused are kept, not those that succeeded or met an error on our side.
+          Of each client, the last 200 requests are kept, and the last 50 that anyone could have sent, such as
+          those with a wrong secret, for 24 hours.
         </li>
         <li>
           The client must be one of your company’s. Tokens we did not sign cannot be traced to a client.
