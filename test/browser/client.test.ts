@@ -87,6 +87,8 @@ describe('workspace: one client', () => {
     await page.getByRole('link', { name: 'Before' }).click()
     await page.getByText('No tokens issued, no requests refused.').waitFor()
     await page.getByText('None on record.').waitFor()
+    const sections = await page.getByRole('region').getByRole('heading', { level: 2 }).allInnerTexts()
+    assert.deepEqual(sections.slice(-3), ['Use it', 'The last 14 days', 'Requests'])
     const listed = page.locator('dl').getByRole('listitem').locator('code')
     assert.deepEqual(await listed.allInnerTexts(), ['analytics:read', 'boost:write', 'catalog:write'])
 

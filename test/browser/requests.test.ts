@@ -31,33 +31,39 @@ describe('workspace: the requests of a client', () => {
     const { baseUrl } = await testStack()
     const read = async (token: unknown, search = '') =>
       fetch(`${baseUrl}${DAILY}${search}`, { headers: { authorization: `Bearer ${token}` } })
+    const wrong = () => requestToken({ ...client, clientSecret: 'wrong' })
+    await wrong()
     const { body } = await requestToken({ ...client, scope: 'analytics:read' })
     await read(body.access_token)
     const refused = (await read(body.access_token, '?from=never')).headers.get('x-request-id') ?? ''
-    await requestToken({ ...client, clientSecret: 'wrong' })
-    await untilListed(clientId, 4)
+    await wrong()
+    const { requestId } = await wrong()
+    await untilListed(clientId, 6)
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}`, width: 1440 })
     const section = page.getByRole('region', { name: 'Requests', exact: true })
     const rows = section.locator('tbody').getByRole('row')
     await rows.first().waitFor()
     const answers = async () => {
       const texts = await section.locator('tbody tr td:nth-child(2)').allInnerTexts()
-      return texts.map((text) => text.replace(/\s*, why request .*/, ''))
+      return texts.map((text) => text.replace(/\s*, why request [\s\S]*/, ''))
     }
+    const alike = /^3 times since \d\d:\d\d:\d\d$/
     assert.deepEqual(await answers(), ['401 invalid_client', '422 invalid_input', '200', '200'])
+    await rows.first().getByText(alike).waitFor()
+    await rows.first().getByText(requestId).first().waitFor()
     assert.match(
       await rows.last().innerText(),
       /\d\d:\d\d:\d\d[\s\S]*200[\s\S]*POST \/v1\/oauth\/token[\s\S]*(127\.0\.0\.1|::1)[\s\S]*-/,
     )
     await section.getByText('The last 200. Refused ones are explained for 24 hours.').waitFor()
-    await section.getByRole('radio', { name: 'All 4' }).focus()
+    await section.getByRole('radio', { name: 'All 6' }).focus()
     await page.keyboard.press('ArrowRight')
     await section.getByRole('radio', { name: 'Granted 2' }).and(page.locator(':focus')).waitFor()
     assert.deepEqual(await answers(), ['200', '200'])
     await page.keyboard.press('ArrowRight')
-    await section.getByRole('radio', { name: 'Refused 2' }).and(page.locator(':focus')).waitFor()
+    await section.getByRole('radio', { name: 'Refused 4' }).and(page.locator(':focus')).waitFor()
     assert.deepEqual(await answers(), ['401 invalid_client', '422 invalid_input'])
-    await section.getByRole('radio', { name: 'All 4' }).check({ force: true })
+    await section.getByRole('radio', { name: 'All 6' }).check({ force: true })
 
     const opener = section.getByRole('button', { name: `why request ${refused} was refused` })
     assert.equal(await section.getByRole('button', { name: /why request/ }).count(), 2)
@@ -72,7 +78,7 @@ describe('workspace: the requests of a client', () => {
     await reason.waitFor({ state: 'detached' })
 
     for (let n = 0; n < 20; n += 1) await requestToken({ ...client, scope: 'boost:read' })
-    await untilListed(clientId, 24)
+    await untilListed(clientId, 26)
     await section.getByRole('button', { name: 'Refresh' }).press('Enter')
     await section.getByRole('radio', { name: 'Granted 22' }).waitFor()
     assert.equal(await section.getByRole('row').count(), 21)

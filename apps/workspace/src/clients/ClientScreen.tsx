@@ -191,9 +191,9 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           <ScopesInUse client={client} />
         </Fact>
       </dl>
+      {client.status === 'Active' && client.lastUsedAt === null && <UseIt client={client} />}
       <UsageSection client={client} />
       <Requests clientId={client.clientId} />
-      {client.status === 'Active' && client.lastUsedAt === null && <UseIt client={client} />}
     </>
   )
 }

@@ -10,7 +10,7 @@ import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
-import { RequestTable } from './Requests.tsx'
+import { groupAlike, RequestTable } from './Requests.tsx'
 
 /** Takes the id of a request and says why it was refused, and what to do. */
 export default function ExplainScreen({ requestId }: { requestId: string | undefined }) {
@@ -105,7 +105,7 @@ function Explained({ request }: { request: ExplainedRequest }) {
         </Link>
         .
       </p>
-      <RequestTable requests={[request]} />
+      <RequestTable rows={groupAlike([request])} />
     </>
   )
 }

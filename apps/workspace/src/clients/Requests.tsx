@@ -60,7 +60,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
     granted: requests.filter(isGranted),
     refused: requests.filter((request) => !isGranted(request)),
   }
-  const selection = byOutcome[outcome]
+  const rows = groupAlike(byOutcome[outcome])
   return (
     <>
       <search className="flex flex-wrap items-center gap-x-3.5 gap-y-2" aria-label="Filter the requests">
@@ -75,14 +75,14 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
           Refresh
         </Button>
       </search>
-      {selection.length === 0 ? (
+      {rows.length === 0 ? (
         <p className="quiet">None of them.</p>
       ) : (
-        <RequestTable requests={selection.slice(0, showsAll ? selection.length : SHOWN_AT_FIRST)} />
+        <RequestTable rows={rows.slice(0, showsAll ? rows.length : SHOWN_AT_FIRST)} />
       )}
-      {!showsAll && selection.length > SHOWN_AT_FIRST && (
+      {!showsAll && rows.length > SHOWN_AT_FIRST && (
         <Button className="mt-5 justify-self-start" onClick={() => setShowsAll(true)}>
-          Show all {selection.length}
+          Show all {rows.length}
         </Button>
       )}
     </>
@@ -94,11 +94,34 @@ type Request = Pick<
   'requestId' | 'at' | 'route' | 'status' | 'address' | 'code' | 'reason' | 'advice'
 >
 
+/** A request, or the newest of several refusals that are alike. */
+interface RequestRow {
+  key: string
+  request: Request
+  count: number
+  firstAt: string
+}
+
+/** Puts refusals with the same answer, reason, route and address in one row. @param requests newest first. */
+export function groupAlike(requests: readonly Request[]): RequestRow[] {
+  const rows = new Map<string, RequestRow>()
+  for (const request of requests) {
+    const { requestId, at, status, code, reason, route, address } = request
+    const key = isGranted(request) ? requestId : JSON.stringify([status, code, reason, route, address])
+    const { request: newest, count } = rows.get(key) ?? { request, count: 0 }
+    rows.set(key, { key, request: newest, count: count + 1, firstAt: at })
+  }
+  return [...rows.values()]
+}
+
 const TABLE =
   'table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap'
 
-/** Requests, newest first. A refused one opens to the cause and the fix, and the newest is already open. */
-export const RequestTable = ({ requests }: { requests: readonly Request[] }) => (
+/**
+ * Requests, newest first. Refusals that are alike are one row, which opens to the cause and the fix. The newest
+ * is already open.
+ */
+export const RequestTable = ({ rows }: { rows: readonly RequestRow[] }) => (
   <table className={TABLE}>
     <thead>
       <tr>
@@ -110,14 +133,15 @@ export const RequestTable = ({ requests }: { requests: readonly Request[] }) => 
       </tr>
     </thead>
     <tbody>
-      {requests.map((request, index) => (
-        <Row key={request.requestId} request={request} isNewest={index === 0} />
+      {rows.map((row, index) => (
+        <Row key={row.key} row={row} isNewest={index === 0} />
       ))}
     </tbody>
   </table>
 )
 
-function Row({ request, isNewest }: { request: Request; isNewest: boolean }) {
+function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
+  const { request, count, firstAt } = row
   const { requestId, at, route, address, reason } = request
   const [isOpen, setOpen] = useState(isNewest)
   const explains = isOpen && reason !== null
@@ -129,6 +153,11 @@ function Row({ request, isNewest }: { request: Request; isNewest: boolean }) {
         </th>
         <td>
           <Answer request={request} isOpen={isOpen} onOpenChange={setOpen} />
+          {count > 1 && (
+            <p className="small quiet">
+              {count} times since <Time at={firstAt} format={timeOf} />
+            </p>
+          )}
         </td>
         <td>
           <code>
@@ -137,7 +166,9 @@ function Row({ request, isNewest }: { request: Request; isNewest: boolean }) {
         </td>
         <td>{address && <code>{address}</code>}</td>
         <td>
-          <code>{requestId}</code>
+          <code className="desk:block desk:w-[9ch] desk:truncate" title={requestId}>
+            {requestId}
+          </code>
         </td>
       </tr>
       {explains && <Explanation request={request} reason={reason} />}
