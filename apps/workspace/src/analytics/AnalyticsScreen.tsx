@@ -184,7 +184,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
 const DataThrough = ({ daily: { dataThrough } }: { daily: DailyAnalytics }) =>
   dataThrough && (
     <p className="small quiet">
-      Newest event: <Time at={dataThrough} inSentence />.
+      Newest event: <Time at={dataThrough} />.
     </p>
   )
 

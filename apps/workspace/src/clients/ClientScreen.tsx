@@ -152,7 +152,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
       </Link>
       .{' '}
       {replacement.lastUsedAt
-        ? say`The replacement was last used ${<Ago at={replacement.lastUsedAt} inSentence />}.`
+        ? say`The replacement was last used ${<Ago at={replacement.lastUsedAt} />}.`
         : replacement.usesMissingBefore
           ? 'No use of the replacement is known.'
           : 'The replacement has not been used yet.'}
@@ -183,7 +183,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </Fact>
         )}
         <Fact name="Last used">
-          {client.lastUsedAt ? <Ago at={client.lastUsedAt} inSentence /> : unusedWords(client)}
+          {client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : unusedWords(client)}
           <MissingUses client={client} />
         </Fact>
         <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
@@ -256,7 +256,7 @@ function WorkloadFacts({ workload }: { workload: ClientWorkload }) {
       </Fact>
       {issuer && (
         <Fact name="Issuer’s keys">
-          {issuer.keysFrom === 'pasted' ? 'Pasted' : 'Fetched'} <Ago at={issuer.keysAsOf} inSentence />:{' '}
+          {issuer.keysFrom === 'pasted' ? 'Pasted' : 'Fetched'} <Ago at={issuer.keysAsOf} />:{' '}
           <code>{issuer.keyIds.join(', ')}</code>{' '}
           {issuer.keysFrom === 'pasted' && (
             <Button onClick={() => setReplacing(true)}>Replace the keys</Button>

@@ -18,11 +18,7 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
   return (
     <Notice
       tone="warn"
-      title={
-        expired
-          ? 'This client has expired'
-          : say`This client expires ${<Ago at={client.expiresAt} inSentence />}`
-      }
+      title={expired ? 'This client has expired' : say`This client expires ${<Ago at={client.expiresAt} />}`}
       actions={
         !rotating &&
         mayManage && (
@@ -39,8 +35,7 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
         </>
       ) : (
         <>
-          From <Time at={client.expiresAt} inSentence /> on, its token requests are refused. The date cannot
-          be changed.{' '}
+          From <Time at={client.expiresAt} />, its token requests are refused. The date cannot be changed.{' '}
           {rotating ? 'Finish the rotation before then.' : 'Create a replacement and deploy it before then.'}
         </>
       )}

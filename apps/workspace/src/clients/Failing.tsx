@@ -9,9 +9,9 @@ import { say } from '../ui/say.tsx'
 
 type Failing = NonNullable<OAuthClient['failing']>
 
-const Since = ({ at, inSentence = false }: { at: string; inSentence?: boolean }) => {
+const Since = ({ at }: { at: string }) => {
   const text = useTimed((now) => since(new Date(at), now))
-  return <Time at={at} format={() => text} inSentence={inSentence} />
+  return <Time at={at} format={() => text} />
 }
 
 /** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */
@@ -36,7 +36,7 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
       tone={failing.senderKnown ? 'bad' : 'warn'}
       title={
         <>
-          Nothing but refusals since <Since at={failing.since} inSentence />: {causeWords(failing.cause)}
+          Nothing but refusals since <Since at={failing.since} />: {causeWords(failing.cause)}
           {failing.address && say`, from ${<code>{failing.address}</code>}`}
         </>
       }

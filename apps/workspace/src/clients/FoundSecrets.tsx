@@ -74,7 +74,7 @@ export function FoundNotice({ client }: { client: OAuthClient }) {
   return (
     <Notice tone="bad" live title="This client’s secret was found">
       <p>
-        Reported <Ago at={secretFoundAt} inSentence />
+        Reported <Ago at={secretFoundAt} />
         {secretFoundSource && say` as found at ${<code className="wrap">{secretFoundSource}</code>}`}.{' '}
         <UseSince client={client} />
       </p>
@@ -111,7 +111,7 @@ function UseSince({ client }: { client: OAuthClient }) {
   return (
     <>
       {addresses.length === 0
-        ? say`Used since, the last time ${<Ago at={lastUsedAt ?? ''} inSentence />}.`
+        ? say`Used since, the last time ${<Ago at={lastUsedAt ?? ''} />}.`
         : say`Used since from ${listed(firstOf(addresses, client))}.`}
       {(addressesMissingBefore ?? '') >= foundAt &&
         say` Up to ${<Moment at={addressesMissingBefore ?? ''} />}, other addresses may have used it too.`}

@@ -118,8 +118,8 @@ const TABLE =
   'table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap'
 
 /**
- * Requests, newest first. Refusals that are alike are one row, which opens to the cause and the fix. The newest
- * is already open.
+ * Requests, newest first. Refusals that are alike are one row, which opens to the cause and the fix. If the
+ * newest request was refused, it is already open.
  */
 export const RequestTable = ({ rows }: { rows: readonly RequestRow[] }) => (
   <table className={TABLE}>
@@ -232,7 +232,7 @@ function Explanation({
 const withTimes = (sentence: string): ReactNode =>
   sentence
     .split(/at (\d{4}-\d\d-\d\dT[\d:.]+Z)/)
-    .map((part, index) => (index % 2 === 0 ? part : <Time key={part} at={part} format={onDay} inSentence />))
+    .map((part, index) => (index % 2 === 0 ? part : <Time key={part} at={part} format={onDay} />))
 
 /** A narrow column breaks it after / and _, in place of within a word. */
 const Breakable = ({ text }: { text: string }) =>

@@ -47,9 +47,7 @@ function Refused({ old, rotation }: RevokeOldProps) {
   const isRecent = now.getTime() - Date.parse(old.revokedAt) < REFUSALS_KEPT_MS
   return (
     <>
-      <p>
-        {say`Revoked on ${<Time at={old.revokedAt} format={weekdayTime} inSentence />} by ${old.revokedBy?.name}.`}
-      </p>
+      <p>{say`Revoked on ${<Time at={old.revokedAt} format={weekdayTime} />} by ${old.revokedBy?.name}.`}</p>
       <p>
         {isRecent ? 'Refused since: ' : 'Refused in the last 24 hours: '}
         {rotation ? <Refusals {...rotation.refusedSinceRevoke} /> : '–'}

@@ -25,9 +25,7 @@ export function RevokedNotice({ client, revokedAt }: { client: OAuthClient; revo
         )
       }
     >
-      <p>
-        {say`Revoked ${<Time at={revokedAt} format={precise} inSentence />} by ${client.revokedBy?.name}.`}
-      </p>
+      <p>{say`Revoked ${<Time at={revokedAt} format={precise} />} by ${client.revokedBy?.name}.`}</p>
       <p>
         <SinceRevoke clientId={client.clientId} revokedAt={revokedAt} />
       </p>
@@ -58,11 +56,10 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
   return (
     <>
       {requests.length || 'No'} {requests.length === 1 ? 'request' : 'requests'} on record since{' '}
-      <Time at={begin} format={precise} inSentence />
+      <Time at={begin} format={precise} />
       {requests.length > 0 && `, ${accepted.length || 'none'} accepted`}
       {begin > revokedAt ? '. Older ones may no longer be on record.' : '.'}
-      {accepted[0] &&
-        say` The last was accepted ${<Time at={accepted[0].at} format={precise} inSentence />}.`}
+      {accepted[0] && say` The last was accepted ${<Time at={accepted[0].at} format={precise} />}.`}
     </>
   )
 }

@@ -34,15 +34,15 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
         <LastUse client={old} known={seen} />
         {seen &&
           seen.longestQuietHours !== null &&
-          say` Longest time between two uses since ${<Time at={rotation.seenSince} format={day} inSentence />}: ${hoursInWords(seen.longestQuietHours)}.`}
+          say` Longest time between two uses since ${<Time at={rotation.seenSince} format={day} />}: ${hoursInWords(seen.longestQuietHours)}.`}
         {rotation?.usesMissingSince &&
-          say` Uses since ${<Time at={rotation.usesMissingSince} format={weekdayTime} inSentence />} may be missing.`}
+          say` Uses since ${<Time at={rotation.usesMissingSince} format={weekdayTime} />} may be missing.`}
       </Side>
       {replacement && (
         <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
           <LastUse client={replacement} known={rotation?.replacement} />
           {rotation?.replacement?.firstUsedAt &&
-            say` First used on ${<Time at={rotation.replacement.firstUsedAt} format={weekdayTime} inSentence />}.`}
+            say` First used on ${<Time at={rotation.replacement.firstUsedAt} format={weekdayTime} />}.`}
           {rotation && <MissingUses client={replacement} />}
         </Side>
       )}

@@ -219,14 +219,12 @@ function FirstCall({ client, onToken }: FirstCallProps) {
       <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-semibold text-good' : ''}`} role="status">
         <span className={`${DOT} ${tokenAt ? DOT_USED : DOT_WAITING}`} aria-hidden="true" />
         {tokenAt
-          ? say`Token issued at ${<Time at={tokenAt} format={clock} inSentence />}: the id and ${credentialName(client)} work.`
+          ? say`Token issued at ${<Time at={tokenAt} format={clock} />}: the id and ${credentialName(client)} work.`
           : `Waiting for the first token request: run the ${client.workload ? 'job' : 'curl command'} and see it arrive here.`}
       </p>
       {tokenAt && (
         <p className="small quiet" role="status">
-          {call
-            ? say`Call granted at ${<Time at={call.at} format={clock} inSentence />}.`
-            : waitingWords(client)}
+          {call ? say`Call granted at ${<Time at={call.at} format={clock} />}.` : waitingWords(client)}
         </p>
       )}
       <Attempts client={client} />

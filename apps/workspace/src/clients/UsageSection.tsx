@@ -54,8 +54,8 @@ function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage)
   return (
     <table className="table max-w-[640px] max-phone:[&_:is(th,td)]:pe-3">
       <caption className="py-2 text-start text-ink-2">
-        Tokens by address {say`since ${<Time at={addressesSince} inSentence />}`}: the latest addresses. Of
-        each day (UTC), the first {ADDRESSES_PER_DAY_MAX} are counted.
+        Tokens by address {say`since ${<Time at={addressesSince} />}`}: the latest addresses. Of each day
+        (UTC), the first {ADDRESSES_PER_DAY_MAX} are counted.
         {(addressesMissingBefore ?? '') > addressesSince &&
           say` Up to ${<Moment at={addressesMissingBefore ?? ''} />}, others may have got tokens too.`}
       </caption>

@@ -86,7 +86,7 @@ function OneSession({
       </p>
       <p className="small quiet">
         {address && say`From ${<code>{address}</code>}, `}
-        {current ? 'in use now' : say`last used ${<Ago at={lastSeenAt} inSentence />}`}
+        {current ? 'in use now' : say`last used ${<Ago at={lastSeenAt} />}`}
       </p>
       <p className="small quiet">
         Signed in <Moment at={createdAt} />

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { idleTime, signOut, useSignedIn } from '../api/session.ts'
-import { clockShort } from '../api/time.ts'
+import { clockShort, zone } from '../api/time.ts'
 import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
@@ -54,6 +54,7 @@ export function AccountMenu() {
             Signed in until <Time at={expiresAt} format={clockShort} /> at the latest. Ends after{' '}
             {idleTime(session)} without use.
           </span>
+          <span className="small quiet">Times are in {zone()}.</span>
         </div>
         <MenuLine />
         <MenuItem onSelect={() => setOpen('sessions')}>Your sessions</MenuItem>

@@ -1,5 +1,5 @@
-import { useState, useSyncExternalStore } from 'react'
-import { bothClocks, dateTime, relative, zone } from '../api/time.ts'
+import { useSyncExternalStore } from 'react'
+import { bothClocks, dateTime, relative } from '../api/time.ts'
 
 const TICK_MS = 1_000
 const listeners = new Set<() => void>()
@@ -33,29 +33,19 @@ interface TimeProps {
   /** How the text is written. */
   format?: (at: Date) => string
   by?: string
-  /** In a sentence, unlike in a table, a keyboard or a finger gets the zone too. */
-  inSentence?: boolean
 }
 
-/** A time in the company's zone. Pointing at it shows the zone, and the browser's own time. */
-export function Time({ at, format = dateTime, by, inSentence = false }: TimeProps) {
-  const [focused, setFocused] = useState(false)
-  return (
-    <time
-      dateTime={at}
-      title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}
-      {...(inSentence && { tabIndex: 0, onFocus: () => setFocused(true), onBlur: () => setFocused(false) })}
-    >
-      {format(new Date(at))}
-      {focused && ` ${zone()}`}
-    </time>
-  )
-}
+/** A time in the company's zone, which the account menu names. Pointing at it shows the browser's too. */
+export const Time = ({ at, format = dateTime, by }: TimeProps) => (
+  <time dateTime={at} title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}>
+    {format(new Date(at))}
+  </time>
+)
 
 /** "22 Nov 2026, 03:04 (3 minutes ago)", in a sentence that has room for both. */
 export const Moment = ({ at, format }: Pick<TimeProps, 'at' | 'format'>) => (
   <>
-    <Time at={at} {...(format && { format })} inSentence /> (<Ago at={at} />)
+    <Time at={at} {...(format && { format })} /> (<Ago at={at} />)
   </>
 )
 

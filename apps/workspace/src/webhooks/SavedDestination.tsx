@@ -100,7 +100,7 @@ function Facts({ destination: { verified, updatedAt, updatedBy }, tested }: Fact
         ))}
       {updatedAt && (
         <span className="quiet">
-          Saved <Ago at={updatedAt} inSentence />
+          Saved <Ago at={updatedAt} />
           {updatedBy && say` by ${updatedBy.name}`}
         </span>
       )}

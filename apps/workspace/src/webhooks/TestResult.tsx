@@ -22,9 +22,7 @@ export function TestResults({ results, saved }: TestResultsProps) {
   return (
     <section className="section [&_h3]:mt-2.5" aria-labelledby="result-title">
       <h2 id="result-title" tabIndex={-1}>
-        {current === results[0]
-          ? 'Last test'
-          : say`Test at ${<Time at={current.sentAt} format={clock} inSentence />}`}
+        {current === results[0] ? 'Last test' : say`Test at ${<Time at={current.sentAt} format={clock} />}`}
       </h2>
       {results.length > 1 && (
         <Tests
