@@ -318,6 +318,22 @@ describe('workspace: signing in with the provider of the company', () => {
     assert.equal((await context.cookies(baseUrl)).length, 0)
   })
 
+  it('keeps what was typed when the session ends and the person signs in with the provider in a new tab', async () => {
+    provider.signInAs('kim')
+    const { page, context } = await enter('/ven_acme/integrations/webhooks')
+    await page.getByRole('button', { name: 'Sign in with Acme ID' }).press('Enter')
+    const field = page.getByRole('textbox', { name: 'Callback URL' })
+    await field.fill('https://hooks.acme.com/typed')
+    await service.db('sessions').delete()
+    const ended = page.getByText('To keep what you have typed, do it in a new tab.')
+    await clickUntilShown(page.getByRole('button', { name: 'Save callback URL' }), ended)
+    const link = page.getByRole('link', { name: 'in a new tab' })
+    const [second] = await Promise.all([context.waitForEvent('page'), link.click()])
+    await second.getByRole('button', { name: 'Sign in with Acme ID' }).press('Enter')
+    await field.waitFor()
+    assert.equal(await field.inputValue(), 'https://hooks.acme.com/typed')
+  })
+
   it('offers no invitations where there are no built-in accounts', async () => {
     const { sessionToken } = await service.createPerson({ vendorId: 'ven_acme', role: 'owner' })
     const { page } = await enter('/ven_acme/people', sessionToken)

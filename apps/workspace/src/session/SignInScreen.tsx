@@ -142,7 +142,7 @@ function SignedOutNotice({ reason, leaves }: { reason: Reason; leaves: boolean }
       <Notice tone="info" title="Your session has ended">
         {leaves ? (
           <>
-            Sign in to return to this page. To keep what you have typed in it, sign in{' '}
+            Sign in to return to this page. To keep what you have typed, do it{' '}
             <a href="/" target="_blank" rel="noopener">
               in a new tab
             </a>
