@@ -56,8 +56,6 @@ interface GlobalOptions {
 /** Runs `npm run admin -- ARGS`. Returns the exit code. Never rejects. */
 export async function runAdmin(args: readonly string[], environment: CommandEnvironment): Promise<number> {
   const { stdout, stderr } = environment
-  const program = createProgram(environment)
-  const asJson = (): boolean => program.opts<GlobalOptions>().json
   let exitCode = 0
 
   async function execute(command: AdminCommand, args: CommandArguments): Promise<void> {
@@ -69,8 +67,8 @@ export async function runAdmin(args: readonly string[], environment: CommandEnvi
     stdout.write(asJson() ? `${JSON.stringify(outcome.data, null, 2)}\n` : `${outcome.text}\n`)
     exitCode = outcome.exitCode ?? 0
   }
-  for (const subject of SUBJECTS) bind(addGroup(program, subject), subject.commands, execute)
-  bind(program, [REDIS_USERS], execute)
+  const program = createProgram(environment, execute)
+  const asJson = (): boolean => program.opts<GlobalOptions>().json
 
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -109,8 +107,12 @@ async function runWithStores(
   }
 }
 
-function createProgram({ stdout, stderr }: CommandEnvironment): Command {
-  return new Command('npm run admin --')
+/** Returns the parser of every command. It calls `execute` with the one that the arguments name. */
+export function createProgram(
+  { stdout, stderr }: Pick<CommandEnvironment, 'stdout' | 'stderr'>,
+  execute: Parameters<typeof bind>[2],
+): Command {
+  const program = new Command('npm run admin --')
     .description(
       'Command-line administration. Works on the local stack running on DATA_DIR (default .data), or on ' +
         'the installation given by DATABASE_URL (as integration_operator), REDIS_URL and KEY_ENCRYPTION_KEY.',
@@ -125,6 +127,9 @@ function createProgram({ stdout, stderr }: CommandEnvironment): Command {
       writeErr: (text) => void stderr.write(text),
     })
     .exitOverride()
+  for (const subject of SUBJECTS) bind(addGroup(program, subject), subject.commands, execute)
+  bind(program, [REDIS_USERS], execute)
+  return program
 }
 
 /** Validates the operator's name for the record of an act. */

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { COMPOSE, type Yaml } from '../support/deployment.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
 const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
@@ -20,47 +21,27 @@ describe('the files for containers', () => {
     for (const text of kubernetes) assert.doesNotMatch(text, /^ *replicas:|\/spec\/replicas/m)
   })
 
-  it('has the API fetch keys from every instance of the authorization server', () => {
-    for (const text of [...kubernetes, read('compose.yaml')])
-      for (const [, host] of text.matchAll(/JWKS_URL(?:: |, value: ')http:\/\/([\w-]+):8081/g))
-        assert.ok(host === 'auth' || host === 'integration-auth', host)
-    assert.equal(read('compose.yaml').match(/aliases: \[auth\]/g)?.length, 2)
-  })
-
   it('gives each instance behind nginx an address that it keeps', () => {
     const addresses = [...read('compose.yaml').matchAll(/ipv4_address: (\S+?)[ ,}]/g)].map(([, each]) => each)
     assert.equal(new Set(addresses).size, 5)
   })
 
   it('has nginx share one network with the services, so that they see it at the address that they trust', () => {
-    const compose = read('compose.yaml')
-    const listNetworks = (service: string) => {
-      const block = new RegExp(`\\n {2}${service}:\\n(?: {4}.*\\n)+`).exec(compose)?.[0] ?? ''
-      return [...block.matchAll(/\b(inside|outside|front): \{/g)].map(([, name]) => name)
-    }
+    const listNetworks = (service: string) => Object.keys(COMPOSE.services[service].networks)
     assert.deepEqual(listNetworks('web'), ['inside', 'front'])
     for (const name of ['auth-1', 'auth-2']) assert.deepEqual(listNetworks(name), ['inside'])
     for (const name of ['api-1', 'api-2']) assert.deepEqual(listNetworks(name), ['inside', 'outside'])
   })
 
   it('starts again after a reboot whatever runs, and nothing else', () => {
-    const compose = read('compose.yaml')
-    const blocks = compose.split(/^(?=x-|services:| {2}[\w-]+:$)/m)
-    const running = blocks.filter(
-      (block) => /<<: .*\*(?:running|auth|api)\b/.test(block) && !block.includes("restart: 'no'"),
+    const running = Object.entries<Yaml>(COMPOSE.services).filter(
+      ([, { restart = 'no' }]) => restart !== 'no',
     )
-    const names = running.map((block) => /[\w-]+/.exec(block)?.[0])
-    assert.deepEqual(names, [
-      'x-auth',
-      'x-api',
-      'postgres',
-      'redis',
-      'auth-1',
-      'auth-2',
-      'api-1',
-      'api-2',
-      'web',
-    ])
+    const names = ['postgres', 'redis', 'auth-1', 'auth-2', 'api-1', 'api-2', 'web']
+    assert.deepEqual(
+      running.map(([name, { restart }]) => [name, restart]),
+      names.map((name) => [name, 'unless-stopped']),
+    )
   })
 
   describe('the secrets of compose.yaml', () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PROBLEMS } from '../../apps/api/problems/problems.ts'
-import { GATEWAY_ROUTES, SCREEN_PATHS } from '../../infra/local/gateway/route.ts'
+import { findService, GATEWAY_ROUTES, SCREEN_PATHS } from '../../infra/local/gateway/route.ts'
 import {
   STRICT_TRANSPORT_SECURITY,
   WORKSPACE_HEADERS,
   workspaceCacheControl,
 } from '../../infra/workspace-headers.ts'
+import { HEALTH_PATHS, SERVED_PATHS } from '../support/served-paths.ts'
 
 const FOLDER = join(import.meta.dirname, '../../infra/deploy')
 const FILES = Object.fromEntries(
@@ -40,6 +41,19 @@ describe('the configurations of the proxies', () => {
       const rule = `${location}\n    proxy_pass http://integration_${to};`
       assert.ok(FILES['nginx.conf']?.includes(rule), rule)
     })
+
+  it('sends each path that a service serves to that service, and none of those about its health', () => {
+    for (const [name, paths] of Object.entries(SERVED_PATHS))
+      for (const path of paths)
+        assert.equal(findService(path), HEALTH_PATHS.includes(path) ? undefined : name, path)
+    for (const { path, match, to } of GATEWAY_ROUTES)
+      assert.ok(
+        SERVED_PATHS[to].some((served) => (match === 'exact' ? served === path : served.startsWith(path))),
+        `${to} serves nothing at ${path}`,
+      )
+    for (const path of HEALTH_PATHS)
+      assert.ok(FILES['nginx.conf']?.includes(`location = ${path} {\n    return 404;`), path)
+  })
 
   it('sends each path to the same service by the example of an Ingress, and all others to the pages', () => {
     const ingress = readFileSync(join(FOLDER, 'kubernetes/base/ingress.yaml'), 'utf8')

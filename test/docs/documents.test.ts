@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Command, CommanderError } from 'commander'
+import { apiShape } from '../../apps/api/config.ts'
+import { authShape } from '../../apps/auth/config.ts'
+import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
+import { createProgram } from '../../infra/admin/program.ts'
+import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
+import { LOCAL_SHAPE } from '../../infra/local-settings.ts'
+import { COMPOSE } from '../support/deployment.ts'
+import { SERVED_PATHS } from '../support/served-paths.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const CONFIGURATION = [
-  'shared/process/config.ts',
-  'apps/auth/config.ts',
-  'apps/api/config.ts',
-  'apps/api/analytics/event-partitions.ts',
-  'infra/local-settings.ts',
-  'infra/database/migrate-settings.ts',
-]
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
 const documents = globSync(['*.md', '{.github,apps,shared,infra,test}/**/*.md'], {
@@ -27,16 +28,67 @@ const listAnchors = (page: string): string[] =>
       .replaceAll(' ', '-'),
   )
 
-describe('the documents', () => {
-  for (const file of CONFIGURATION) {
-    const variables = [...read(file).matchAll(/^\s+([A-Z][A-Z_]{3,}): /gm)].map(([, name]) => name as string)
-    for (const name of new Set(variables)) {
-      it(`document ${name}, which ${file} reads`, () => {
-        assert.match(read('infra/SETTINGS.md'), new RegExp(`\\b${name}\\b`))
-      })
-    }
-  }
+/** The code of a page: each line of a block, and each span between backticks. */
+const listCode = (page: string): string[] => {
+  const blocks = [...page.matchAll(/^ *```.*\n([\s\S]*?)^ *```$/gm)].flatMap(([, code = '']) =>
+    code.split('\n'),
+  )
+  const spans = page.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '').matchAll(/`([^`\n]+)`/g)
+  return [...blocks, ...[...spans].map(([, code = '']) => code)]
+}
+const codeOf = new Map(documents.map((document) => [document, listCode(read(document))]))
 
+/** Every match of a pattern's first group in the code of all documents, with the document. */
+const findInCode = (pattern: RegExp): [document: string, match: string][] =>
+  [...codeOf].flatMap(([document, code]) =>
+    code.flatMap((line) =>
+      [...line.matchAll(pattern)].map(([, match = '']) => [document, match] as [string, string]),
+    ),
+  )
+
+const NOTHING = { write: () => true }
+const newProgram = () =>
+  createProgram({ stdout: NOTHING, stderr: NOTHING as unknown as NodeJS.WritableStream }, async () => {})
+const GROUPS = newProgram().commands.flatMap((command) => [command.name(), ...command.aliases()])
+/** After the command that runs it, or alone where a group of commands begins it. */
+const ADMIN_CALL = new RegExp(
+  `(?:npm run (?:--silent )?admin -- |run --rm admin |admin/main\\.ts |^(?:admin )?(?=(?:--as \\S+ )?(?:${GROUPS.join('|')}) [a-z]))((?:(?! [|>&]|;)[^\`])+)`,
+  'g',
+)
+
+/** The options of the command that these words name. */
+function listOptions(words: string[]): (string | undefined)[] {
+  const program = newProgram()
+  const command = words.reduce<Command>(
+    (group, word) => group.commands.find((each) => [each.name(), ...each.aliases()].includes(word)) ?? group,
+    program,
+  )
+  return ['--help', ...[...program.options, ...command.options].map(({ long }) => long)]
+}
+
+/** Parses the call by the command's own parser. Returns what is wrong with it. */
+async function parseAdminCall(call: string): Promise<string | undefined> {
+  const words = [...call.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain)
+  // Only named, or shortened: what it still needs may be missing.
+  const isShort = words.includes('…') || words.length <= 2 || /^--/.test(words.at(-1) ?? '')
+  const hasPlaceholder = words.some((word) => /…|^[A-Z]{2,}$/.test(word))
+  const unknown = words.filter((word) => /^--./.test(word) && !listOptions(words).includes(word))
+  if (unknown.length > 0) return `unknown: ${unknown}`
+  try {
+    await newProgram().parseAsync(
+      words.filter((word) => word !== '…'),
+      { from: 'user' },
+    )
+    return undefined
+  } catch (error) {
+    const { code = 'invalid value', message } = error as CommanderError
+    if (code === 'commander.helpDisplayed' || code === 'commander.help') return undefined
+    if (isShort && /missing/i.test(code)) return undefined
+    return hasPlaceholder && /invalid/.test(code) ? undefined : message
+  }
+}
+
+describe('the documents', () => {
   for (const document of documents) {
     for (const [, target = '', heading] of read(document).matchAll(/\]\(([^)#\s]+)(?:#([^)\s]+))?/g)) {
       // In braces: filled in where the page is served.
@@ -78,6 +130,79 @@ describe('the documents', () => {
       const texts = files.map(read).join('\n')
       for (const name of names) assert.match(texts, new RegExp(`\\b${name}\\b`), `${name} in ${files}`)
     }
+  })
+
+  it('call only admin commands that the command’s own parser accepts', async () => {
+    const calls = findInCode(ADMIN_CALL)
+    assert.ok(calls.length > 60, `${calls.length}`)
+    const wrong = await Promise.all(
+      calls.map(async ([file, call]) => [file, call, await parseAdminCall(call.trim())]),
+    )
+    assert.deepEqual(
+      wrong.filter(([, , problem]) => problem !== undefined),
+      [],
+    )
+  })
+
+  it('name only paths of both services that they serve', () => {
+    const served = [...SERVED_PATHS.auth, ...SERVED_PATHS.api, '/metrics'].map(
+      (path) => new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    )
+    const named = findInCode(
+      /(?:^|[\s'"(]|\{(?:base_url|issuer)\}|BASE_URL|api\.example\.com)(\/(?:v1|docs|openapi|healthz|readyz|metrics|llms\.txt|\.well-known)\b[^\s'"`)?#|;,]*)/g,
+    )
+    assert.ok(named.length > 80, `${named.length}`)
+    const unserved = named.filter(([, path]) => {
+      // `/v1/*` and a path that goes on in another string name what lies below.
+      const isBeginning = /[/*[]$/.test(path)
+      const beginning = path.replace(/[^/]*$/, '')
+      return !served.some((pattern) =>
+        isBeginning ? pattern.source.replaceAll('\\', '').startsWith(`^${beginning}`) : pattern.test(path),
+      )
+    })
+    assert.deepEqual(unserved, [])
+  })
+
+  it('name only files and folders that are there', () => {
+    const named = findInCode(/(?<![\w./:@-])((?:apps|shared|infra|test|\.ci|\.github)\/[\w.@/*{},-]*)/g)
+    assert.ok(named.length > 80, `${named.length}`)
+    const missing = named.filter(([, text]) => {
+      const path = text.replace(/[.,]$/, '')
+      // Built, or the name of a test.
+      if (path.startsWith('apps/workspace/dist') || existsSync(join(ROOT, `test/${path}.test.ts`)))
+        return false
+      return globSync(path, { cwd: ROOT }).length === 0
+    })
+    assert.deepEqual(missing, [])
+  })
+
+  it('name only files in .data that the local stack writes', () => {
+    const sources = globSync('infra/{*,local/**/*}.ts', { cwd: ROOT }).map(read).join('\n')
+    const named = findInCode(/\.data\/([\w.-]+)/g)
+    assert.ok(named.length > 0)
+    for (const [document, file] of named) assert.ok(sources.includes(`'${file}'`), `${document}: ${file}`)
+  })
+
+  it('name only settings that a program reads', () => {
+    const shapes = { ...authShape, ...apiShape, ...MIGRATE_SHAPE, ...OPERATOR_SHAPE, ...LOCAL_SHAPE }
+    const settings = Object.keys(shapes)
+    const families = new Set(settings.map((name) => name.split('_')[0]))
+    const named = findInCode(/(?<![\w$-])([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b(?!…)/g)
+    const unknown = named.filter(
+      ([document, name]) =>
+        families.has(name.split('_')[0]) &&
+        !document.startsWith('apps/api/discovery/') &&
+        !settings.includes(name.replace(/_FILE$/, '')) &&
+        // The integrator's own.
+        !codeOf.get('apps/api/discovery/docs/pages/index.md')?.some((line) => line.startsWith(`${name}=`)),
+    )
+    assert.deepEqual(unknown, [])
+  })
+
+  it('name only services of compose.yaml', () => {
+    const named = findInCode(/docker compose (?:run --rm|up --detach --no-deps|exec|logs) ([a-z][\w-]*)/g)
+    assert.ok(named.length > 4)
+    for (const [document, name] of named) assert.ok(name in COMPOSE.services, `${document}: ${name}`)
   })
 
   it('name only scripts that package.json has', () => {

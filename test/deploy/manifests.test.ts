@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CommonConfig, LOOPBACK_HOST, readConfig } from '#shared/process/config.ts'
+import { apiShape, readApiConfig } from '../../apps/api/config.ts'
+import { describeAuthServer } from '../../apps/api/discovery/openapi/auth-server.ts'
+import { authShape, readAuthConfig } from '../../apps/auth/config.ts'
+import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
+import { listSettings } from '../../infra/admin/setting-reference.ts'
+import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
+import {
+  COMPOSE,
+  DEPLOYED,
+  type DeployedProgram,
+  IMAGE_ENV,
+  MANIFESTS,
+  type ProgramName,
+  podOf,
+  readInfra,
+  type Yaml,
+} from '../support/deployment.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const RUNBOOK = globSync('infra/runbook/*.md', { cwd: ROOT })
+  .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+  .join('\n')
+const SHAPES = { auth: authShape, api: apiShape, migrate: MIGRATE_SHAPE, admin: OPERATOR_SHAPE }
+const SECRETS: Record<string, string> = {
+  DATABASE_URL: 'postgres://someone@postgres/integration',
+  REDIS_URL: 'redis://redis',
+  SMTP_URL: 'smtps://someone:password@mail.example.com:465',
+  KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+}
+/** An operator gives it to the one command that needs it. */
+const BY_HAND = ['admin KEY_ENCRYPTION_KEY']
+
+/** The settings without which a program does not do what it is deployed for. */
+const listNeeded = (name: ProgramName): string[] =>
+  listSettings(SHAPES[name])
+    .filter(({ fallback, secret }) =>
+      isService(name) ? fallback === 'required' : secret && ['none', 'the local stack'].includes(fallback),
+    )
+    .map((setting) => setting.name)
+    .filter((setting) => !BY_HAND.includes(`${name} ${setting}`))
+
+const isService = (name: ProgramName): name is 'auth' | 'api' => name === 'auth' || name === 'api'
+
+/** Reads the environment as the program does, with a secret in place of each file. */
+function readAsProgram({ name, env }: DeployedProgram) {
+  const own = Object.entries(env).map(([variable, value]) => {
+    const setting = variable.replace(/_FILE$/, '')
+    return setting === variable ? [variable, value] : [setting, SECRETS[setting] ?? 'a password']
+  })
+  const values = Object.fromEntries(own)
+  if (name === 'auth') return readAuthConfig(values)
+  return name === 'api' ? readApiConfig(values) : readConfig(values, SHAPES[name])
+}
+
+const portsOf = (name: 'auth' | 'api') => ({
+  PORT: SHAPES[name].PORT.parse(undefined),
+  METRICS_PORT: Number(DEPLOYED.find((each) => each.name === name)?.env.METRICS_PORT),
+})
+const PORTS = { auth: portsOf('auth'), api: portsOf('api') }
+
+describe('the programs of each deployment', () => {
+  it('starts both services everywhere, and the migration where containers run', () => {
+    const names = (deployment: string) =>
+      new Set(DEPLOYED.filter((each) => each.deployment === deployment).map(({ name }) => name))
+    assert.deepEqual(names('systemd'), new Set(['auth', 'api']))
+    assert.deepEqual(names('kubernetes'), new Set(['api', 'auth', 'migrate']))
+    assert.deepEqual(names('compose'), new Set(['auth', 'api', 'migrate', 'admin']))
+    const [base] = MANIFESTS.filter(({ kind }) => kind === 'Kustomization')
+    const files = globSync('*.yaml', { cwd: join(ROOT, 'infra/deploy/kubernetes/base') })
+    assert.deepEqual([...base.resources, 'ingress.yaml', 'kustomization.yaml'].sort(), files.sort())
+  })
+
+  for (const [index, program] of DEPLOYED.entries()) {
+    const { deployment, name, env, secrets } = program
+    const title = `${name} by ${deployment} (${index})`
+    const shape: object = SHAPES[name]
+
+    it(`sets only what the program reads: ${title}`, () => {
+      const settings = Object.keys(env).filter(
+        (variable) => !variable.startsWith('NODE_') && !(variable in IMAGE_ENV),
+      )
+      const unknown = settings.filter((variable) => !(variable.replace(/_FILE$/, '') in shape))
+      assert.deepEqual(unknown, [])
+    })
+
+    it(`sets all that the program needs, in a form that it accepts: ${title}`, () => {
+      readAsProgram(program)
+      for (const setting of listNeeded(name))
+        assert.ok(setting in env || `${setting}_FILE` in env, `${setting} is not set`)
+    })
+
+    it(`reads each secret from a file that it gets, and gets no other: ${title}`, () => {
+      const isSecret = new Set(listSettings(SHAPES[name]).flatMap((each) => (each.secret ? each.name : [])))
+      const files = Object.entries(env).filter(([variable]) => variable.endsWith('_FILE'))
+      for (const variable of Object.keys(env))
+        assert.ok(!isSecret.has(variable), `${variable} is in the open`)
+      for (const [variable] of files) assert.ok(isSecret.has(variable.replace(/_FILE$/, '')), variable)
+      assert.deepEqual(files.map(([, path]) => path).sort(), [...secrets.keys()].sort())
+    })
+
+    if (!isService(name)) continue
+    it(`can be reached by its proxy and by Prometheus: ${title}`, () => {
+      const { HOST, METRICS_HOST, PORT, METRICS_PORT } = readAsProgram(program) as CommonConfig
+      for (const host of [HOST, METRICS_HOST]) assert.doesNotMatch(host, LOOPBACK_HOST)
+      assert.deepEqual({ PORT, METRICS_PORT }, PORTS[name])
+    })
+  }
+
+  it('has each secret file that the runbook lists for the units, and no other', () => {
+    const [, listed = ''] = /credentials`, readable only by root: (.+?)\.$/m.exec(RUNBOOK) ?? []
+    const units = DEPLOYED.filter(({ deployment }) => deployment === 'systemd')
+    assert.deepEqual(
+      [...listed.matchAll(/`([\w-]+)`/g)].map(([, file]) => file).sort(),
+      units.flatMap(({ secrets }) => [...secrets.values()]).sort(),
+    )
+  })
+
+  for (const name of ['auth', 'api'] as const)
+    for (const deployment of ['systemd', 'kubernetes', 'compose'])
+      it(`sets what has no default for ${name} by ${deployment}, or the runbook says what it is for`, () => {
+        const { env } =
+          DEPLOYED.find((each) => each.name === name && each.deployment === deployment) ?? assert.fail()
+        const without = listSettings(SHAPES[name]).filter(({ fallback }) => /^none\b/.test(fallback))
+        const unnamed = without
+          .map(({ name }) => name)
+          .filter((setting) => !(setting in env) && !new RegExp(`\\b${setting}(?:_FILE)?\\b`).test(RUNBOOK))
+        assert.deepEqual(unnamed, [])
+      })
+
+  it('gives the key encryption key to the authorization server alone', () => {
+    for (const { name, env } of DEPLOYED)
+      assert.equal('KEY_ENCRYPTION_KEY_FILE' in env, name === 'auth', name)
+  })
+
+  it('has the API fetch keys where the authorization server serves them, from every instance', () => {
+    const { paths } = describeAuthServer({ issuer: ISSUER, resource: API_RESOURCE })
+    const hosts = DEPLOYED.flatMap(({ deployment, name, env }) => {
+      if (name !== 'api' || deployment === 'systemd') return []
+      const { hostname, port, pathname } = new URL(env.JWKS_URL ?? assert.fail(deployment))
+      assert.deepEqual(
+        [Number(port), 'get' in (paths[pathname] ?? {})],
+        [PORTS.auth.PORT, true],
+        env.JWKS_URL,
+      )
+      return hostname
+    })
+    assert.deepEqual(new Set(hosts), new Set(['integration-auth', 'auth']))
+    const instances = Object.entries<Yaml>(COMPOSE.services).filter(([service]) => /^auth-\d$/.test(service))
+    assert.equal(instances.length, 2)
+    for (const [, { networks }] of instances) assert.deepEqual(networks.inside.aliases, ['auth'])
+  })
+})
+
+describe('the ports and paths of each deployment', () => {
+  const find = (kind: string, name: string) =>
+    MANIFESTS.find((each) => each.kind === kind && each.metadata.name === name) ??
+    assert.fail(`${kind} ${name}`)
+
+  for (const [name, { PORT, METRICS_PORT }] of Object.entries(PORTS)) {
+    const app = `integration-${name}`
+
+    it(`serves ${name} in Kubernetes on its ports, to the proxy, Prometheus and the other service`, () => {
+      const deployment = find('Deployment', app)
+      assert.deepEqual(podOf(deployment).containers[0].ports, [
+        { name: 'http', containerPort: PORT },
+        { name: 'metrics', containerPort: METRICS_PORT },
+      ])
+      const { labels, annotations } = deployment.spec.template.metadata
+      assert.deepEqual(labels, { app })
+      assert.equal(annotations['prometheus.io/port'], String(METRICS_PORT))
+      const { selector, ports } = find('Service', app).spec
+      assert.deepEqual([selector, ports], [{ app }, [{ name: 'http', port: PORT, targetPort: 'http' }]])
+      const { podSelector, ingress, egress } = find('NetworkPolicy', app).spec
+      assert.deepEqual(podSelector, { matchLabels: { app } })
+      assert.deepEqual(
+        ingress.map(({ ports }: Yaml) => ports),
+        [[{ port: PORT }], [{ port: METRICS_PORT }]],
+      )
+      const toAuth = egress.find(({ to }: Yaml) => to[0].podSelector?.matchLabels?.app === 'integration-auth')
+      assert.deepEqual(toAuth?.ports, name === 'api' ? [{ port: PORTS.auth.PORT }] : undefined)
+      for (const kind of ['PodDisruptionBudget', 'HorizontalPodAutoscaler']) {
+        const { selector, scaleTargetRef } = find(kind, app).spec
+        assert.equal(selector?.matchLabels.app ?? scaleTargetRef.name, app)
+      }
+      const { patches } = MANIFESTS.find(({ kind }) => kind === 'Component') ?? assert.fail()
+      const patch = patches.find(({ target }: Yaml) => target.name === app).patch
+      assert.ok(patch.includes(`{ name: metrics, port: ${METRICS_PORT}, targetPort: metrics }`), patch)
+    })
+
+    it(`probes ${name} at paths that it serves`, () => {
+      const [container] = podOf(find('Deployment', app)).containers
+      const { startupProbe, readinessProbe, livenessProbe } = container
+      assert.deepEqual(
+        [startupProbe, readinessProbe, livenessProbe].map(({ httpGet }) => httpGet),
+        ['/healthz', '/readyz', '/healthz'].map((path) => ({ path, port: 'http' })),
+      )
+      const unit = readInfra(`deploy/systemd/${app}.service`)
+      assert.match(unit, new RegExp(`^ExecStartPost=.* infra/deploy/wait-until-ready.ts ${PORT}$`, 'm'))
+      for (const service of Object.values<Yaml>(COMPOSE.services)) {
+        if (service.image !== app || service.healthcheck.disable) continue
+        assert.ok(service.healthcheck.test[3].includes(`'http://127.0.0.1:${PORT}/readyz'`))
+      }
+      assert.match(
+        readInfra('deploy/Containerfile'),
+        new RegExp(`^FROM base AS ${name}$[^]+?^EXPOSE ${PORT}$`, 'm'),
+      )
+      const target = `job_name: ${app}\n    static_configs:\n      - targets: [127.0.0.1:${METRICS_PORT}]`
+      assert.ok(readInfra('monitoring/prometheus.yaml').includes(target))
+    })
+  }
+
+  it('leads nginx to every instance of compose.yaml at its port, and to no other', () => {
+    const upstreams = readInfra('deploy/nginx.conf').matchAll(/^upstream integration_(\w+) \{\n([^}]+)\}/gm)
+    const servers = [...upstreams].flatMap(([, name, block = '']) =>
+      [...block.matchAll(/^ +server (\S+) max_fails=1 fail_timeout=3s;$/gm)].map(([, at]) => [name, at]),
+    )
+    const instances = Object.entries<Yaml>(COMPOSE.services)
+      .filter(([service]) => /-\d$/.test(service))
+      .map(([service, { image }]) => {
+        const name = image.replace('integration-', '') as 'auth' | 'api'
+        return [name, `${service}:${PORTS[name].PORT}`]
+      })
+    assert.deepEqual(servers, instances)
+  })
+
+  it('overwrites or removes each header that the services believe of a trusted proxy', () => {
+    const reader = readFileSync(join(ROOT, 'shared/http/request-context.ts'), 'utf8')
+    const read = [...reader.matchAll(/headers\.(\w+)|'(x-[a-z-]+)'/g)].map(
+      ([, plain, quoted]) => plain ?? quoted,
+    )
+    assert.ok(new Set(read).size >= 5, String(read))
+    const nginx = readInfra('deploy/nginx.conf').toLowerCase()
+    for (const header of read)
+      assert.match(nginx, new RegExp(`^  proxy_set_header ${header} (?:""|\\$\\w+);$`, 'm'))
+  })
+})
+
+const SANDBOX = [
+  'DynamicUser=yes',
+  'NoNewPrivileges=yes',
+  'ProtectSystem=strict',
+  'ProtectHome=yes',
+  'PrivateTmp=yes',
+  'PrivateDevices=yes',
+  'ProtectProc=invisible',
+  'RestrictSUIDSGID=yes',
+  'SystemCallFilter=@system-service',
+  'SystemCallFilter=~@privileged @resources',
+  'CapabilityBoundingSet=',
+  'UMask=0077',
+]
+
+/** Lines of nginx.conf that nothing else here can judge, and what it does without them. */
+const NGINX: [line: string, without: string][] = [
+  ['proxy_next_upstream error timeout;', 'fails with a host that is gone, or repeats a POST'],
+  ['proxy_next_upstream_timeout 5s;', 'asks twice for an answer that takes half a minute'],
+  ['proxy_next_upstream_tries 2;', 'tries every instance'],
+  ['"~^(?<path>[^?]*)" $path;', 'judges the path after it was decoded'],
+  ['if ($integration_ambiguous) {\n    return 400;', 'passes on what a service reads as another path'],
+  ['merge_slashes off;', 'chooses the service by another path than the one sent'],
+  ['location = /metrics {\n    return 404;', 'answers with a page'],
+  ['proxy_set_header X-Forwarded-For $remote_addr;', "believes the caller's own address"],
+  ['proxy_set_header X-Request-Id $request_id;', "believes the caller's own request id"],
+  ['proxy_set_header X-Caller-Request-Id $http_x_request_id;', "loses the caller's own request id"],
+  ['proxy_set_header X-Forwarded-Proto "";', 'passes on what a caller says of itself'],
+  ['proxy_set_header tracestate "";', "lets strangers join the operator's traces"],
+  ['add_header Strict-Transport-Security "max-age=31536000" always;', 'lets browsers come back by http'],
+  ['add_header X-Request-Id $integration_request_id always;', 'refuses without a request id'],
+  ['proxy_hide_header X-Request-Id;', 'answers with two request ids'],
+  ['error_page 502 504 = @auth_unanswered;', 'answers OAuth clients in HTML'],
+  ['error_page 502 504 = @api_unanswered;', 'answers in HTML'],
+  ['client_max_body_size 1m;', 'buffers bodies of any size'],
+  ['client_header_timeout 10s;', 'waits long for a slow caller'],
+  ['client_body_timeout 20s;', 'waits long for a slow caller'],
+  ['proxy_connect_timeout 1s;', 'waits a minute for a machine that is gone'],
+  ['proxy_read_timeout 30s;', 'gives up before the slowest answer, or long after'],
+  ['server_tokens off;', 'tells its version'],
+  ['ssl_protocols TLSv1.2 TLSv1.3;', 'speaks TLS that is broken'],
+]
+
+describe('what a deployment allows its programs', () => {
+  const services = Object.entries<Yaml>(COMPOSE.services)
+  const ours = services.filter(([, { image }]) => /^integration-/.test(image))
+  const hasLine = (text: string, line: string) => `\n${text}`.includes(`\n${line}\n`)
+
+  for (const name of ['auth', 'api']) {
+    const unit = readInfra(`deploy/systemd/integration-${name}.service`)
+    for (const line of [...SANDBOX, 'Restart=on-failure', 'RestartPreventExitStatus=78', 'TimeoutStopSec=30'])
+      it(`has ${line} in the unit of ${name}`, () => assert.ok(hasLine(unit, line)))
+  }
+
+  for (const [line, without] of NGINX)
+    it(`has "${line.replace(/\n\s+/, ' ')}" in nginx.conf, or it ${without}`, () => {
+      const trim = (text: string) => text.replaceAll(/^ +/gm, '')
+      assert.ok(hasLine(trim(readInfra('deploy/nginx.conf')), trim(line)))
+    })
+
+  for (const { kind, metadata, spec } of MANIFESTS.filter(({ kind }) => /^(?:Deployment|Job)$/.test(kind)))
+    it(`gives the pods of the ${kind} ${metadata.name} no right that they do not need`, () => {
+      const { automountServiceAccountToken, securityContext, containers, volumes } = spec.template.spec
+      assert.equal(automountServiceAccountToken, false)
+      assert.deepEqual(securityContext, {
+        ...{ runAsNonRoot: true, runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 },
+        seccompProfile: { type: 'RuntimeDefault' },
+      })
+      assert.deepEqual(containers[0].securityContext, {
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
+        capabilities: { drop: ['ALL'] },
+      })
+      assert.equal(volumes[0].secret.defaultMode, 0o440)
+    })
+
+  it('keeps a pod of each service while machines are drained, and test events out of the cluster', () => {
+    const budgets = MANIFESTS.filter(({ kind }) => kind === 'PodDisruptionBudget')
+    assert.deepEqual(
+      budgets.map(({ spec }) => spec.minAvailable),
+      [1, 1],
+    )
+    const blocks = MANIFESTS.filter(({ kind }) => kind === 'NetworkPolicy')
+      .flatMap(({ spec }) => spec.egress.flatMap(({ to }: Yaml) => to))
+      .flatMap(({ ipBlock }) => ipBlock?.except ?? [])
+    assert.equal(
+      blocks.join(' '),
+      '10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16',
+    )
+  })
+
+  it('builds each image from nothing, for a user that is not root', () => {
+    const file = readInfra('deploy/Containerfile')
+    for (const line of ['FROM scratch AS base', 'USER 10001:10001']) assert.ok(hasLine(file, line), line)
+    for (const name of ['auth', 'api', 'operator']) assert.ok(hasLine(file, `FROM base AS ${name}`), name)
+  })
+
+  for (const [name, service] of services)
+    it(`hardens the container ${name} of compose.yaml`, () => {
+      assert.deepEqual([service.cap_drop, service.security_opt], [['ALL'], ['no-new-privileges:true']])
+      // As root, the images of the stores would need capabilities to become another user.
+      if (!/^integration-/.test(service.image)) assert.equal(service.user, name)
+      else
+        assert.deepEqual(
+          [service.read_only, service.pull_policy, service.stop_grace_period],
+          [true, 'never', '30s'],
+        )
+      if (service.restart === 'unless-stopped') assert.ok(service.logging.options['max-size'])
+    })
+
+  it('migrates only with right settings, once Postgres is up', () => {
+    assert.deepEqual(COMPOSE.services.migrate.depends_on, {
+      'check-auth': { condition: 'service_completed_successfully' },
+      'check-api': { condition: 'service_completed_successfully' },
+      postgres: { condition: 'service_healthy' },
+    })
+    assert.equal(COMPOSE.services.postgres.healthcheck.test.join(' '), PG_IS_READY)
+  })
+
+  it('has the services of compose.yaml trust nginx alone about who calls, and nobody reach the stores', () => {
+    const { web } = COMPOSE.services
+    for (const { deployment, name, env } of DEPLOYED)
+      if (deployment === 'compose' && isService(name))
+        assert.equal(env.TRUSTED_PROXIES, web.networks.inside.ipv4_address)
+    assert.deepEqual(
+      services.filter(([, { ports }]) => ports).map(([name, { ports }]) => [name, ports]),
+      [['web', ['443:443']]],
+    )
+    assert.equal(COMPOSE.networks.inside.internal, true)
+    assert.equal(ours.length, 9)
+  })
+
+  it('lets Redis forget nothing to make room', () => {
+    assert.match(COMPOSE.services.redis.command.join(' '), / --maxmemory-policy noeviction /)
+  })
+})
+
+// By TCP: while the image creates the database, a server answers on the socket alone.
+const PG_IS_READY = 'CMD pg_isready -h 127.0.0.1 -U postgres -d integration'
