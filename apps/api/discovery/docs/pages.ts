@@ -54,11 +54,13 @@ export function createDocs(options: DocsOptions): {
   })
   // An index of everything that a program can read here, in the form of llmstxt.org.
   const llmsTxt = () => withAbsoluteLinks(fillTemplate(read('llms.txt'), options), apiResource)
-  const missingPage = createMissingPage({
-    html: (markdown) => renderPage(MISSING_TOPIC, renderMarkdown(markdown, pageHref), layout),
-    markdown: (markdown) => withAbsoluteLinks(markdown, apiResource),
+  const missingPage = createMissingPage(
+    (type, markdown) =>
+      type === 'text/html'
+        ? renderPage(MISSING_TOPIC, renderMarkdown(markdown, pageHref), layout)
+        : withAbsoluteLinks(markdown, apiResource),
     headers,
-  })
+  )
   const files = new Map<string, PublishedFile>([
     ...TOPICS.map((topic) => [topicPath(topic.slug), page(topic)] as const),
     ...TOPICS.map((topic) => [`/docs/${topic.slug}.md`, markdownFile(topic)] as const),

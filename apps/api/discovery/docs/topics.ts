@@ -105,9 +105,11 @@ export const TOPIC_GROUPS: readonly TopicGroup[] = [
 
 export const TOPICS: readonly Topic[] = TOPIC_GROUPS.flatMap(({ topics }) => topics)
 
+export const topicItem = ({ slug, title, description }: Topic): string =>
+  `- [${title}](${slug}.md): ${description}`
+
 /** Returns the list of topics in Markdown, each group below a heading of this depth. */
 export const topicList = (depth: 2 | 3): string =>
   TOPIC_GROUPS.map(({ title, topics }) => {
-    const items = topics.map((topic) => `- [${topic.title}](${topic.slug}.md): ${topic.description}`)
-    return `${'#'.repeat(depth)} ${title}\n\n${items.join('\n')}`
+    return `${'#'.repeat(depth)} ${title}\n\n${topics.map(topicItem).join('\n')}`
   }).join('\n\n')
