@@ -231,12 +231,18 @@ describe('the ports and paths of each deployment', () => {
   it('overwrites or removes each header that the services believe of a trusted proxy', () => {
     const reader = readFileSync(join(ROOT, 'shared/http/request-context.ts'), 'utf8')
     const read = [...reader.matchAll(/headers\.(\w+)|'(x-[a-z-]+)'/g)].map(
-      ([, plain, quoted]) => plain ?? quoted,
+      ([, plain, quoted = '']) => plain ?? quoted,
     )
     assert.ok(new Set(read).size >= 5, String(read))
     const nginx = readInfra('deploy/nginx.conf').toLowerCase()
     for (const header of read)
-      assert.match(nginx, new RegExp(`^  proxy_set_header ${header} (?:""|\\$\\w+);$`, 'm'))
+      assert.match(
+        nginx,
+        new RegExp(
+          `^  proxy_set_header ${header} (?:""|\\$(?!http_${header.replaceAll('-', '_')};)\\w+);$`,
+          'm',
+        ),
+      )
   })
 })
 
@@ -253,6 +259,13 @@ const SANDBOX = [
   'SystemCallFilter=~@privileged @resources',
   'CapabilityBoundingSet=',
   'UMask=0077',
+]
+
+const RUNNING = [
+  'Environment=NODE_ENV=production',
+  'Restart=on-failure',
+  'RestartPreventExitStatus=78',
+  'TimeoutStopSec=30',
 ]
 
 /** Lines of nginx.conf that nothing else here can judge, and what it does without them. */
@@ -290,7 +303,7 @@ describe('what a deployment allows its programs', () => {
 
   for (const name of ['auth', 'api']) {
     const unit = readInfra(`deploy/systemd/integration-${name}.service`)
-    for (const line of [...SANDBOX, 'Restart=on-failure', 'RestartPreventExitStatus=78', 'TimeoutStopSec=30'])
+    for (const line of [...SANDBOX, ...RUNNING])
       it(`has ${line} in the unit of ${name}`, () => assert.ok(hasLine(unit, line)))
   }
 
