@@ -69,9 +69,9 @@ const CLIENTS = 'integrations/oauth2-clients'
 const COMPANY = '/v1/vendor/ven_acme'
 /** Controls that show, find or copy something. Every other one acts. */
 const HARMLESS = [
-  /^(Copy|Open|Show|Search|Refresh|Download|Explain$|Request id|A token of|curl|\.env|401)/,
+  /^(Copy|Open|Show|Review|Search|Refresh|Download|Explain$|Request id|A token of|curl|\.env|401)/,
   /^(Active|Revoked|All|Granted|Refused|Client|Last used|Expires|Added)/,
-  /^(\d+ (days|months)|First|Last|Compare|Impr|Clicks|Orders|Units|Revenue|Boost)/,
+  /^(\d+ (days|months|clients?|revoked) ?|First|Last|Compare|Impr|Clicks|Orders|Units|Revenue|Boost)/,
 ]
 
 describe('workspace: a viewer', () => {

@@ -198,8 +198,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
   )
 }
 
-const SCOPE =
-  'flex flex-wrap items-baseline gap-x-3 desk:col-span-3 desk:grid desk:grid-cols-subgrid [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-phone:[&_a]:min-h-11'
+const SCOPE = 'flex flex-wrap items-baseline gap-x-3 desk:col-span-3 desk:grid desk:grid-cols-subgrid'
+const SCOPE_LINK = 'text-ink-3 [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-phone:[&_a]:min-h-11'
 
 /** When a token with each scope was last issued. */
 function ScopesInUse({ client }: { client: OAuthClient }) {
@@ -210,7 +210,7 @@ function ScopesInUse({ client }: { client: OAuthClient }) {
       {inOrder(client.scopes).map((scope) => (
         <li key={scope} className={SCOPE}>
           <span>{SCOPE_WORDS[scope].title}</span>
-          <span className="text-ink-3">
+          <span className={SCOPE_LINK}>
             <ScopeName scope={scope} />
           </span>
           {client.lastUsedAt !== null && uses && (
