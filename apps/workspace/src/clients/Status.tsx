@@ -1,10 +1,8 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { day } from '../api/time.ts'
 import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
-import { ScopeName } from '../ui/DocsLink.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { expiresSoon, hasExpired } from './expiry.ts'
-import { inOrder } from './scopes.ts'
 
 type Dated = Pick<OAuthClient, 'status' | 'expiresAt'>
 
@@ -62,13 +60,3 @@ export const MissingUses = ({ client: { usesMissingBefore } }: { client: OAuthCl
       Uses up to <Moment at={usesMissingBefore} /> may be missing.
     </span>
   )
-
-export const Scopes = ({ scopes }: { scopes: OAuthClient['scopes'] }) => (
-  <ul className="flex flex-wrap gap-x-3 gap-y-0.5 [&_a]:touch [&_code]:text-[13px] [&_code]:whitespace-nowrap">
-    {inOrder(scopes).map((scope) => (
-      <li key={scope}>
-        <ScopeName scope={scope} />
-      </li>
-    ))}
-  </ul>
-)

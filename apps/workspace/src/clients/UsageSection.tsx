@@ -7,10 +7,9 @@ import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { listed, say } from '../ui/say.tsx'
 import { credentialName } from './credential.tsx'
 import { HourChart, mostInAnHour } from './HourChart.tsx'
-import { Scopes } from './Status.tsx'
 import { UNUSED_DAYS, unusedScopes } from './unused-scopes.ts'
 
 /** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
@@ -104,11 +103,8 @@ function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) 
       title={`${unused.length === 1 ? 'One scope was' : `${unused.length} scopes were`} not used in ${UNUSED_DAYS} days`}
       actions={mayManage && <Button onClick={() => navigate(rotate)}>Make a narrower replacement</Button>}
     >
-      <Scopes scopes={unused} />
-      <p>
-        No token had {unused.length === 1 ? 'it' : 'them'}. The less a client may do, the less a lost{' '}
-        {credentialName(client)} costs.
-      </p>
+      {listed(unused.map((scope) => <code key={scope}>{scope}</code>))} {unused.length === 1 ? 'was' : 'were'}{' '}
+      in no token. The less a client may do, the less a lost {credentialName(client)} costs.
     </Notice>
   )
 }

@@ -6,15 +6,16 @@ const DAY_MS = 86_400_000
 
 /**
  * Returns the scopes that no token of the client had in 30 days, while another scope was used. Returns none
- * for a client that is younger or was not used at all.
+ * for a client that is younger or was not used at all, or if uses since then may be missing.
  */
 export function unusedScopes(
-  { status, createdAt }: Pick<OAuthClient, 'status' | 'createdAt'>,
+  { status, createdAt, usesMissingBefore }: Pick<OAuthClient, 'status' | 'createdAt' | 'usesMissingBefore'>,
   scopes: ClientUsage['scopes'],
   now: Date,
 ): Scope[] {
   const since_ms = now.getTime() - UNUSED_DAYS * DAY_MS
-  if (status === 'Revoked' || Date.parse(createdAt) > since_ms) return []
+  const isKnownSince = [createdAt, usesMissingBefore ?? createdAt].every((at) => Date.parse(at) <= since_ms)
+  if (status === 'Revoked' || !isKnownSince) return []
   const unused = scopes.filter(({ lastUsedAt }) => lastUsedAt === null || Date.parse(lastUsedAt) < since_ms)
   return unused.length < scopes.length ? unused.map(({ scope }) => scope) : []
 }
