@@ -38,14 +38,16 @@ export function Toaster({ children }: { children: ReactNode }) {
             onOpenChange={(open) => !open && remove(id)}
           >
             <CheckIcon />
-            <Toast.Description className="wrap min-w-0 flex-1">{text}</Toast.Description>
-            {link && (
-              <Toast.Action asChild altText={link.label}>
-                <Link className="touch flex-none text-inherit" href={link.href}>
-                  {link.label}
-                </Link>
-              </Toast.Action>
-            )}
+            <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3">
+              <Toast.Description className="wrap flex-[1_1_16ch]">{text}</Toast.Description>
+              {link && (
+                <Toast.Action asChild altText={link.label}>
+                  <Link className="touch flex-none text-inherit" href={link.href}>
+                    {link.label}
+                  </Link>
+                </Toast.Action>
+              )}
+            </div>
             <Toast.Close
               className="icon-button text-inherit hover:bg-[rgb(128_128_128/0.3)] hover:text-inherit"
               aria-label="Dismiss"
