@@ -100,6 +100,12 @@ describe('workspace: Analytics', () => {
     await page.waitForURL('**/analytics?compare=')
   })
 
+  it('compares no totals with a period of which nothing was reported', async () => {
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90&compare=' })
+    await page.getByText(/ 0 of 90 days reported\./).waitFor()
+    assert.match(await page.locator('.total').first().innerText(), /^Impressions\s+[\d,]+$/)
+  })
+
   it('draws bars that differ for final, provisional and missing days, and downloads the figures as CSV', async () => {
     const token = await sessionToken(OWNER)
     const { page } = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=90' })

@@ -51,7 +51,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await untilReadAgain(page, page.getByText(/^Last used on .* First used on /))
 
     await page.getByRole('button', { name: 'Revoke Whole way', exact: true }).click()
-    await dialog.getByText('It last asked for a token').waitFor()
+    await dialog.getByText('It last got a token').waitFor()
     await dialog.getByLabel(/Type the client/).fill('Whole way')
     await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByRole('heading', { name: 'The old client is revoked' }).waitFor()
@@ -163,6 +163,9 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await name.fill(client.clientId)
     await name.press('Enter')
     await page.getByText('To be revoked is revoked').first().waitFor()
+    await page.getByRole('link', { name: 'See requests since' }).click()
+    await page.getByText(/requests? on record since/).waitFor()
+    await page.goBack()
     const row = page.getByRole('row').filter({ hasText: client.clientId })
     await row.waitFor({ state: 'detached' })
     assert.equal((await requestToken(client)).body.error, 'invalid_client')

@@ -55,7 +55,9 @@ describe('workspace: the requests of a client', () => {
       await rows.last().innerText(),
       /\d\d:\d\d:\d\d[\s\S]*200[\s\S]*POST \/v1\/oauth\/token[\s\S]*(127\.0\.0\.1|::1)[\s\S]*-/,
     )
-    await section.getByText('The last 200. Refused ones are explained for 24 hours.').waitFor()
+    await section
+      .getByText('At most the last 200 are kept. Refused ones are explained for 24 hours.')
+      .waitFor()
     await section.getByRole('radio', { name: 'All 6' }).focus()
     await page.keyboard.press('ArrowRight')
     await section.getByRole('radio', { name: 'Granted 2' }).and(page.locator(':focus')).waitFor()

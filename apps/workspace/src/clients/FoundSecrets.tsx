@@ -103,16 +103,16 @@ function UseSince({ client }: { client: OAuthClient }) {
   if (!data || isError) return <>Used since: –.</>
   const addresses = data.addresses
     .filter(({ lastSeenAt }) => lastSeenAt >= foundAt)
-    .sort((a, b) => (a.firstSeenAt < b.firstSeenAt ? 1 : -1))
+    .sort((a, b) => b.firstSeenAt.localeCompare(a.firstSeenAt))
   const missing = (usesMissingBefore ?? '') > foundAt && <MissingUses client={client} />
   if (addresses.length === 0 && (lastUsedAt ?? '') < foundAt)
     return missing ? <>No use since is known.{missing}</> : <>Not used since.</>
+  if (addresses.length === 0)
+    return say`Used since, the last time ${<Ago at={lastUsedAt ?? ''} />}. From where is not known.${missing}`
   const { addressesMissingBefore } = data
   return (
     <>
-      {addresses.length === 0
-        ? say`Used since, the last time ${<Ago at={lastUsedAt ?? ''} />}.`
-        : say`Used since from ${listed(firstOf(addresses, client))}.`}
+      {say`Used since from ${listed(firstOf(addresses, client))}.`}
       {(addressesMissingBefore ?? '') >= foundAt &&
         say` Up to ${<Moment at={addressesMissingBefore ?? ''} />}, other addresses may have used it too.`}
       {missing}

@@ -36,7 +36,8 @@ export function Requests({ clientId }: { clientId: string }) {
               <Found requests={requests} busy={query.isFetching} onRefresh={query.refetch} />
             )}
             <p className="small quiet">
-              {requests.length > 0 && 'The last 200. Refused ones are explained for 24 hours.'}
+              {requests.length > 0 &&
+                'At most the last 200 are kept. Refused ones are explained for 24 hours.'}
               {skipped > 0 && ` ${skipped} more could not be read.`}
             </p>
           </>

@@ -77,7 +77,7 @@ function LastUse({ client }: { client: OAuthClient }) {
 function lastUse({ lastUsedAt, tokensIssued24h, usesMissingBefore }: OAuthClient) {
   if (!lastUsedAt) return usesMissingBefore ? 'No use of it is known.' : 'It has never been used.'
   const tokens = tokensIssued24h === 1 ? '1 token' : `${tokensIssued24h.toLocaleString('en')} tokens`
-  return say`It last asked for a token ${<Ago at={lastUsedAt} />}, and was issued ${tokens} in the last 24 hours.`
+  return say`It last got a token ${<Ago at={lastUsedAt} />}, and was issued ${tokens} in the last 24 hours.`
 }
 
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {

@@ -9,19 +9,22 @@ import { RevokeClient } from './RevokeClient.tsx'
 
 export interface RevokeOldProps {
   old: OAuthClient
+  isReplaced: boolean
   /** undefined: not known right now. */
   rotation: ClientRotation | undefined
 }
 
 /** Offers to revoke the old client, and shows what was refused since it was revoked. */
-export function RevokeOld({ old, rotation }: RevokeOldProps) {
+export function RevokeOld({ old, isReplaced, rotation }: RevokeOldProps) {
   const { mayManage } = useCompany()
   const [revoking, setRevoking] = useState(false)
   if (old.status === 'Active' && !mayManage) return null
   return (
     <section className="section" aria-labelledby="revoke-title">
       <h2 id="revoke-title">
-        {old.status === 'Active' ? 'Revoke the old client' : 'The old client is revoked'}
+        {old.status === 'Active'
+          ? 'Revoke the old client'
+          : `The ${isReplaced ? 'old ' : ''}client is revoked`}
       </h2>
       {old.status === 'Active' ? (
         <p className="page-actions">
@@ -41,7 +44,7 @@ export function RevokeOld({ old, rotation }: RevokeOldProps) {
 const REFUSALS_KEPT_MS = 86_400_000
 const REFUSALS_KEPT = 200
 
-function Refused({ old, rotation }: RevokeOldProps) {
+function Refused({ old, rotation }: Omit<RevokeOldProps, 'isReplaced'>) {
   const now = useNow()
   if (old.revokedAt === null) return null
   const isRecent = now.getTime() - Date.parse(old.revokedAt) < REFUSALS_KEPT_MS

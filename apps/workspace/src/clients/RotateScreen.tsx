@@ -56,11 +56,12 @@ function Lede({ old }: { old: OAuthClient }) {
   if (old.status === 'Revoked') return say`${name} is revoked.`
   return (
     <>
-      {old.workload ? 'To replace' : 'To rotate'} {name}, you create a new client with its own id: a client
-      keeps its {credentialName(old)} for life.{' '}
+      A client keeps its {credentialName(old)} for life, so a new one, with its own id, takes the place of{' '}
+      {name}.{' '}
       {old.workload &&
         'The platform renews its tokens, so this is needed only for other scopes or before it expires. '}
-      {!hasExpired(old, new Date()) && 'Both work until you revoke the old one. '}
+      {!hasExpired(old, new Date()) &&
+        `Both work until the old one is revoked${old.expiresAt ? ' or expires' : ''}. `}
       <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
     </>
   )
@@ -113,7 +114,9 @@ function Rotation({ old, onCreate }: RotationProps) {
         </section>
       )}
       <RotationSeen old={old} replacement={replacement} rotation={rotation} />
-      {(replaced || old.status === 'Revoked') && <RevokeOld old={old} rotation={rotation} />}
+      {(replaced || old.status === 'Revoked') && (
+        <RevokeOld old={old} isReplaced={replacement !== undefined} rotation={rotation} />
+      )}
     </>
   )
 }

@@ -30,7 +30,7 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
   return (
     <section className="section" aria-labelledby="seen-title">
       <h2 id="seen-title">Use of {replacement ? 'both clients' : 'the client'}</h2>
-      <Side title="Old" client={old} hours={histories[0]} most={most}>
+      <Side title={replacement ? 'Old' : 'Client'} client={old} hours={histories[0]} most={most}>
         <LastUse client={old} known={seen} />
         {seen &&
           seen.longestQuietHours !== null &&
@@ -121,7 +121,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
       <thead>
         <tr>
           <th scope="col">Address</th>
-          <th scope="col">Old</th>
+          <th scope="col">{replacement ? 'Old' : 'Last token'}</th>
           {replacement && <th scope="col">Replacement</th>}
         </tr>
       </thead>
