@@ -20,6 +20,8 @@ import { createEventPartitions, type EventSettings, listEventPurges } from './an
 import { createEventTurns } from './analytics/report-events.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import { IDEMPOTENCY_KEY_PURGE } from './clients/idempotency-keys.ts'
+import { noticeExpiringClients } from './clients/notice-expiring-clients.ts'
+import { noticeFailingClients } from './clients/notice-failing-clients.ts'
 import type { ApiConfig } from './config.ts'
 import { createDiscovery, resourceMetadataUrl } from './discovery/routes.ts'
 import { createFoundSecretReports } from './found-secrets/reports.ts'
@@ -35,12 +37,13 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
-import { MAIL_PURGE } from './mail/outbox.ts'
+import { MAIL_PURGE, type NoticeNeeds } from './mail/outbox.ts'
 import { createMailSender, type MailSender } from './mail/send.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
 import { INVITATION_PURGE } from './people/invitations.ts'
 import { unavailable } from './problems/problems.ts'
 import { REVOKED_TOKEN_PURGE, type Reconciling, startReconciling } from './revocation/start-reconciling.ts'
+import { noticeQuietClients } from './rotation/notice-quiet-clients.ts'
 import { ROUTES } from './routes.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
 import { createPasswordQueue } from './sessions/password-queue.ts'
@@ -54,6 +57,7 @@ import { type Purge, runPurges } from './stores/purge.ts'
 import { USAGE_PURGES } from './usage/purge.ts'
 import { recordClientRequest } from './usage/record-request.ts'
 import { createFetchKeys, queueFetches } from './workload/fetch-keys.ts'
+import { noticeFailingIssuers } from './workload/notice-failing-issuers.ts'
 import { refreshIssuers } from './workload/refresh-issuers.ts'
 
 /* The resource API from top to bottom: its stores, the services on them, the routes, and the jobs. */
@@ -65,6 +69,7 @@ const REQUEST_DEADLINE_MS = 8_000
 /** Requests of people. Each takes about one connection, so one company leaves most of them to others. */
 const COMPANY_TURNS = { concurrencyPerKey: 2, waitingMax: 500, wait_ms: 5_000 }
 const MINUTE_MS = 60_000
+const NOTICE_EVERY_MS = 5 * MINUTE_MS
 const PURGE_EVERY_MS = 10 * MINUTE_MS
 
 export interface ServiceOptions {
@@ -252,7 +257,7 @@ function createServices(foundation: Foundation) {
     testSender: createTestSender({ clock, ...internet }),
     fetchKeys,
     fetchKeysInTurn: queueFetches(fetchKeys),
-    foundSecrets: createFoundSecretReports({ db, metrics }),
+    foundSecrets: createFoundSecretReports({ db, metrics, willBeRevoked: config.FOUND_SECRETS === 'revoke' }),
   }
 }
 
@@ -348,7 +353,7 @@ export const listPurges = (settings: EventSettings, log: Log): Purge[] => [
   ...listEventPurges(settings),
 ]
 
-/** What any process does beside the requests: it removes what has expired, and fetches keys. */
+/** What any process does beside the requests: it removes what has expired, fetches keys, and mails. */
 function listJobs(
   services: Services,
   { config, purges, mailSender }: { config: ApiConfig; purges: Purge[]; mailSender: MailSender | undefined },
@@ -358,9 +363,21 @@ function listJobs(
     every_ms: 2_000,
     steps: { 'revoking clients whose secret was found': () => revokeFoundClients(db, revocation) },
   }
+  const notice = (write: (needs: NoticeNeeds & { redis: RedisOrCluster }) => Promise<void>) => {
+    return (isEnding: () => boolean) => write({ ...services, isEnding })
+  }
+  const writeMails: Job = {
+    every_ms: NOTICE_EVERY_MS,
+    steps: {
+      'mailing about clients that fail': notice(noticeFailingClients),
+      'mailing about clients that expire': notice(noticeExpiringClients),
+      'mailing about replaced clients': notice(noticeQuietClients),
+      'mailing about keys of issuers': notice(noticeFailingIssuers),
+    },
+  }
   return [
     ...(config.FOUND_SECRETS === 'revoke' ? [revokeFound] : []),
-    ...(mailSender ? [{ every_ms: 2_000, steps: { 'sending mail': mailSender.sendDue } }] : []),
+    ...(mailSender ? [{ every_ms: 2_000, steps: { 'sending mail': mailSender.sendDue } }, writeMails] : []),
     {
       every_ms: MINUTE_MS,
       steps: {

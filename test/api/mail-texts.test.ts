@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { simpleParser } from 'mailparser'
 import { createTransport } from 'nodemailer'
-import type { MailDetails } from '../../apps/api/mail/kinds.ts'
-import { cleanName } from '../../apps/api/mail/quoted-names.ts'
-import { type MailReader, renderMail, type WrittenKind } from '../../apps/api/mail/texts.ts'
+import type { MailDetails, MailKind } from '../../apps/api/mail/kinds.ts'
+import { type MailReader, renderMail } from '../../apps/api/mail/texts.ts'
 
 const BASE_URL = 'https://integrations.example.com'
 const ACME = { vendorId: 'ven_acme', name: 'Acme', timezone: 'Europe/Berlin', role: 'owner' } as const
@@ -19,14 +18,14 @@ const HAS_ADDRESS = 'You get this mail because your account has this address.'
 const FROM_SIGN_IN = `Open the sign-in page:\n${BASE_URL}/`
 
 /** The subject, then the paragraphs of the text part. */
-type Row<Kind extends WrittenKind> = [
+type Row<Kind extends MailKind> = [
   title: string,
   kind: Kind,
   detail: MailDetails[Kind],
   reader: MailReader,
   lines: string[],
 ]
-const row = <Kind extends WrittenKind>(...parts: Row<Kind>) => parts as unknown as Row<'clients_expire'>
+const row = <Kind extends MailKind>(...parts: Row<Kind>) => parts as unknown as Row<'clients_expire'>
 
 const failing = { client: SYNC, since: '2026-11-28T22:40:00Z', cause: 'wrong_secret', lastTokenAt: at }
 const quiet = {
@@ -329,10 +328,10 @@ const LOOKS_LIKE_A_LINK = /[a-z][a-z0-9+.-]*:\/\/\S|\bwww\.\S|[^\s@]@[^\s@]+|[\p
 
 describe('a name in a mail', () => {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
-  const send = async (mail: ReturnType<typeof renderMail>, name: string) => {
+  const send = async (mail: ReturnType<typeof renderMail>) => {
     const { message } = await transport.sendMail({
       from: 'integrations@example.com',
-      to: { name: cleanName(name), address: 'owner@acme.example' },
+      to: 'owner@acme.example',
       messageId: '<id@example.com>',
       date: new Date(at),
       ...mail,
@@ -367,7 +366,7 @@ describe('a name in a mail', () => {
     for (const [name, read] of HOSTILE)
       it(`stays text as that of ${place}: ${JSON.stringify(name.slice(0, 40))}`, async () => {
         const mail = render(name)
-        const { raw, parsed } = await send(mail, name)
+        const { raw, parsed } = await send(mail)
         assert.deepEqual([...parsed.headers.keys()].sort(), HEADERS)
         assert.equal(raw.slice(0, raw.indexOf('\r\n\r\n')).match(/^subject:/gim)?.length, 1)
         assert.equal(parsed.headers.get('subject'), mail.subject)

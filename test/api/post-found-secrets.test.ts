@@ -171,7 +171,7 @@ describe('POST /v1/found-secrets', () => {
   it('drops a report of the address that sent most when too many wait, and counts and logs it', async () => {
     const { log, lines } = createTestLog()
     const metrics = createMetrics({ service: 'api' })
-    const reports = createFoundSecretReports({ db: api.apiDb, metrics })
+    const reports = createFoundSecretReports({ db: api.apiDb, metrics, willBeRevoked: false })
     const from = (clientAddress: string, secret: string) =>
       reports.add({ secrets: [{ secretHash: hashSecret(secret), source: null }], clientAddress, log })
     const [locked, waiting] = [await owner.createClient(), await owner.createClient()]
@@ -302,7 +302,7 @@ describe('POST /v1/found-secrets', () => {
   it('logs and counts a report that the database refuses, without the secret or its place', async () => {
     const { log, lines } = createTestLog()
     const metrics = createMetrics({ service: 'api' })
-    const reports = createFoundSecretReports({ db: api.apiDb, metrics })
+    const reports = createFoundSecretReports({ db: api.apiDb, metrics, willBeRevoked: false })
     const marking = 'execute on function mark_found_secrets'
     await api.db.raw(`revoke ${marking} from integration_api`)
     await using _ = afterwards(() => api.db.raw(`grant ${marking} to integration_api`))

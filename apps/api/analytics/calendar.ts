@@ -45,6 +45,13 @@ const zoneDay = (start: Temporal.ZonedDateTime, next: Temporal.ZonedDateTime): Z
   end_ms: next.epochMilliseconds,
 })
 
+/** Returns the date and the hour that clocks show in a time zone, or in UTC if the zone is unknown. */
+export function clockIn(timezone: string, at_ms: number): { date: string; hour: number } {
+  const zone = timezoneName(timezone) ?? 'UTC'
+  const clock = Temporal.Instant.fromEpochMilliseconds(at_ms).toZonedDateTimeISO(zone)
+  return { date: clock.toPlainDate().toString(), hour: clock.hour }
+}
+
 /**
  * Returns the IANA name of a time zone as it was typed, with its case corrected, or undefined if there is no
  * such zone. Intl would answer with the oldest of its names, such as Asia/Calcutta for Asia/Kolkata, which

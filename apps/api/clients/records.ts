@@ -247,6 +247,7 @@ export interface FoundClient {
   vendorId: string
   name: string
   source: string | null
+  foundAt: Date
 }
 
 /**
@@ -258,7 +259,7 @@ export async function markFoundSecrets(
   secrets: readonly FoundSecret[],
 ): Promise<FoundClient[]> {
   const { rows } = await db.raw(
-    `select client_id as "clientId", vendor_id as "vendorId", name, source
+    `select client_id as "clientId", vendor_id as "vendorId", name, source, found_at as "foundAt"
      from mark_found_secrets(?::bytea[], ?::text[])`,
     bindings([secrets.map(({ secretHash }) => secretHash), secrets.map(({ source }) => source)]),
   )
@@ -274,6 +275,85 @@ export async function listFoundClients(
     `select client_id as "clientId", vendor_id as "vendorId" from oauth_clients
      where secret_found_at is not null and status = 'Active' order by secret_found_at limit ?`,
     [limit],
+  )
+  return rows
+}
+
+/** Returns those of some clients of all companies that are Active. */
+export async function findActiveClients(
+  db: Queryable,
+  clientIds: readonly string[],
+): Promise<{ clientId: string; vendorId: string; name: string; createdAt: Date; revokedAt: null }[]> {
+  const { rows } = await db.raw(
+    `select client_id as "clientId", vendor_id as "vendorId", name, created_at as "createdAt",
+       null as "revokedAt"
+     from oauth_clients where client_id = any(?) and status = 'Active'`,
+    [clientIds as string[]],
+  )
+  return rows
+}
+
+export interface ExpiringClient {
+  clientId: string
+  vendorId: string
+  name: string
+  expiresAt: Date
+}
+
+/**
+ * Returns Active clients that expire in one of the windows, the first company first, and all of each company.
+ * Leaves out those whose Active replacement is in use, if they got no token since its first.
+ * @param after a company: only those that follow it.
+ */
+export async function listExpiringClients(
+  db: Queryable,
+  { windows, after, limit }: { windows: readonly [from: Date, to: Date][]; after: string; limit: number },
+): Promise<ExpiringClient[]> {
+  const { rows } = await db.raw(
+    `select c.client_id as "clientId", c.vendor_id as "vendorId", c.name, c.expires_at as "expiresAt"
+     from oauth_clients c
+     where c.status = 'Active' and (${windows.map(() => 'c.expires_at between ? and ?').join(' or ')})
+       and c.vendor_id > ? and not exists (
+         select from oauth_clients r join client_usage n on n.client_id = r.client_id
+           left join client_usage o on o.client_id = r.replaces
+         where r.replaces = c.client_id and r.vendor_id = c.vendor_id and r.status = 'Active'
+           and (o.last_used_at < n.first_used_at or o.client_id is null))
+     order by c.vendor_id fetch first ? rows with ties`,
+    [...windows.flat(), after, limit],
+  )
+  return rows
+}
+
+/** An Active client that another Active one replaces. Both got tokens. */
+export interface ReplacedClient {
+  vendorId: string
+  clientId: string
+  name: string
+  createdAt: Date
+  lastUsedAt: Date
+  longestQuiet_s: number | null
+  newClientId: string
+  newName: string
+  newLastUsedAt: Date
+}
+
+/** Returns replaced clients that can still get tokens and got none since `quietSince`, the latest first. */
+export async function listQuietReplaced(
+  db: Queryable,
+  { quietSince, now, limit }: { quietSince: Date; now: Date; limit: number },
+): Promise<ReplacedClient[]> {
+  const { rows } = await db.raw(
+    `select c.vendor_id as "vendorId", c.client_id as "clientId", c.name, c.created_at as "createdAt",
+       o.last_used_at as "lastUsedAt", o.longest_quiet_s as "longestQuiet_s",
+       r.client_id as "newClientId", r.name as "newName", n.last_used_at as "newLastUsedAt"
+     from oauth_clients r
+       join oauth_clients c on c.client_id = r.replaces and c.vendor_id = r.vendor_id
+       join client_usage o on o.client_id = c.client_id
+       join client_usage n on n.client_id = r.client_id
+     where r.status = 'Active' and c.status = 'Active' and o.last_used_at <= ?
+       and (c.expires_at is null or c.expires_at > ?)
+     order by o.last_used_at desc limit ?`,
+    [quietSince, now, limit],
   )
   return rows
 }

@@ -7,6 +7,7 @@ import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { recordActivity } from '../accounts/activity.ts'
 import { type FoundClient, type FoundSecret, markFoundSecrets } from '../clients/records.ts'
 import { createFairQueue } from '../http/fair-queue.ts'
+import { mailManagers } from '../mail/outbox.ts'
 import { isUnavailable } from '../stores/postgres-errors.ts'
 
 /** A look-up takes milliseconds, and uses a connection of the pool for people. */
@@ -30,6 +31,13 @@ export interface FoundSecretReport {
 
 export type FoundSecretReports = ReturnType<typeof createFoundSecretReports>
 
+interface FoundSecretNeeds {
+  db: Database
+  metrics: Metrics
+  /** Whether the service revokes what it finds. */
+  willBeRevoked: boolean
+}
+
 class QueueFull extends Error {}
 class Stopped extends Error {}
 
@@ -39,7 +47,7 @@ class Stopped extends Error {}
  * address that sent most are dropped, so that strangers cannot fill the memory. A look-up is repeated while
  * the database does not answer, since the sender will not repeat an accepted report.
  */
-export function createFoundSecretReports({ db, metrics }: { db: Database; metrics: Metrics }) {
+export function createFoundSecretReports({ db, metrics, willBeRevoked }: FoundSecretNeeds) {
   const marked = metrics.counter(
     'integration_found_secrets_total',
     'Clients whose secret was reported as found for the first time',
@@ -74,7 +82,7 @@ export function createFoundSecretReports({ db, metrics }: { db: Database; metric
         return await runQueued(addressSubject(clientAddress, 48), async () => {
           // The answer is written in this turn of the event loop.
           await nextTurn()
-          return markClients(db, secrets)
+          return markClients(db, { secrets, willBeRevoked })
         })
       } catch (error) {
         if (!isUnavailable(error) || performance.now() > end_ms) throw error
@@ -119,15 +127,24 @@ export function createFoundSecretReports({ db, metrics }: { db: Database; metric
   }
 }
 
-/** Marks the clients that have these secrets and adds activity entries. Returns those not marked before. */
-function markClients(db: Database, secrets: readonly FoundSecret[]): Promise<FoundClient[]> {
+/**
+ * Marks the clients that have these secrets, adds activity entries, and writes mails. Returns those not marked
+ * before.
+ */
+function markClients(
+  db: Database,
+  { secrets, willBeRevoked }: { secrets: readonly FoundSecret[]; willBeRevoked: boolean },
+): Promise<FoundClient[]> {
   return db.transaction(async (transaction) => {
     const clients = await markFoundSecrets(transaction, secrets)
-    for (const { vendorId, clientId, name, source } of clients)
+    for (const { vendorId, clientId, name, source, foundAt } of clients) {
       await recordActivity(transaction, { vendorId, by: null }, 'client.secret_found', clientId, {
         name,
         source,
       })
+      const detail = { client: { clientId, name }, foundAt: foundAt.toISOString(), willBeRevoked }
+      await mailManagers(transaction, 'secret_found', { vendorId, topic: clientId, detail })
+    }
     return clients
   })
 }

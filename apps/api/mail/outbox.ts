@@ -1,3 +1,5 @@
+import type { Clock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { listMembers, MANAGER_ROLES } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
@@ -43,15 +45,59 @@ export async function addMail<Kind extends MailKind>(
   )
 }
 
+/** Something to tell the managers of a company. */
+export interface Notice<Kind extends MailKind> {
+  vendorId: string
+  /** Unlike that of any other company. */
+  topic: string
+  detail: MailDetails[Kind]
+}
+
 /** Writes a mail to each person who manages the company: its owner and active admins. See `addMail`. */
 export async function mailManagers<Kind extends MailKind>(
   transaction: Queryable,
   kind: Kind,
-  { vendorId, topic, detail }: { vendorId: string; topic: string; detail: MailDetails[Kind] },
+  { vendorId, topic, detail }: Notice<Kind>,
 ): Promise<void> {
   for (const { userId, role, status } of await listMembers(transaction, vendorId))
     if (status === 'active' && MANAGER_ROLES.includes(role))
       await addMail(transaction, kind, { topic, userId, vendorId, detail })
+}
+
+/** What a job that writes notices takes. */
+export interface NoticeNeeds {
+  db: Database
+  clock: Clock
+  log: Log
+  isEnding: () => boolean
+}
+
+/**
+ * Writes each notice to the managers of its company, unless the company got one of this kind and topic in the
+ * last 30 days. Each has a transaction of its own. A failure is logged, and stops no other.
+ */
+export async function mailNotices<Kind extends MailKind>(
+  { db, log, isEnding }: NoticeNeeds,
+  kind: Kind,
+  notices: readonly Notice<Kind>[],
+): Promise<void> {
+  if (notices.length === 0) return
+  const { rows } = await db.raw(
+    `select topic from unnest(?::text[], ?::text[]) as notice (vendor_id, topic) where not exists (
+       select from mails m where m.vendor_id = notice.vendor_id and m.kind = ? and m.topic = notice.topic)`,
+    [notices.map(({ vendorId }) => vendorId), notices.map(({ topic }) => topic), kind],
+  )
+  const newTopics = new Set(rows.map(({ topic }: { topic: string }) => topic))
+  for (const notice of notices) {
+    if (isEnding()) return
+    if (!newTopics.has(notice.topic)) continue
+    await db
+      .transaction((transaction) => mailManagers(transaction, kind, notice))
+      .catch((error: Error) => {
+        const event = { event: 'housekeeping.failed', what: `mailing ${kind}`, error: error.message } as const
+        log.warn({ ...event, vendorId: notice.vendorId }, 'a mail was not written')
+      })
+  }
 }
 
 /**

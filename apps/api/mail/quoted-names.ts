@@ -10,7 +10,7 @@ const NAME_MAX_CHARACTERS = 100
  * Returns a name that a person chose as one line of visible text. Nothing in it ends a quotation, or is an
  * encoded word of a header (RFC 2047).
  */
-export function cleanName(name: string, max = NAME_MAX_CHARACTERS): string {
+function cleanName(name: string, max = NAME_MAX_CHARACTERS): string {
   const line = name
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
     .replace(INVISIBLE, '')

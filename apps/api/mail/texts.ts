@@ -19,14 +19,11 @@ export interface MailReader {
   companies?: readonly string[]
 }
 
-/** A mail of this kind is never sent: it is replaced by one for each account of the address. */
-export type WrittenKind = Exclude<MailKind, 'password_reset_request'>
-
 /**
  * Returns the text of a mail. It says what was seen, and has nothing that a stranger wrote.
- * @throws if the reader lacks what the kind needs.
+ * @throws TypeError if the reader lacks what the kind needs, or no one gets mails of the kind.
  */
-export function renderMail<Kind extends WrittenKind>(
+export function renderMail<Kind extends MailKind>(
   kind: Kind,
   detail: MailDetails[Kind],
   reader: MailReader,
@@ -34,7 +31,7 @@ export function renderMail<Kind extends WrittenKind>(
   return layOut(WRITERS[kind](detail, reader))
 }
 
-const WRITERS: { [Kind in WrittenKind]: (detail: MailDetails[Kind], reader: MailReader) => MailLayout } = {
+const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], reader: MailReader) => MailLayout } = {
   invitation(_, { company, credential, invitedBy }) {
     const { name, role, timezone } = required(company)
     const { url, expiresAt } = required(credential)
@@ -48,6 +45,10 @@ const WRITERS: { [Kind in WrittenKind]: (detail: MailDetails[Kind], reader: Mail
       action: { label: 'Accept the invitation', url },
       because: `${inviter} entered your address. If you did not expect it, ignore it.`,
     }
+  },
+
+  password_reset_request() {
+    throw new TypeError('a request is replaced by a mail for each account')
   },
 
   password_reset({ requestedAt }, { credential, companies = [] }) {

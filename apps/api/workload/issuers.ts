@@ -106,6 +106,35 @@ export async function saveFetchResult(
   ])
 }
 
+/** An issuer whose keys could not be fetched, and the company's Active clients that trust it. */
+export interface FailingIssuer {
+  vendorId: string
+  issuer: string
+  keysAsOf: Date
+  clients: { clientId: string; name: string }[]
+}
+
+/**
+ * Returns issuers that Active clients trust and whose keys were last fetched before a time, by company.
+ * @param after an issuer of a company: only those that follow it.
+ */
+export async function listFailingIssuers(
+  db: Queryable,
+  { before, after, limit }: { before: Date; after: readonly [string, string]; limit: number },
+): Promise<FailingIssuer[]> {
+  const { rows } = await db.raw(
+    `select vendor_id as "vendorId", issuer, keys_as_of as "keysAsOf",
+       (select jsonb_agg(jsonb_build_object('clientId', c.client_id, 'name', c.name) order by c.name, c.client_id)
+        from oauth_clients c where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer
+          and c.status = 'Active') as clients
+     from workload_issuers i
+     where failure is not null and keys_from = 'issuer' and keys_as_of <= ? and ${TRUSTED}
+       and (vendor_id, issuer) > (?, ?) order by vendor_id, issuer limit ?`,
+    [before, ...after, limit],
+  )
+  return rows
+}
+
 /** Alert when an issuer's keys are older than this. */
 const STALE_AFTER_MS = 3_600_000
 

@@ -81,6 +81,8 @@ create unique index one_active_replacement on oauth_clients (replaces)
   where replaces is not null and status = 'Active';
 create index oauth_clients_by_workload_issuer on oauth_clients (vendor_id, workload_issuer)
   where workload_issuer is not null and status = 'Active';
+create index oauth_clients_by_expiry on oauth_clients (expires_at)
+  where expires_at is not null and status = 'Active';
 create index oauth_clients_by_secret on oauth_clients (secret_hash) where secret_hash is not null;
 create trigger company_is_not_erased before insert on oauth_clients
   for each row execute function company_is_not_erased();
@@ -142,7 +144,7 @@ create trigger found_secret_stays_found before update on oauth_clients for each 
 -- neither read a hash nor mark a client in any other way. It is one statement however many are found, and
 -- locks rows in one order.
 create function mark_found_secrets(hashes bytea[], sources text[])
-  returns table (client_id text, vendor_id text, name text, source text)
+  returns table (client_id text, vendor_id text, name text, source text, found_at timestamptz)
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   with found as (
     select c.client_id, reported.source
@@ -155,7 +157,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   update public.oauth_clients c
   set secret_found_at = clock_timestamp(), secret_found_source = found.source
   from found where c.client_id = found.client_id
-  returning c.client_id, c.vendor_id, c.name, c.secret_found_source
+  returning c.client_id, c.vendor_id, c.name, c.secret_found_source, c.secret_found_at
 $$;
 
 -- The issuers of a company's workload tokens. Each company has its own row for an issuer, so that it cannot
@@ -177,6 +179,7 @@ create table workload_issuers (
   failure      text check (char_length(failure) between 1 and 200),
   primary key (vendor_id, issuer)
 );
+create index workload_issuers_failing on workload_issuers (vendor_id, issuer) where failure is not null;
 
 create table client_creation_keys (
   vendor_id       text not null references companies,
@@ -209,6 +212,7 @@ create table client_usage_hourly (
   primary key (client_id, hour)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 create index client_usage_hourly_by_hour on client_usage_hourly (hour);
+create index client_usage_hourly_refused on client_usage_hourly (hour) where refused > 0;
 create table client_usage_by_minute (
   client_id text not null,
   minute    timestamptz not null,

@@ -1,0 +1,515 @@
+import assert from 'node:assert/strict'
+import type { Redis } from 'ioredis'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { noticeExpiringClients } from '../../apps/api/clients/notice-expiring-clients.ts'
+import { noticeFailingClients } from '../../apps/api/clients/notice-failing-clients.ts'
+import type { NoticeNeeds } from '../../apps/api/mail/outbox.ts'
+import { noticeQuietClients } from '../../apps/api/rotation/notice-quiet-clients.ts'
+import { noticeFailingIssuers } from '../../apps/api/workload/notice-failing-issuers.ts'
+import { afterwards } from '../support/afterwards.ts'
+import { freshOwner, sharedApi, type TestPerson } from '../support/api.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
+import { sharedUsage } from '../support/client-usage.ts'
+import { eventually } from '../support/eventually.ts'
+import { createTestLog } from '../support/log.ts'
+import { untilBlocked } from '../support/stores.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const OWN = '203.0.113.7'
+const STRANGER = '198.51.100.9'
+
+describe('what is mailed to the people who manage a company', () => {
+  const api = sharedApi()
+  const noted = sharedUsage(api)
+  const redis = forBlock(() => api.redis.connect('api'))
+  const owner = freshOwner(api)
+  const admin = forEachTest(() => api.createPerson({ vendorId: owner.vendorId, role: 'admin' }))
+  const { log, lines } = createTestLog()
+  beforeEach(async () => {
+    lines.length = 0
+    await api.createPerson({ vendorId: owner.vendorId, role: 'admin', status: 'suspended' })
+    await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
+    // Those of processes that have ended would count as vanished.
+    await api.db('usage_writers').delete()
+    // Clients of earlier tests must not be noticed in later ones.
+    await api.db.raw(`update oauth_clients set status = 'Revoked' where status = 'Active'`)
+  })
+
+  const run = (job: (needs: NoticeNeeds & { redis: Redis }) => Promise<void>) =>
+    job({ db: api.apiDb, redis, clock: api.clock, log, isEnding: () => false })
+  const isoNow = () => new Date(api.clock.now()).toISOString()
+  const mailsTo = (person: TestPerson) =>
+    api
+      .db('mails')
+      .where({ user_id: person.userId })
+      .orderBy('created_at')
+      .select('kind', 'vendor_id', 'detail')
+  /** The details of a company's mails of a kind. Those who manage it have got the same ones, and no one else. */
+  async function details(kind: string, person: TestPerson = owner, others = [admin]) {
+    const mails = await mailsTo(person)
+    const mine = mails.filter((mail) => mail.vendor_id === person.vendorId)
+    for (const other of others) assert.deepEqual(await mailsTo(other), mails)
+    const all = await api.db('mails').where({ vendor_id: person.vendorId })
+    assert.equal(all.length, mine.length * (1 + others.length))
+    return mine.filter((mail) => mail.kind === kind).map(({ detail }) => detail)
+  }
+  const revoke = (clientId: string) =>
+    api.db('oauth_clients').where({ client_id: clientId }).update({ status: 'Revoked' })
+
+  describe('about a found secret', () => {
+    const report = async (
+      client: { clientId: string; secret: string },
+      url = 'https://evil.example/path',
+    ) => {
+      await api.request('POST', '/v1/found-secrets', { body: [{ token: client.secret, url }] })
+      return eventually(() =>
+        api.db('oauth_clients').where({ client_id: client.clientId }).whereNotNull('secret_found_at').first(),
+      )
+    }
+
+    it('says when, once, without a word of who found it', async () => {
+      const client = await owner.createClient({ name: 'Export' })
+      const other = await api.createOwner()
+      const { secret_found_at } = (await report(client)) as { secret_found_at: Date }
+      await report(client, 'https://second.example/')
+      await report(await other.createClient())
+      assert.deepEqual(await details('secret_found'), [
+        {
+          client: { clientId: client.clientId, name: 'Export' },
+          foundAt: secret_found_at.toISOString(),
+          willBeRevoked: false,
+        },
+      ])
+      assert.equal((await details('secret_found', other, [])).length, 1)
+    })
+  })
+
+  describe('about a failing client', () => {
+    let clientId: string
+    beforeEach(async () => {
+      ;({ clientId } = await owner.createClient({ name: 'Sync' }))
+    })
+    const issued = (address = OWN) => noted.issued(clientId, { address })
+    const refused = (address = OWN, times = 1) =>
+      noted.answered(
+        ...Array.from({ length: times }, () => ({
+          ...{ clientId, vendorId: owner.vendorId, address, route: 'POST /v1/oauth/token', proven: false },
+          ...{ requestId: crypto.randomUUID(), status: 401, code: 'invalid_client', reason: 'wrong_secret' },
+        })),
+      )
+    const notice = async () => {
+      await api.db('usage_writers').delete()
+      await run(noticeFailingClients)
+      return details('client_failing')
+    }
+    /** Used once, refused 20 minutes later. Returns what is to be mailed 30 minutes after that. */
+    async function fail() {
+      const lastTokenAt = isoNow()
+      await issued()
+      api.clock.advance(20 * MINUTE_MS)
+      await refused()
+      return {
+        client: { clientId, name: 'Sync' },
+        since: isoNow(),
+        cause: 'wrong_secret',
+        senderKnown: true,
+        lastTokenAt,
+      }
+    }
+
+    it('comes after 30 minutes of refusals, and not again on that day', async () => {
+      api.clock.set('2026-03-10T06:00:00Z')
+      const expected = await fail()
+      api.clock.advance(30 * MINUTE_MS - 1)
+      assert.deepEqual(await notice(), [])
+      api.clock.advance(1)
+      assert.deepEqual(await notice(), [expected])
+      await refused()
+      api.clock.advance(HOUR_MS)
+      assert.deepEqual(await notice(), [expected])
+    })
+
+    for (const [timezone, midnight] of [
+      ['Pacific/Kiritimati', '2026-03-10T10:00:00Z'],
+      ['Pacific/Pago_Pago', '2026-03-10T11:00:00Z'],
+      ['Europe/Berlin', '2026-03-29T22:00:00Z'],
+    ] as const)
+      it(`comes again after midnight in ${timezone} while it lasts`, async () => {
+        await api.db('companies').where({ vendor_id: owner.vendorId }).update({ timezone })
+        api.clock.set(Date.parse(midnight) - 2 * HOUR_MS)
+        await fail()
+        for (const [at_ms, mails] of [
+          [-HOUR_MS, 1],
+          [-1, 1],
+          [0, 2],
+          [HOUR_MS, 2],
+        ] as const) {
+          api.clock.set(Date.parse(midnight) + at_ms)
+          await refused()
+          assert.equal((await notice()).length, mails, `${at_ms}`)
+        }
+      })
+
+    it('does not come once it has got a token, or is Revoked', async () => {
+      await fail()
+      api.clock.advance(30 * MINUTE_MS)
+      await issued()
+      assert.deepEqual(await notice(), [])
+      await fail()
+      api.clock.advance(30 * MINUTE_MS)
+      await revoke(clientId)
+      assert.deepEqual(await notice(), [])
+    })
+
+    it('does not come about a client without a token in 7 days', async () => {
+      await issued()
+      api.clock.advance(7 * DAY_MS)
+      await refused()
+      api.clock.advance(30 * MINUTE_MS)
+      assert.deepEqual(await notice(), [])
+    })
+
+    it('does not come because of a stranger, until the client has been quiet for longer than ever', async () => {
+      await issued()
+      api.clock.advance(3 * DAY_MS)
+      await issued()
+      for (const hours of [8, 20, 24, 12]) {
+        api.clock.advance(hours * HOUR_MS)
+        await refused(STRANGER, 60)
+        api.clock.advance(30 * MINUTE_MS)
+        assert.deepEqual(await notice(), [], `${hours}`)
+      }
+      api.clock.advance(6 * HOUR_MS)
+      await refused(STRANGER)
+      assert.deepEqual(await notice(), [])
+      api.clock.advance(1)
+      assert.partialDeepStrictEqual(await notice(), [{ senderKnown: false }])
+    })
+
+    it('comes after a stranger’s refusals never if only one token was seen', async () => {
+      await issued()
+      api.clock.advance(6 * DAY_MS)
+      await refused(STRANGER, 60)
+      api.clock.advance(30 * MINUTE_MS)
+      assert.deepEqual(await notice(), [])
+    })
+
+    it('counts from the time until which tokens may be missing', async () => {
+      const expected = await fail()
+      api.clock.advance(30 * MINUTE_MS)
+      await api.db('usage_writers').delete()
+      const since = new Date(api.clock.now() - MINUTE_MS)
+      await api.db('usage_writers').insert({ writer: crypto.randomUUID(), batch: 1, lost_at: since })
+      await run(noticeFailingClients)
+      assert.deepEqual(await details('client_failing'), [])
+      api.clock.advance(29 * MINUTE_MS)
+      await run(noticeFailingClients)
+      assert.deepEqual(await details('client_failing'), [{ ...expected, since: since.toISOString() }])
+    })
+
+    it('waits while Redis is away', async () => {
+      const expected = await fail()
+      api.clock.advance(30 * MINUTE_MS)
+      await api.redis.stop('SIGTERM')
+      {
+        await using _ = afterwards(async () => {
+          await api.redis.start()
+          await redisReady(redis)
+        })
+        assert.deepEqual(await notice(), [])
+      }
+      await refused()
+      // What was refused before was in Redis alone.
+      api.clock.advance(30 * MINUTE_MS)
+      assert.partialDeepStrictEqual(await notice(), [{ client: expected.client, cause: 'wrong_secret' }])
+    })
+  })
+
+  describe('about clients that expire', () => {
+    const expiring = (expiresAt: string, person = owner, name = 'Sync') =>
+      person.createClient({
+        name,
+        expiresAt: new Date(expiresAt),
+        createdAt: new Date('2025-01-01T00:00:00Z'),
+      })
+    const notice = async (at: string, person = owner) => {
+      api.clock.set(at)
+      await run(noticeExpiringClients)
+      return (await details('clients_expire', person, person === owner ? [admin] : [])).map(({ clients }) =>
+        clients.map(({ name }: { name: string }) => name),
+      )
+    }
+
+    for (const [title, timezone, expiresAt, eight] of [
+      ['the day before', 'Europe/Berlin', '2026-01-15T22:59:59Z', '2026-01-14T07:00:00Z'],
+      ['the day before an early hour', 'Europe/Berlin', '2026-01-14T23:00:00Z', '2026-01-14T07:00:00Z'],
+      ['7 days before', 'Europe/Berlin', '2026-01-21T22:59:59Z', '2026-01-14T07:00:00Z'],
+      [
+        '30 days before, across a change of clocks',
+        'Europe/Berlin',
+        '2026-04-13T21:59:59Z',
+        '2026-03-14T07:00:00Z',
+      ],
+      ['the day before one of 23 hours', 'Europe/Berlin', '2026-03-29T21:59:59Z', '2026-03-28T07:00:00Z'],
+      ['on a day of 23 hours', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-29T06:00:00Z'],
+      ['on a day of 25 hours', 'Europe/Berlin', '2026-10-26T22:59:59Z', '2026-10-25T07:00:00Z'],
+      ['in a zone far east', 'Pacific/Kiritimati', '2026-01-15T09:59:59Z', '2026-01-13T18:00:00Z'],
+      ['in a zone far west', 'Pacific/Pago_Pago', '2026-01-16T10:59:59Z', '2026-01-14T19:00:00Z'],
+      ['in a zone of half hours', 'Asia/Kolkata', '2026-01-15T18:29:59Z', '2026-01-14T02:30:00Z'],
+      [
+        'by UTC in a zone that this system does not know',
+        'Mars/Olympus',
+        '2026-01-15T23:59:59Z',
+        '2026-01-14T08:00:00Z',
+      ],
+    ] as const)
+      it(`comes from 08:00, once: ${title}`, async () => {
+        await api.db('companies').where({ vendor_id: owner.vendorId }).update({ timezone })
+        await expiring(expiresAt)
+        const before = new Date(Date.parse(eight) - 1).toISOString()
+        assert.deepEqual(await notice(before), [])
+        assert.deepEqual(await notice(eight), [['Sync']])
+        for (const hours of [1, 15])
+          assert.deepEqual(await notice(new Date(Date.parse(eight) + hours * HOUR_MS).toISOString()), [
+            ['Sync'],
+          ])
+      })
+
+    it('comes on no other day', async () => {
+      await expiring('2026-03-14T22:59:59Z')
+      const days = Array.from({ length: 40 }, (_, day) => 34 - day)
+      const mailed: number[] = []
+      let count = 0
+      for (const day of days) {
+        const at = Date.parse('2026-03-14T12:00:00Z') - day * DAY_MS
+        const found = (await notice(new Date(at).toISOString())).length
+        if (found > count) mailed.push(day)
+        count = found
+      }
+      assert.deepEqual(mailed, [30, 7, 1])
+    })
+
+    it('names all of a company’s in one mail, the first to expire first, and no one else’s', async () => {
+      const other = await api.createOwner()
+      await expiring('2026-02-13T22:59:59Z', owner, 'In 30 days')
+      await expiring('2026-01-21T12:00:00Z', owner, 'In 7 days')
+      await expiring('2026-01-20T12:00:00Z', owner, 'In 6 days')
+      await expiring('2026-01-15T12:00:00Z', owner, 'Tomorrow')
+      await expiring('2026-01-15T12:00:00Z', other, 'Theirs')
+      const { clientId } = await expiring('2026-01-15T12:00:00Z', owner, 'Revoked')
+      await revoke(clientId)
+      assert.deepEqual(await notice('2026-01-14T12:00:00Z'), [['Tomorrow', 'In 7 days', 'In 30 days']])
+      assert.deepEqual(await notice('2026-01-14T12:00:00Z', other), [['Theirs']])
+    })
+
+    it('goes to a person for each of their companies', async () => {
+      const other = await api.createOwner()
+      await api.db('memberships').insert({ user_id: owner.userId, vendor_id: other.vendorId, role: 'admin' })
+      await expiring('2026-01-15T12:00:00Z')
+      await expiring('2026-01-15T12:00:00Z', other)
+      api.clock.set('2026-01-14T12:00:00Z')
+      await run(noticeExpiringClients)
+      const companies = (await mailsTo(owner)).map(({ vendor_id }) => vendor_id)
+      assert.deepEqual(companies.sort(), [owner.vendorId, other.vendorId].sort())
+    })
+
+    it('leaves out a client that no longer gets tokens because its replacement does', async () => {
+      const old = await expiring('2026-01-15T12:00:00Z')
+      const next = await owner.createClient({
+        replaces: old.clientId,
+        createdAt: new Date('2025-02-01T00:00:00Z'),
+      })
+      const use = (clientId: string, at: string) => {
+        api.clock.set(at)
+        return noted.issued(clientId)
+      }
+      await use(old.clientId, '2026-01-10T12:00:00Z')
+      await use(next.clientId, '2026-01-11T12:00:00Z')
+      assert.deepEqual(await notice('2026-01-14T12:00:00Z'), [])
+      await use(old.clientId, '2026-01-12T12:00:00Z')
+      assert.deepEqual(await notice('2026-01-14T12:00:00Z'), [['Sync']])
+    })
+
+    it('is written once by two processes, and to no one of an erased company', async () => {
+      const erased = await api.createOwner()
+      await expiring('2026-01-15T12:00:00Z')
+      await expiring('2026-01-15T12:00:00Z', erased)
+      await api.db('companies').where({ vendor_id: erased.vendorId }).update({ erased_at: new Date() })
+      api.clock.set('2026-01-14T12:00:00Z')
+      const first = await api.db.transaction()
+      const { rows } = await first.raw(
+        `insert into mails (kind, topic, user_id, detail, is_urgent)
+         values ('clients_expire', ?, ?, '{}', false) returning mail_id`,
+        [`${owner.vendorId} 2026-01-14`, owner.userId],
+      )
+      const both = Promise.all([run(noticeExpiringClients), run(noticeExpiringClients)])
+      await untilBlocked(api.db, 2)
+      await first.raw('delete from mails where mail_id = ?', [rows[0].mail_id])
+      await first.commit()
+      await both
+      assert.equal((await details('clients_expire')).length, 1)
+      assert.deepEqual(await mailsTo(erased), [])
+      assert.deepEqual(lines, [])
+    })
+
+    it('reaches one company though another’s cannot be written', async () => {
+      const other = await api.createOwner()
+      await expiring('2026-01-15T12:00:00Z')
+      await expiring('2026-01-15T12:00:00Z', other)
+      const names = [owner.vendorId, other.vendorId].sort()
+      const [failing] = names
+      await api.db.raw(`alter table mails add constraint broken check (vendor_id <> '${failing}') not valid`)
+      await using _ = afterwards(() => api.db.raw('alter table mails drop constraint broken'))
+      api.clock.set('2026-01-14T12:00:00Z')
+      await run(noticeExpiringClients)
+      const written = await api.db('mails').whereIn('vendor_id', names).distinct().pluck('vendor_id')
+      assert.deepEqual(written, names.slice(1))
+      assert.partialDeepStrictEqual(lines, [
+        { event: 'housekeeping.failed', what: 'mailing clients_expire', vendorId: failing },
+      ])
+    })
+  })
+
+  describe('about a replaced client that is quiet', () => {
+    let old: string
+    let next: string
+    beforeEach(async () => {
+      api.clock.set('2026-03-01T00:00:00Z')
+      const createdAt = new Date(api.clock.now())
+      ;({ clientId: old } = await owner.createClient({ name: 'Old', createdAt }))
+      ;({ clientId: next } = await owner.createClient({ name: 'New', createdAt, replaces: old }))
+    })
+    const use = (clientId: string, at: string) => {
+      api.clock.set(at)
+      return noted.issued(clientId)
+    }
+    const notice = async (at: string) => {
+      await api.db('usage_writers').delete()
+      api.clock.set(at)
+      await run(noticeQuietClients)
+      return details('replaced_client_quiet')
+    }
+    const useBoth = async () => {
+      await use(old, '2026-03-02T10:00:00Z')
+      await use(old, '2026-03-05T11:00:00Z')
+      await use(next, '2026-03-06T09:00:00Z')
+    }
+
+    it('comes after 7 days, once, with what was seen of both', async () => {
+      await useBoth()
+      assert.deepEqual(await notice('2026-03-12T10:59:59.999Z'), [])
+      const expected = {
+        client: { clientId: old, name: 'Old', lastTokenAt: '2026-03-05T11:00:00.000Z' },
+        replacement: { clientId: next, name: 'New', lastTokenAt: '2026-03-06T09:00:00.000Z' },
+        longestQuietHours: 73,
+        seenSince: '2026-03-01T00:00:00.000Z',
+      }
+      for (const at of ['2026-03-12T11:00:00Z', '2026-03-12T12:00:00Z', '2026-06-12T12:00:00Z'])
+        assert.deepEqual(await notice(at), [expected], at)
+    })
+
+    it('comes from 08:00 of the company’s day', async () => {
+      await use(old, '2026-03-22T00:30:00Z')
+      await use(next, '2026-03-22T01:00:00Z')
+      assert.deepEqual(await notice('2026-03-29T05:59:59.999Z'), [])
+      assert.partialDeepStrictEqual(await notice('2026-03-29T06:00:00Z'), [{ longestQuietHours: null }])
+    })
+
+    for (const [title, change] of [
+      ['was used again', () => use(old, '2026-03-06T11:00:00Z')],
+      ['is Revoked', () => revoke(old)],
+      ['has a replacement that is Revoked', () => revoke(next)],
+      [
+        'has expired',
+        () =>
+          api.db.raw(
+            `alter table oauth_clients disable trigger user;
+             update oauth_clients set expires_at = '2026-03-10T00:00:00Z' where client_id = '${old}';
+             alter table oauth_clients enable trigger user`,
+          ),
+      ],
+    ] as const)
+      it(`does not come about one that ${title}`, async () => {
+        await useBoth()
+        await change()
+        assert.deepEqual(await notice('2026-03-12T12:00:00Z'), [])
+      })
+
+    it('does not come before the replacement was used', async () => {
+      await use(old, '2026-03-02T10:00:00Z')
+      assert.deepEqual(await notice('2026-03-12T12:00:00Z'), [])
+    })
+
+    it('counts the days from the time until which tokens may be missing', async () => {
+      await useBoth()
+      const lost_at = new Date('2026-03-12T08:00:00Z')
+      const lose = () => api.db('usage_writers').insert({ writer: crypto.randomUUID(), batch: 1, lost_at })
+      for (const [at, mails] of [
+        ['2026-03-19T07:59:59.999Z', 0],
+        ['2026-03-19T08:00:00Z', 1],
+      ] as const) {
+        await api.db('usage_writers').delete()
+        await lose()
+        api.clock.set(at)
+        await run(noticeQuietClients)
+        assert.equal((await details('replaced_client_quiet')).length, mails, at)
+      }
+    })
+  })
+
+  describe('about keys of an issuer that cannot be fetched', () => {
+    const issuer = 'https://idp.acme.example/a'
+    beforeEach(() => api.db('workload_issuers').delete())
+    const trust = async (person: TestPerson, name = 'Deploy') => {
+      const workload = { issuer, claims: { sub: 'a' }, platform: null }
+      const client = await person.createClient({ name, authenticatesBy: { workload } })
+      await api.db.raw(
+        `insert into workload_issuers (vendor_id, issuer, keys_from, keys, keys_as_of, attempted_at, failure)
+         values (?, ?, 'issuer', '[{}]', ?, now(), 'it must answer') on conflict do nothing`,
+        [person.vendorId, issuer, new Date(api.clock.now())],
+      )
+      return client
+    }
+    const notice = async (person = owner) => {
+      await run(noticeFailingIssuers)
+      return details('issuer_keys_unreachable', person, person === owner ? [admin] : [])
+    }
+
+    it('comes after 6 hours to each company that trusts it, once until they can be fetched', async () => {
+      const others = [await api.createOwner(), await api.createOwner()] as const
+      const since = isoNow()
+      const { clientId } = await trust(owner)
+      const second = await trust(owner, 'Nightly')
+      await trust(others[0])
+      await revoke((await trust(others[1])).clientId)
+      api.clock.advance(6 * HOUR_MS - 1)
+      assert.deepEqual(await notice(), [])
+      api.clock.advance(1)
+      const clients = [
+        { clientId, name: 'Deploy' },
+        { clientId: second.clientId, name: 'Nightly' },
+      ]
+      assert.deepEqual(await notice(), [{ issuer, since, clients }])
+      assert.equal((await notice(others[0])).length, 1)
+      assert.equal((await notice(others[1])).length, 0)
+      api.clock.advance(DAY_MS)
+      assert.equal((await notice()).length, 1)
+
+      const fetched = { keys_as_of: new Date(api.clock.now()), failure: null }
+      await api.db('workload_issuers').update(fetched)
+      api.clock.advance(7 * HOUR_MS)
+      assert.equal((await notice()).length, 1)
+      await api.db('workload_issuers').update({ failure: 'it must answer' })
+      assert.equal((await notice()).length, 2)
+    })
+
+    it('does not come about keys that were pasted', async () => {
+      await trust(owner)
+      await api.db('workload_issuers').update({ keys_from: 'pasted' })
+      api.clock.advance(7 * HOUR_MS)
+      assert.deepEqual(await notice(), [])
+    })
+  })
+})
