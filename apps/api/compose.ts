@@ -37,7 +37,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
-import { MAIL_PURGE, type NoticeNeeds } from './mail/outbox.ts'
+import { MAIL_PURGE } from './mail/outbox.ts'
 import { createMailSender, type MailSender } from './mail/send.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
 import { INVITATION_PURGE } from './people/invitations.ts'
@@ -363,16 +363,13 @@ function listJobs(
     every_ms: 2_000,
     steps: { 'revoking clients whose secret was found': () => revokeFoundClients(db, revocation) },
   }
-  const notice = (write: (needs: NoticeNeeds & { redis: RedisOrCluster }) => Promise<void>) => {
-    return (isEnding: () => boolean) => write({ ...services, isEnding })
-  }
   const writeMails: Job = {
     every_ms: NOTICE_EVERY_MS,
     steps: {
-      'mailing about clients that fail': notice(noticeFailingClients),
-      'mailing about clients that expire': notice(noticeExpiringClients),
-      'mailing about replaced clients': notice(noticeQuietClients),
-      'mailing about keys of issuers': notice(noticeFailingIssuers),
+      'mailing about failing clients': (isEnding) => noticeFailingClients({ ...services, isEnding }),
+      'mailing about expiring clients': (isEnding) => noticeExpiringClients({ ...services, isEnding }),
+      'mailing about replaced clients': (isEnding) => noticeQuietClients({ ...services, isEnding }),
+      'mailing about keys of issuers': (isEnding) => noticeFailingIssuers({ ...services, isEnding }),
     },
   }
   return [

@@ -78,7 +78,7 @@ export const apiShape = {
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
   FOUND_SECRETS: z.enum(['mark', 'revoke'], 'must be mark or revoke').default('mark').meta({
     description:
-      'what follows when a client secret is reported as found: `mark` warns the company in its workspace, `revoke` also revokes the client within seconds, and those marked before',
+      'what follows when a client secret is reported as found: `mark` warns the company in its workspace and, with SMTP_URL, by mail, `revoke` also revokes the client within seconds, and those marked before',
   }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:

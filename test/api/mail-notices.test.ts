@@ -30,7 +30,8 @@ describe('what is mailed to the people who manage a company', () => {
   beforeEach(async () => {
     lines.length = 0
     await api.createPerson({ vendorId: owner.vendorId, role: 'admin', status: 'suspended' })
-    await api.createPerson({ vendorId: owner.vendorId, role: 'member' })
+    for (const role of ['viewer', 'member'] as const)
+      await api.createPerson({ vendorId: owner.vendorId, role })
     // Those of processes that have ended would count as vanished.
     await api.db('usage_writers').delete()
     // Clients of earlier tests must not be noticed in later ones.
@@ -46,7 +47,7 @@ describe('what is mailed to the people who manage a company', () => {
       .where({ user_id: person.userId })
       .orderBy('created_at')
       .select('kind', 'vendor_id', 'detail')
-  /** The details of a company's mails of a kind. Those who manage it have got the same ones, and no one else. */
+  /** The details of a company's mails of a kind, which all who manage it have got, and no one else. */
   async function details(kind: string, person: TestPerson = owner, others = [admin]) {
     const mails = await mailsTo(person)
     const mine = mails.filter((mail) => mail.vendor_id === person.vendorId)

@@ -238,11 +238,7 @@ function readHtml(html: string) {
   const text = body
     .replace(/<\/?bdi>/g, '')
     .replace(/<[^>]*>/g, '\n')
-    .replace(/&#39;/g, "'")
-    .replace(/&quot;/g, '"')
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&amp;/g, '&')
+    .replace(/&#(\d+);/g, (_, code) => String.fromCharCode(code))
   return {
     lines: text.split('\n').filter((line) => line !== ''),
     links: [...html.matchAll(/ href="([^"]*)"/g)].map(([, url]) => url),

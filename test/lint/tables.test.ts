@@ -57,8 +57,8 @@ const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
   'apps/api/sessions/sign-in-addresses.ts': { tables: ['users'], because: 'finds the person by email' },
   'apps/api/accounts/openid-identities.ts': { tables: ['users'], because: 'joins the person' },
   'apps/api/clients/records.ts': {
-    tables: ['users', 'activity', 'client_usage'],
-    because: 'joins the names of people, why a client was revoked, and when it was used',
+    tables: ['users', 'activity', 'client_usage', 'client_usage_hourly', 'companies'],
+    because: 'joins the names of people, why a client was revoked, when it was used, and time zones',
   },
   'apps/api/workload/issuers.ts': {
     tables: ['oauth_clients'],

@@ -60,18 +60,6 @@ export async function findCompany(db: Queryable, vendorId: string): Promise<Comp
   return rows[0]
 }
 
-/** Returns the time zones of those of some companies that are not erased, by company. */
-export async function readTimezones(
-  db: Queryable,
-  vendorIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await db.raw(
-    'select vendor_id, timezone from companies where vendor_id = any(?) and erased_at is null',
-    [vendorIds as string[]],
-  )
-  return new Map(rows.map((row: Record<string, string>) => [row.vendor_id, row.timezone]))
-}
-
 /** Returns all companies that are not erased, by name. */
 export async function listCompanies(db: Queryable): Promise<CompanyRecord[]> {
   const { rows } = await db.raw(

@@ -1,65 +1,63 @@
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
-import { readTimezones } from '../accounts/people.ts'
 import { clockIn } from '../analytics/calendar.ts'
-import { mailNotices, type Notice, type NoticeNeeds } from '../mail/outbox.ts'
-import { type Failing, listSuspects, readFailing, type Suspect } from '../usage/failing.ts'
+import { type CompanyNotice, mailNotices, type NoticeNeeds } from '../mail/outbox.ts'
+import { type Failing, readFailing, SUCCESS_POSSIBLE_MS } from '../usage/failing.ts'
 import { readUsesMissingBefore } from '../usage/missing-uses.ts'
-import { findActiveClients } from './records.ts'
+import { DAY_MS, HOUR_MS } from '../usage/windows.ts'
+import { listSuspectedClients, type SuspectedClient } from './records.ts'
 
-const FAILING_FOR_MS = 30 * 60_000
-const SUSPECTS_PER_QUERY = 500
+const FAILING_FOR_MS = HOUR_MS / 2
+/** Longer than that, in case Redis was away. */
+const REFUSED_WITHIN_MS = 6 * HOUR_MS
+const CLIENTS_PER_PAGE = 500
 
 /**
  * Mails about each client that got tokens in the last 7 days and has only been refused for 30 minutes, at
  * most once a day. While Redis does not answer, nothing is written.
  */
 export async function noticeFailingClients(needs: NoticeNeeds & { redis: RedisOrCluster }): Promise<void> {
-  const { db, clock } = needs
-  const missingBefore = await readUsesMissingBefore(db)
-  let page: Suspect[]
+  const { db, clock, isEnding } = needs
+  const now_ms = clock.now()
+  const missingBefore_ms = (await readUsesMissingBefore(db))?.getTime() ?? 0
+  const refusedSince = new Date(now_ms - REFUSED_WITHIN_MS)
+  const lastUsed: [Date, Date] = [
+    new Date(now_ms - 7 * DAY_MS),
+    new Date(now_ms - SUCCESS_POSSIBLE_MS - FAILING_FOR_MS),
+  ]
+  let page: SuspectedClient[]
   let after = ''
   do {
-    const now_ms = clock.now()
-    page = await listSuspects(db, { now_ms, for_ms: FAILING_FOR_MS, after, limit: SUSPECTS_PER_QUERY })
-    const suspects = new Map(page.map((suspect) => [suspect.clientId, suspect]))
-    const companies = Map.groupBy(
-      await findActiveClients(db, [...suspects.keys()]),
-      (client) => client.vendorId,
-    )
-    const timezones = await readTimezones(db, [...companies.keys()])
-    for (const [vendorId, timezone] of timezones) {
-      if (needs.isEnding()) return
-      const clients = companies.get(vendorId) ?? []
-      const failing = await readFailing(needs, vendorId, clients, suspects)
-      if (!failing) return
-      const notices = clients.flatMap(({ clientId, name }): Notice<'client_failing'>[] => {
-        const detail = findTrouble(suspects.get(clientId), failing.get(clientId), { now_ms, missingBefore })
-        const topic = `${clientId} ${clockIn(timezone, now_ms).date}`
-        return detail ? [{ vendorId, topic, detail: { client: { clientId, name }, ...detail } }] : []
-      })
+    page = await listSuspectedClients(db, { refusedSince, lastUsed, after, limit: CLIENTS_PER_PAGE })
+    for (const [vendorId, clients] of Map.groupBy(page, (client) => client.vendorId)) {
+      const summaries = new Map(clients.map((client) => [client.clientId, client]))
+      const failing = await readFailing(needs, vendorId, clients, summaries)
+      if (!failing || isEnding()) return
+      const notices = clients.flatMap((client) =>
+        writeNotice(client, failing.get(client.clientId), { now_ms, missingBefore_ms }),
+      )
       await mailNotices(needs, 'client_failing', notices)
     }
-    after = page.at(-1)?.clientId ?? ''
-  } while (page.length === SUSPECTS_PER_QUERY)
+    after = page.at(-1)?.vendorId ?? ''
+  } while (page.length >= CLIENTS_PER_PAGE)
 }
 
 /**
- * Returns undefined unless the client has been failing for long enough. Where anyone may have sent what was
+ * Returns no notice unless the client has been failing for long enough. Where anyone may have sent what was
  * refused, it must also have been without a token for longer than ever before.
  */
-function findTrouble(
-  suspect: Suspect | undefined,
+function writeNotice(
+  { clientId, name, vendorId, timezone, lastUsedAt, longestQuiet_s }: SuspectedClient,
   failing: Failing | undefined,
-  { now_ms, missingBefore }: { now_ms: number; missingBefore: Date | undefined },
-) {
-  if (!suspect || !failing) return undefined
-  const { lastUsedAt, longestQuiet_s } = suspect
+  { now_ms, missingBefore_ms }: { now_ms: number; missingBefore_ms: number },
+): CompanyNotice<'client_failing'>[] {
+  if (!failing) return []
   const { cause, senderKnown } = failing
   // It may have got a token until then that was not counted.
-  const since_ms = Math.max(Date.parse(failing.since), missingBefore?.getTime() ?? 0)
-  const quiet_ms = now_ms - Math.max(lastUsedAt.getTime(), missingBefore?.getTime() ?? 0)
-  const isOverdue = longestQuiet_s !== null && quiet_ms > longestQuiet_s * 1_000
-  if (now_ms - since_ms < FAILING_FOR_MS || !(senderKnown || isOverdue)) return undefined
-  const since = new Date(since_ms).toISOString()
-  return { since, cause, senderKnown, lastTokenAt: lastUsedAt.toISOString() }
+  const since_ms = Math.max(Date.parse(failing.since), missingBefore_ms)
+  const quiet_s = (now_ms - Math.max(lastUsedAt.getTime(), missingBefore_ms)) / 1_000
+  const isOverdue = longestQuiet_s !== null && quiet_s > longestQuiet_s
+  if (now_ms - since_ms < FAILING_FOR_MS || !(senderKnown || isOverdue)) return []
+  const [since, lastTokenAt] = [new Date(since_ms).toISOString(), lastUsedAt.toISOString()]
+  const detail = { client: { clientId, name }, since, cause, senderKnown, lastTokenAt }
+  return [{ vendorId, topic: `${clientId} ${clockIn(timezone, now_ms).date}`, detail }]
 }

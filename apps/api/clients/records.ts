@@ -2,6 +2,7 @@ import type { ClientStatus } from '#shared/oauth/client-credentials.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { bindings, type Queryable } from '#shared/stores/postgres.ts'
 import type { NewKey } from '../keys/public-key.ts'
+import type { CompanyNotice } from '../mail/outbox.ts'
 import type { NewWorkload, WorkloadIdentity } from '../workload/workload.ts'
 
 /* All SQL of the API for oauth_clients. */
@@ -279,80 +280,93 @@ export async function listFoundClients(
   return rows
 }
 
-/** Returns those of some clients of all companies that are Active. */
-export async function findActiveClients(
-  db: Queryable,
-  clientIds: readonly string[],
-): Promise<{ clientId: string; vendorId: string; name: string; createdAt: Date; revokedAt: null }[]> {
-  const { rows } = await db.raw(
-    `select client_id as "clientId", vendor_id as "vendorId", name, created_at as "createdAt",
-       null as "revokedAt"
-     from oauth_clients where client_id = any(?) and status = 'Active'`,
-    [clientIds as string[]],
-  )
-  return rows
+/** A client of any company, and the company's time zone. */
+type CompanyClient = Pick<ClientRecord, 'clientId' | 'name'> & { vendorId: string; timezone: string }
+
+const COMPANY_CLIENT = 'c.client_id as "clientId", c.name, c.vendor_id as "vendorId", o.timezone'
+
+/** Clients by company: after one company, and not ending within another. */
+interface CompanyPage {
+  after: string
+  /** At least so many clients, unless fewer are left. */
+  limit: number
 }
 
-export interface ExpiringClient {
-  clientId: string
-  vendorId: string
-  name: string
-  expiresAt: Date
-}
+const COMPANY_PAGE =
+  'and o.erased_at is null and c.vendor_id > ? order by c.vendor_id fetch first (?) rows with ties'
+
+export type ExpiringClient = CompanyClient & { expiresAt: Date }
 
 /**
- * Returns Active clients that expire in one of the windows, the first company first, and all of each company.
- * Leaves out those whose Active replacement is in use, if they got no token since its first.
- * @param after a company: only those that follow it.
+ * Returns Active clients that expire in one of the windows. Leaves out those whose Active replacement is in
+ * use, if they got no token since its first.
  */
 export async function listExpiringClients(
   db: Queryable,
-  { windows, after, limit }: { windows: readonly [from: Date, to: Date][]; after: string; limit: number },
+  { windows, after, limit }: CompanyPage & { windows: readonly [from: Date, to: Date][] },
 ): Promise<ExpiringClient[]> {
   const { rows } = await db.raw(
-    `select c.client_id as "clientId", c.vendor_id as "vendorId", c.name, c.expires_at as "expiresAt"
-     from oauth_clients c
+    `select ${COMPANY_CLIENT}, c.expires_at as "expiresAt"
+     from oauth_clients c join companies o using (vendor_id)
      where c.status = 'Active' and (${windows.map(() => 'c.expires_at between ? and ?').join(' or ')})
-       and c.vendor_id > ? and not exists (
+       and not exists (
          select from oauth_clients r join client_usage n on n.client_id = r.client_id
-           left join client_usage o on o.client_id = r.replaces
+           left join client_usage u on u.client_id = r.replaces
          where r.replaces = c.client_id and r.vendor_id = c.vendor_id and r.status = 'Active'
-           and (o.last_used_at < n.first_used_at or o.client_id is null))
-     order by c.vendor_id fetch first ? rows with ties`,
+           and (u.last_used_at < n.first_used_at or u.client_id is null))
+       ${COMPANY_PAGE}`,
     [...windows.flat(), after, limit],
   )
   return rows
 }
 
-/** An Active client that another Active one replaces. Both got tokens. */
-export interface ReplacedClient {
-  vendorId: string
-  clientId: string
-  name: string
-  createdAt: Date
-  lastUsedAt: Date
-  longestQuiet_s: number | null
-  newClientId: string
-  newName: string
-  newLastUsedAt: Date
+/** A client that may be failing. */
+export type SuspectedClient = CompanyClient &
+  Pick<ClientRecord, 'createdAt' | 'revokedAt'> & { lastUsedAt: Date; longestQuiet_s: number | null }
+
+/** Returns Active clients that were refused since a time and got their last token within a range. */
+export async function listSuspectedClients(
+  db: Queryable,
+  page: CompanyPage & { refusedSince: Date; lastUsed: readonly [from: Date, to: Date] },
+): Promise<SuspectedClient[]> {
+  const { rows } = await db.raw(
+    `select ${COMPANY_CLIENT}, c.created_at as "createdAt", c.revoked_at as "revokedAt",
+       u.last_used_at as "lastUsedAt", u.longest_quiet_s as "longestQuiet_s"
+     from client_usage u join oauth_clients c using (client_id) join companies o using (vendor_id)
+     where u.client_id in (select client_id from client_usage_hourly where refused > 0 and hour > ?)
+       and u.last_used_at between ? and ? and c.status = 'Active'
+       ${COMPANY_PAGE}`,
+    [page.refusedSince, ...page.lastUsed, page.after, page.limit],
+  )
+  return rows
 }
 
-/** Returns replaced clients that can still get tokens and got none since `quietSince`, the latest first. */
-export async function listQuietReplaced(
+const iso = (time: string) => `to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+const namedClient = (client: string, usage: string) =>
+  `jsonb_build_object('clientId', ${client}.client_id, 'name', ${client}.name,
+     'lastTokenAt', ${iso(`${usage}.last_used_at`)})`
+
+/**
+ * Returns notices about replaced clients that can still get tokens and got none since a time while the
+ * replacement did, the latest first.
+ */
+export async function listQuietClients(
   db: Queryable,
   { quietSince, now, limit }: { quietSince: Date; now: Date; limit: number },
-): Promise<ReplacedClient[]> {
+): Promise<(CompanyNotice<'replaced_client_quiet'> & { timezone: string })[]> {
   const { rows } = await db.raw(
-    `select c.vendor_id as "vendorId", c.client_id as "clientId", c.name, c.created_at as "createdAt",
-       o.last_used_at as "lastUsedAt", o.longest_quiet_s as "longestQuiet_s",
-       r.client_id as "newClientId", r.name as "newName", n.last_used_at as "newLastUsedAt"
+    `select c.vendor_id as "vendorId", o.timezone, concat(c.client_id, ' ', r.client_id) as topic,
+       jsonb_build_object('client', ${namedClient('c', 'u')}, 'replacement', ${namedClient('r', 'n')},
+         'longestQuietHours', u.longest_quiet_s / 3600.0, 'seenSince', ${iso('c.created_at')}) as detail
      from oauth_clients r
        join oauth_clients c on c.client_id = r.replaces and c.vendor_id = r.vendor_id
-       join client_usage o on o.client_id = c.client_id
+       join companies o on o.vendor_id = c.vendor_id
+       join client_usage u on u.client_id = c.client_id
        join client_usage n on n.client_id = r.client_id
-     where r.status = 'Active' and c.status = 'Active' and o.last_used_at <= ?
-       and (c.expires_at is null or c.expires_at > ?)
-     order by o.last_used_at desc limit ?`,
+     where r.status = 'Active' and c.status = 'Active' and u.last_used_at <= ?
+       and (c.expires_at is null or c.expires_at > ?) and o.erased_at is null
+     order by u.last_used_at desc limit ?`,
     [quietSince, now, limit],
   )
   return rows

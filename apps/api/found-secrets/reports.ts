@@ -127,10 +127,7 @@ export function createFoundSecretReports({ db, metrics, willBeRevoked }: FoundSe
   }
 }
 
-/**
- * Marks the clients that have these secrets, adds activity entries, and writes mails. Returns those not marked
- * before.
- */
+/** Marks the clients that have these secrets, with activity and mails. Returns those not marked before. */
 function markClients(
   db: Database,
   { secrets, willBeRevoked }: { secrets: readonly FoundSecret[]; willBeRevoked: boolean },

@@ -4,7 +4,7 @@ export interface MailLayout {
   /** A list is an array. */
   paragraphs: readonly (string | readonly string[])[]
   /** The mail's only link: where the thing can be done. */
-  action: { label: string; url: string }
+  action: readonly [label: string, url: string]
   /** Completes "You get this mail because". */
   because: string
 }
@@ -23,7 +23,7 @@ export function layOut({ subject, paragraphs, action, because }: MailLayout): Ma
   )
   return {
     subject,
-    text: `${[...blocks, `${action.label}:\n${action.url}`, reason].join('\n\n')}\n`,
+    text: `${[...blocks, action.join(':\n'), reason].join('\n\n')}\n`,
     html: toHtml({ subject, paragraphs, action, because: reason }),
   }
 }
@@ -39,7 +39,7 @@ body,.page{background:#111513!important;color:#e8ede9!important}
 .button{background:#cde64a!important;color:#1b2410!important}
 .quiet{color:#96a39a!important}}`
 
-function toHtml({ subject, paragraphs, action, because }: MailLayout): string {
+function toHtml({ paragraphs, action, because }: MailLayout): string {
   const blocks = paragraphs.map((block) =>
     typeof block === 'string'
       ? `<p style="margin:0 0 16px">${inHtml(block)}</p>`
@@ -55,7 +55,6 @@ function toHtml({ subject, paragraphs, action, because }: MailLayout): string {
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <meta name="format-detection" content="telephone=no,date=no,address=no,email=no,url=no">
-<title>${inHtml(subject)}</title>
 <style>${DARK}</style>
 </head>
 <body style="margin:0;background:#f3f5f1;color:#17201c">
@@ -64,7 +63,7 @@ function toHtml({ subject, paragraphs, action, because }: MailLayout): string {
 <p class="quiet" style="margin:0 0 12px;font-size:14px;font-weight:600;color:#5c6861">Integration Access</p>
 <div class="sheet" style="padding:24px 24px 28px;background:#ffffff;border:1px solid #d9ded7;border-radius:8px;overflow-wrap:anywhere">
 ${blocks.join('\n')}
-<p style="margin:24px 0 0"><a class="button" href="${inHtml(action.url)}" style="display:inline-block;padding:10px 18px;border-radius:6px;background:#17201c;color:#ffffff;font-weight:600;text-decoration:none">${inHtml(action.label)}</a></p>
+<p style="margin:24px 0 0"><a class="button" href="${inHtml(action[1])}" style="display:inline-block;padding:10px 18px;border-radius:6px;background:#17201c;color:#ffffff;font-weight:600;text-decoration:none">${inHtml(action[0])}</a></p>
 </div>
 <p class="quiet" style="margin:12px 0 0;font-size:13px;color:#5c6861">${inHtml(because)}</p>
 </div>
@@ -74,16 +73,8 @@ ${blocks.join('\n')}
 `
 }
 
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
 /** Returns text as HTML. A name keeps its own direction, whatever script it is in. */
 const inHtml = (text: string): string =>
   text
-    .replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
+    .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
     .replace(/“([^”]*)”/g, '“<bdi>$1</bdi>”')

@@ -46,7 +46,7 @@ export async function addMail<Kind extends MailKind>(
 }
 
 /** Something to tell the managers of a company. */
-export interface Notice<Kind extends MailKind> {
+export interface CompanyNotice<Kind extends MailKind> {
   vendorId: string
   /** Unlike that of any other company. */
   topic: string
@@ -57,7 +57,7 @@ export interface Notice<Kind extends MailKind> {
 export async function mailManagers<Kind extends MailKind>(
   transaction: Queryable,
   kind: Kind,
-  { vendorId, topic, detail }: Notice<Kind>,
+  { vendorId, topic, detail }: CompanyNotice<Kind>,
 ): Promise<void> {
   for (const { userId, role, status } of await listMembers(transaction, vendorId))
     if (status === 'active' && MANAGER_ROLES.includes(role))
@@ -79,7 +79,7 @@ export interface NoticeNeeds {
 export async function mailNotices<Kind extends MailKind>(
   { db, log, isEnding }: NoticeNeeds,
   kind: Kind,
-  notices: readonly Notice<Kind>[],
+  notices: readonly CompanyNotice<Kind>[],
 ): Promise<void> {
   if (notices.length === 0) return
   const { rows } = await db.raw(

@@ -1,7 +1,7 @@
 import { hoursInWords } from '#shared/rules/hours-in-words.ts'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
 import type { CompanyRecord, CompanyRole } from '../accounts/people.ts'
-import type { MailDetails, MailKind, NamedClient } from './kinds.ts'
+import type { MailDetails, MailKind } from './kinds.ts'
 import { layOut, type MailLayout, type MailText } from './layout.ts'
 import { inSubject, quoted } from './quoted-names.ts'
 
@@ -28,21 +28,46 @@ export function renderMail<Kind extends MailKind>(
   detail: MailDetails[Kind],
   reader: MailReader,
 ): MailText {
-  return layOut(WRITERS[kind](detail, reader))
+  const { baseUrl, company } = reader
+  const zone = knownZone(company?.timezone ?? 'UTC')
+  const because = company
+    ? `you are ${ROLES[company.role]} of ${quoted(company.name)}.`
+    : 'your account has this address.'
+  const about: About = {
+    reader,
+    day: (time) => formatDay(time, zone),
+    at: (time) => `${formatDay(time, zone)} at ${formatClock(time, zone)} (${zone})`,
+    page: (path) => `${baseUrl}/${required(company).vendorId}/integrations/oauth2-clients${path}`,
+    signIn: ['Open the sign-in page', `${baseUrl}/`],
+  }
+  return layOut({ because, ...WRITERS[kind](detail, about) })
 }
 
-const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], reader: MailReader) => MailLayout } = {
-  invitation(_, { company, credential, invitedBy }) {
-    const { name, role, timezone } = required(company)
-    const { url, expiresAt } = required(credential)
-    const inviter = quoted(required(invitedBy))
+/** What the texts have in common. */
+interface About {
+  reader: MailReader
+  day(time: string): string
+  /** The time in words. */
+  at(time: string | Date): string
+  /** The URL of the list of clients, or of a page below it. */
+  page(path: string): string
+  signIn: MailLayout['action']
+}
+
+type Content = Omit<MailLayout, 'because'> & Partial<MailLayout>
+
+const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) => Content } = {
+  invitation(_, { reader, at }) {
+    const { name, role } = required(reader.company)
+    const { url, expiresAt } = required(reader.credential)
+    const inviter = quoted(required(reader.invitedBy))
     return {
       subject: `Invitation to ${inSubject(name)}`,
       paragraphs: [
         `${inviter} invites you to join ${quoted(name)} as ${ROLES[role]}.`,
-        `The link works once, until ${timeIn(timezone, expiresAt)}. Anyone who has it can accept, so do not forward this mail.`,
+        `The link works once, until ${at(expiresAt)}. Anyone who has it can accept, so do not forward this mail.`,
       ],
-      action: { label: 'Accept the invitation', url },
+      action: ['Accept the invitation', url],
       because: `${inviter} entered your address. If you did not expect it, ignore it.`,
     }
   },
@@ -51,151 +76,118 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], reader: MailRea
     throw new TypeError('a request is replaced by a mail for each account')
   },
 
-  password_reset({ requestedAt }, { credential, companies = [] }) {
+  password_reset({ requestedAt }, { reader: { credential, companies = [] }, at }) {
     const { url, expiresAt } = required(credential)
-    const at = companies.length > 0 ? ` at ${companies.map(quoted).join(', ')}` : ''
+    const where = companies.length > 0 ? ` at ${companies.map(quoted).join(', ')}` : ''
     return {
       subject: 'Choose a new password',
       paragraphs: [
-        `Someone asked for a new password for your account${at} on ${timeIn('UTC', requestedAt)}.`,
-        `If it was you, choose one now. The link works once, until ${timeIn('UTC', expiresAt)}.`,
+        `Someone asked for a new password for your account${where} on ${at(requestedAt)}.`,
+        `If it was you, choose one now. The link works once, until ${at(expiresAt)}.`,
         'If it was not you, ignore this mail. Your password stays as it is.',
       ],
-      action: { label: 'Choose a new password', url },
-      because: ACCOUNT,
+      action: ['Choose a new password', url],
     }
   },
 
-  sign_in_with_provider: ({ requestedAt }, { baseUrl }) => ({
+  sign_in_with_provider: ({ requestedAt }, { at, signIn }) => ({
     subject: 'Your account has no password here',
     paragraphs: [
-      `Someone asked for a new password for your account on ${timeIn('UTC', requestedAt)}.`,
+      `Someone asked for a new password for your account on ${at(requestedAt)}.`,
       'You sign in through your organization, so there is no password here to reset. The sign-in page leads you there.',
       'If it was not you, ignore this mail.',
     ],
-    action: { label: 'Open the sign-in page', url: `${baseUrl}/` },
-    because: ACCOUNT,
+    action: signIn,
   }),
 
-  password_changed: ({ at, by }, { baseUrl }) => ({
+  password_changed: ({ at: time, by }, { at, signIn }) => ({
     subject: 'Your password was changed',
     paragraphs: [
-      `The password of your account was changed on ${timeIn('UTC', at)}, ${CHANGES[by]}`,
+      `The password of your account was changed on ${at(time)}, ${CHANGES[by]}`,
       by === 'operator'
         ? 'If you did not ask for this, contact the operator.'
         : 'If it was not you, choose “Forgot your password?” on the sign-in page at once.',
     ],
-    action: { label: 'Open the sign-in page', url: `${baseUrl}/` },
-    because: ACCOUNT,
+    action: signIn,
   }),
 
-  secret_found({ client, foundAt, willBeRevoked }, { company, baseUrl }) {
-    const { vendorId, timezone } = required(company)
-    const name = quoted(client.name)
-    return {
-      subject: `The secret of ${inSubject(client.name)} was found`,
-      paragraphs: [
-        `On ${timeIn(timezone, foundAt)}, someone reported that they had found the secret of ${name}. It is the right secret: whoever has it can get tokens as this client until the client is revoked.`,
-        willBeRevoked
-          ? 'This service revokes such a client on its own within seconds, and whatever uses it is refused from then on. Create a replacement and deploy it.'
-          : 'If you revoke now, whatever uses the client fails until it has a replacement. If you replace it first, nothing fails, but the secret works until you revoke.',
-      ],
-      action: {
-        label: willBeRevoked ? 'Replace the client' : 'Revoke or replace the client',
-        url: clientUrl(baseUrl, vendorId, client),
-      },
-      because: manages(company),
-    }
-  },
+  secret_found: ({ client: { clientId, name }, foundAt, willBeRevoked }, { at, page }) => ({
+    subject: `The secret of ${inSubject(name)} was found`,
+    paragraphs: [
+      `On ${at(foundAt)}, someone reported that they had found the secret of ${quoted(name)}. It is the right secret: whoever has it can get tokens as this client until the client is revoked.`,
+      willBeRevoked
+        ? 'This service revokes such a client on its own within seconds, and whatever uses it is refused from then on. Create a replacement and deploy it.'
+        : 'If you revoke now, whatever uses the client fails until it has a replacement. If you replace it first, nothing fails, but the secret works until you revoke.',
+    ],
+    action: [willBeRevoked ? 'Replace the client' : 'Revoke or replace the client', page(`/${clientId}`)],
+  }),
 
-  client_failing({ client, since, cause, lastTokenAt, senderKnown }, { company, baseUrl }) {
-    const { vendorId, timezone } = required(company)
-    return {
-      subject: `${inSubject(client.name)} is being refused`,
-      paragraphs: [
-        `Every request of ${quoted(client.name)} has been refused since ${timeIn(timezone, since)}. The latest reason: ${causeWords(cause)}.`,
-        `It last got a token on ${timeIn(timezone, lastTokenAt)}.`,
-        ...(senderKnown
-          ? []
-          : [
-              'It has never gone this long without one. Still, anyone who knows the client id can send such requests, so check whether they are yours.',
-            ]),
-      ],
-      action: { label: 'See what to change', url: clientUrl(baseUrl, vendorId, client) },
-      because: manages(company),
-    }
-  },
+  client_failing: ({ client, since, cause, lastTokenAt, senderKnown }, { at, page }) => ({
+    subject: `${inSubject(client.name)} is being refused`,
+    paragraphs: [
+      `Every request of ${quoted(client.name)} has been refused since ${at(since)}. The latest reason: ${causeWords(cause)}.`,
+      `It last got a token on ${at(lastTokenAt)}.`,
+      ...(senderKnown ? [] : [UNKNOWN_SENDER]),
+    ],
+    action: ['See what to change', page(`/${client.clientId}`)],
+  }),
 
-  clients_expire({ clients }, { company, baseUrl }) {
-    const { vendorId, timezone } = required(company)
-    const [first = { clientId: '', name: '', expiresAt: '' }, ...others] = clients
-    const day = dayIn(timezone, first.expiresAt)
-    const isOneDay = clients.every(({ expiresAt }) => dayIn(timezone, expiresAt) === day)
-    const replace = 'If something still uses it, deploy a replacement before then.'
-    if (others.length === 0)
+  clients_expire({ clients }, { at, day, page }) {
+    const [first, second] = clients
+    const firstDay = day(required(first).expiresAt)
+    if (first && !second)
       return {
-        subject: `${inSubject(first.name)} expires on ${day}`,
+        subject: `${inSubject(first.name)} expires on ${firstDay}`,
         paragraphs: [
-          `${quoted(first.name)} expires on ${timeIn(timezone, first.expiresAt)}. From then on, its token requests are refused.`,
-          `The date cannot be changed. ${replace}`,
+          `${quoted(first.name)} expires on ${at(first.expiresAt)}. From then on, its token requests are refused.`,
+          'The date cannot be changed. If something still uses it, deploy a replacement before then.',
         ],
-        action: { label: 'Replace the client', url: `${clientUrl(baseUrl, vendorId, first)}/rotate` },
-        because: manages(company),
+        action: ['Replace the client', page(`/${first.clientId}/rotate`)],
       }
+    const isOneDay = clients.every(({ expiresAt }) => day(expiresAt) === firstDay)
     return {
-      subject: `${clients.length} clients expire${isOneDay ? '' : ', the first'} on ${day}`,
+      subject: `${clients.length} clients expire${isOneDay ? '' : ', the first'} on ${firstDay}`,
       paragraphs: [
         'These clients expire. From then on, their token requests are refused.',
-        clients.map(({ name, expiresAt }) => `${quoted(name)} on ${timeIn(timezone, expiresAt)}`),
-        `The dates cannot be changed. ${replace.replace('it', 'one of them')}`,
+        clients.map(({ name, expiresAt }) => `${quoted(name)} on ${at(expiresAt)}`),
+        'The dates cannot be changed. If something still uses one of them, deploy a replacement before then.',
       ],
-      action: {
-        label: 'Open the clients',
-        url: `${baseUrl}/${vendorId}/integrations/oauth2-clients?sort=expires`,
-      },
-      because: manages(company),
+      action: ['Open the clients', page('?sort=expires')],
     }
   },
 
-  replaced_client_quiet({ client, replacement, longestQuietHours, seenSince }, { company, baseUrl }) {
-    const { vendorId, timezone } = required(company)
+  replaced_client_quiet({ client, replacement, longestQuietHours, seenSince }, { at, page }) {
     const [old, next] = [quoted(client.name), quoted(replacement.name)]
     return {
       subject: `${inSubject(client.name)} has got no token for 7 days`,
       paragraphs: [
         `${next} replaces ${old}. Both are Active, and the old client has got no token for at least 7 days.`,
         [
-          `${old} last got one on ${timeIn(timezone, client.lastTokenAt)}.`,
-          `${next} last got one on ${timeIn(timezone, replacement.lastTokenAt)}.`,
+          `${old} last got one on ${at(client.lastTokenAt)}.`,
+          `${next} last got one on ${at(replacement.lastTokenAt)}.`,
           longestQuietHours === null
-            ? `Only one token of the old client has been seen since ${timeIn(timezone, seenSince)}.`
-            : `The longest time between two tokens of the old client since ${timeIn(timezone, seenSince)} was ${hoursInWords(longestQuietHours)}.`,
+            ? `Only one token of the old client has been seen since ${at(seenSince)}.`
+            : `The longest time between two tokens of the old client since ${at(seenSince)} was ${hoursInWords(longestQuietHours)}.`,
         ],
         'Until it is revoked, the old client can get tokens. Whether anything still needs it is for you to judge: we see requests, not what you have deployed.',
       ],
-      action: { label: 'Compare the two clients', url: `${clientUrl(baseUrl, vendorId, client)}/rotate` },
-      because: manages(company),
+      action: ['Compare the two clients', page(`/${client.clientId}/rotate`)],
     }
   },
 
-  issuer_keys_unreachable({ issuer, since, clients }, { company, baseUrl }) {
-    const { vendorId, timezone } = required(company)
-    const [first = { clientId: '', name: '' }] = clients
+  issuer_keys_unreachable({ issuer, since, clients }, { at, page }) {
     const address = issuer.replace('https://', '')
     return {
       subject: `The keys of ${inSubject(address)} cannot be fetched`,
       paragraphs: [
-        `We last fetched the signing keys of ${quoted(address)} on ${timeIn(timezone, since)}. The latest attempt failed.`,
+        `We last fetched the signing keys of ${quoted(address)} on ${at(since)}. The latest attempt failed.`,
         'A day after the last fetch, its tokens are refused, and these clients get no access:',
         clients.map(({ name }) => quoted(name)),
       ],
-      action: { label: 'See why it fails', url: clientUrl(baseUrl, vendorId, first) },
-      because: manages(company),
+      action: ['See why it fails', page(`/${required(clients[0]).clientId}`)],
     }
   },
 }
-
-const ACCOUNT = 'your account has this address.'
 
 const ROLES: Record<CompanyRole, string> = {
   owner: 'the owner',
@@ -210,38 +202,29 @@ const CHANGES: Record<MailDetails['password_changed']['by'], string> = {
   operator: 'by the operator of this service. All sessions have ended.',
 }
 
-const manages = (company: MailReader['company']): string =>
-  `you are ${ROLES[required(company).role]} of ${quoted(required(company).name)}.`
-
-const clientUrl = (baseUrl: string, vendorId: string, { clientId }: NamedClient): string =>
-  `${baseUrl}/${vendorId}/integrations/oauth2-clients/${clientId}`
+const UNKNOWN_SENDER =
+  'It has never gone this long without one. Still, anyone who knows the client id can send such requests, so check whether they are yours.'
 
 function required<Value>(value: Value): NonNullable<Value> {
   if (value === null || value === undefined) throw new TypeError('the reader of a mail lacks something')
   return value
 }
 
-const formatsIn = (timeZone: string) => ({
-  timeZone,
-  day: new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone, weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
-  }),
-  clock: new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' }),
-})
-
 /** A company's zone that this system does not know must not keep a mail from being sent. */
-function formats(timezone: string): ReturnType<typeof formatsIn> {
+function knownZone(timeZone: string): string {
   try {
-    return formatsIn(timezone)
+    return new Intl.DateTimeFormat('en', { timeZone }) && timeZone
   } catch {
-    return formatsIn('UTC')
+    return 'UTC'
   }
 }
 
-/** "Sat 28 Nov 2026" */
-const dayIn = (timezone: string, at: string | Date): string =>
-  formats(timezone).day.format(new Date(at)).replace(',', '')
+const DAY = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' } as const
 
-/** "Sat 28 Nov 2026 at 23:40 (Europe/Berlin)" */
-const timeIn = (timezone: string, at: string | Date): string =>
-  `${dayIn(timezone, at)} at ${formats(timezone).clock.format(new Date(at))} (${formats(timezone).timeZone})`
+/** "Sat 28 Nov 2026" */
+const formatDay = (time: string | Date, timeZone: string): string =>
+  new Date(time).toLocaleDateString('en-GB', { ...DAY, timeZone }).replace(',', '')
+
+/** "23:40" */
+const formatClock = (time: string | Date, timeZone: string): string =>
+  new Date(time).toLocaleTimeString('en-GB', { timeStyle: 'short', timeZone })

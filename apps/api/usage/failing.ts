@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import type { Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { instant } from '../http/instant.ts'
 import type { UsageSummary } from './read.ts'
 import { type LatestRefusals, latestRefusals } from './refusals.ts'
-import { DAY_MS, HOUR_MS, type UsageStores } from './windows.ts'
+import { HOUR_MS, type UsageStores } from './windows.ts'
 
 export const refusalCause = z.string().meta({ examples: ['wrong_secret'] })
 
@@ -24,7 +23,7 @@ export const ClientFailing = z
 export type Failing = z.infer<typeof ClientFailing>
 
 /** After this, no request with a token succeeds: it is valid for 900 s, and both clocks may be 120 s off. */
-const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
+export const SUCCESS_POSSIBLE_MS = (900 + 240) * 1_000
 /**
  * Anyone who knows a client id can have a request refused in its name. This must not make a healthy client
  * appear to fail, and one that runs once a day gets a token within this time.
@@ -78,42 +77,6 @@ export async function readFailing(
       return failing ? [[clientId, failing]] : []
     }),
   )
-}
-
-/** A client that may be failing. */
-export interface Suspect {
-  clientId: string
-  lastUsedAt: Date
-  longestQuiet_s: number | null
-}
-
-/** Refusals are looked for this far back, in case Redis was away. */
-const REFUSED_WITHIN_MS = 6 * HOUR_MS
-
-/**
- * Returns clients, by id, that got their last token in the last 7 days, whose tokens had all expired `for_ms`
- * ago, and that were lately refused.
- * @param after a client: only those that follow it.
- */
-export async function listSuspects(
-  db: Queryable,
-  { now_ms, for_ms, after, limit }: { now_ms: number; for_ms: number; after: string; limit: number },
-): Promise<Suspect[]> {
-  const { rows } = await db.raw(
-    `select client_id as "clientId", last_used_at as "lastUsedAt", longest_quiet_s as "longestQuiet_s"
-     from client_usage
-     where client_id in (select client_id from client_usage_hourly where refused > 0 and hour > ?)
-       and last_used_at between ? and ? and client_id > ?
-     order by client_id limit ?`,
-    [
-      new Date(now_ms - REFUSED_WITHIN_MS),
-      new Date(now_ms - 7 * DAY_MS),
-      new Date(now_ms - SUCCESS_POSSIBLE_MS - for_ms),
-      after,
-      limit,
-    ],
-  )
-  return rows
 }
 
 interface History {

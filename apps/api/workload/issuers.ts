@@ -1,5 +1,6 @@
 import type { JWK } from 'jose'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { CompanyNotice } from '../mail/outbox.ts'
 import { USED_IN_LAST_DAY } from '../usage/read.ts'
 
 /* All SQL for workload_issuers, but for the join of client-credentials.ts. */
@@ -106,31 +107,27 @@ export async function saveFetchResult(
   ])
 }
 
-/** An issuer whose keys could not be fetched, and the company's Active clients that trust it. */
-export interface FailingIssuer {
-  vendorId: string
-  issuer: string
-  keysAsOf: Date
-  clients: { clientId: string; name: string }[]
-}
-
 /**
- * Returns issuers that Active clients trust and whose keys were last fetched before a time, by company.
- * @param after an issuer of a company: only those that follow it.
+ * Returns notices about issuers that Active clients trust and whose keys were last fetched before a time, by
+ * company and issuer.
+ * @param after the last notice of the page before.
  */
 export async function listFailingIssuers(
   db: Queryable,
-  { before, after, limit }: { before: Date; after: readonly [string, string]; limit: number },
-): Promise<FailingIssuer[]> {
+  query: { before: Date; after: CompanyNotice<'issuer_keys_unreachable'> | undefined; limit: number },
+): Promise<CompanyNotice<'issuer_keys_unreachable'>[]> {
+  const { before, after, limit } = query
   const { rows } = await db.raw(
-    `select vendor_id as "vendorId", issuer, keys_as_of as "keysAsOf",
-       (select jsonb_agg(jsonb_build_object('clientId', c.client_id, 'name', c.name) order by c.name, c.client_id)
-        from oauth_clients c where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer
-          and c.status = 'Active') as clients
-     from workload_issuers i
+    `select vendor_id as "vendorId", concat_ws(' ', vendor_id, issuer, since) as topic,
+       jsonb_build_object('issuer', issuer, 'since', since, 'clients', (
+         select jsonb_agg(jsonb_build_object('clientId', c.client_id, 'name', c.name)
+           order by c.name, c.client_id)
+         from oauth_clients c where c.vendor_id = i.vendor_id and c.workload_issuer = i.issuer
+           and c.status = 'Active')) as detail
+     from workload_issuers i, to_char(keys_as_of at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as since
      where failure is not null and keys_from = 'issuer' and keys_as_of <= ? and ${TRUSTED}
        and (vendor_id, issuer) > (?, ?) order by vendor_id, issuer limit ?`,
-    [before, ...after, limit],
+    [before, after?.vendorId ?? '', after?.detail.issuer ?? '', limit],
   )
   return rows
 }
