@@ -278,6 +278,16 @@ describe('what is mailed to the people who manage a company', () => {
           ])
       })
 
+    for (const [days, expiresAt, at] of [
+      [1, '2026-03-28T23:00:00Z', '2026-03-28T22:59:00Z'],
+      [7, '2026-03-28T23:00:00Z', '2026-03-22T22:59:00Z'],
+      [30, '2026-04-12T22:00:00Z', '2026-03-14T22:59:00Z'],
+    ] as const)
+      it(`comes a minute before midnight if nothing ran before, ${days} days before one`, async () => {
+        await expiring(expiresAt)
+        assert.deepEqual(await notice(at), [['Sync']])
+      })
+
     it('comes on no other day', async () => {
       await expiring('2026-03-14T22:59:59Z')
       const days = Array.from({ length: 40 }, (_, day) => 34 - day)
@@ -409,6 +419,9 @@ describe('what is mailed to the people who manage a company', () => {
       }
       for (const at of ['2026-03-12T11:00:00Z', '2026-03-12T12:00:00Z', '2026-06-12T12:00:00Z'])
         assert.deepEqual(await notice(at), [expected], at)
+      const late = await api.createPerson({ vendorId: owner.vendorId, role: 'admin' })
+      await run(noticeQuietClients)
+      assert.deepEqual(await mailsTo(late), [])
     })
 
     it('comes from 08:00 of the company’s day', async () => {
