@@ -47,6 +47,7 @@ import { noticeQuietClients } from './rotation/notice-quiet-clients.ts'
 import { ROUTES } from './routes.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
 import { createPasswordQueue } from './sessions/password-queue.ts'
+import { PASSWORD_RESET_PURGE } from './sessions/password-resets.ts'
 import { createAccountNames } from './sessions/prove-account.ts'
 import { createSessionPurge } from './sessions/session-events.ts'
 import { SIGN_IN_PURGES } from './sessions/sign-in-addresses.ts'
@@ -273,7 +274,7 @@ const createInternet = (
 /**
  * Access checks count requestsPerClient, requestsPerSession, sessionGuessesPerAddress, changesPerCompany,
  * callbackTestsPerCompany and foundSecretsPerAddress. Handlers count the others, and sessionGuessesPerAddress
- * for invitation tokens.
+ * for the tokens of links.
  */
 function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics) {
   const limit = rateLimits(redis, metrics)
@@ -290,6 +291,7 @@ function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics
         config.RATE_SIGN_IN_PER_ADDRESS,
       ),
       strangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
+      resetsPerAccount: limit('password-resets', config.RATE_PASSWORD_RESET_PER_ACCOUNT),
     },
     // A guard against replay, built on a rate limit: each sign-in is finished once while it may be pending.
     openidOnce: limit('openid-once', { limit: 1, window_s: PENDING_SIGN_IN_LIFETIME_S }),
@@ -347,6 +349,7 @@ export const listPurges = (settings: EventSettings, log: Log): Purge[] => [
   createSessionPurge(log),
   INVITATION_PURGE,
   MAIL_PURGE,
+  PASSWORD_RESET_PURGE,
   ...SIGN_IN_PURGES,
   IDEMPOTENCY_KEY_PURGE,
   ...USAGE_PURGES,

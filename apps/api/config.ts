@@ -60,8 +60,11 @@ export const apiShape = {
     description:
       'failed sign-ins to one account from all strangers together: browsers that its owner has not signed in from in the last 400 days, at addresses not used in the last 30. Accounts share 262,144 counters',
   }),
+  RATE_PASSWORD_RESET_PER_ACCOUNT: rate('3/3600').meta({
+    description: 'requests for a new password of one account; each is also a sign-in from its address',
+  }),
   RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
-    description: 'wrong session tokens and invitations from an address (IPv6: a /64)',
+    description: 'wrong session tokens and links from an address (IPv6: a /64)',
   }),
   RATE_API_PER_SESSION: rate('1200/60').meta({
     description:

@@ -24,9 +24,11 @@ import { listRefusalsRoute } from './refusals/list-refusals.ts'
 import { listRequestsRoute } from './refusals/list-requests.ts'
 import { readRotationRoute } from './rotation/read-rotation.ts'
 import { changePasswordRoute } from './sessions/change-password.ts'
+import { confirmPasswordResetRoute } from './sessions/confirm-password-reset.ts'
 import { endSessionRoute } from './sessions/end-session.ts'
 import { listSessionsRoute } from './sessions/list-sessions.ts'
 import { readSessionRoute } from './sessions/read-session.ts'
+import { requestPasswordResetRoute } from './sessions/request-password-reset.ts'
 import { signInRoute } from './sessions/sign-in.ts'
 import { signOutRoute } from './sessions/sign-out.ts'
 import { beginOpenidSignInRoute } from './sign-in-openid/begin-sign-in.ts'
@@ -46,6 +48,8 @@ export const ROUTES = [
   listSessionsRoute,
   endSessionRoute,
   changePasswordRoute,
+  requestPasswordResetRoute,
+  confirmPasswordResetRoute,
   acceptInvitationRoute,
   previewInvitationRoute,
   readSignInMethodsRoute,

@@ -2,7 +2,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { OperatorActor } from '../../apps/api/accounts/activity.ts'
 import { hashPassword } from '../../apps/api/accounts/passwords.ts'
 import type { User } from '../../apps/api/accounts/people.ts'
-import { resetPassword } from '../../apps/api/sessions/change-password.ts'
+import { mailPasswordChange, resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { liftSignInLockout } from '../../apps/api/sessions/sign-in-addresses.ts'
 import { recordForCompanies, requireAccount, userData } from './accounts.ts'
 import type { CommandGroup } from './commands.ts'
@@ -39,6 +39,7 @@ export async function replacePassword(
     await resetPassword(transaction, { userId: user.userId, passwordHash })
     // Also lifts a lockout caused by failed sign-ins from elsewhere.
     await liftSignInLockout(transaction, { userId: user.userId, now: new Date() })
+    await mailPasswordChange(transaction, user.userId, 'operator')
     await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
   })
   return userData(user)

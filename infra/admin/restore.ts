@@ -44,7 +44,7 @@ Run it after the database was restored to an earlier moment, before or after the
 
   1. raises a fence: until "restore confirm", both services answer 503 to tokens, clients and sessions;
   2. revokes again every client, signing key and valid token that Redis proves to have been revoked;
-  3. ends all sessions and invitations that were restored.
+  3. ends all sessions, invitations and links to set a password that were restored.
 
 The runbook (infra/runbook/backup.md) prints from the logs of the services what else to repeat. The command
 can be run again. A service raises the fence itself when it notices the restore.`
@@ -67,7 +67,7 @@ export const RESTORE: CommandGroup = {
       explanation: EXPLANATION,
       ifInterrupted: 'All access may be blocked, with revocations still missing. Run the command again.',
       effect: async () =>
-        'All access will be blocked until "restore confirm", and all sessions and invitations will end.',
+        'All access will be blocked until "restore confirm", and all sessions, invitations and links to set a password will end.',
       run: (context, { since }: { since: Date }) => fenceAndRevoke(context, since),
     },
     {
@@ -162,7 +162,7 @@ function reportText({ revoked, unproven, activeClients }: FenceReport): string {
     ...revoked.keys.map((id) => ({ what: 'key', id, of: '' })),
     ...revoked.tokens.map((id) => ({ what: 'token', id, of: '' })),
   ]
-  return `All access is blocked until you run "restore confirm". All sessions and invitations have ended.
+  return `All access is blocked until you run "restore confirm". All sessions and links of people have ended.
 
 Revoked again:
 ${formatTable(rows, { what: 'WHAT', id: 'ID', of: '' }, 'nothing')}
@@ -243,7 +243,7 @@ interface RepeatedRevocations {
 
 /**
  * Revokes again everything in the database whose revocation was lost, and ends every restored session and
- * invitation. Call it behind a fence. The services learn of it when the fence is lowered.
+ * link. Call it behind a fence. The services learn of it when the fence is lowered.
  */
 export async function repeatRevocations(
   db: Database,
@@ -259,6 +259,7 @@ export async function repeatRevocations(
     const tokens = await insertLostTokens(transaction, lost.tokens)
     const { rowCount: sessions } = await transaction.raw('delete from sessions')
     const { rowCount: invitations } = await transaction.raw('delete from invitations')
+    await transaction.raw('delete from password_resets')
     const counts = { clients: clients.length, tokens: tokens.length, sessions, invitations }
     await recordActivity(transaction, { vendorId: null, by }, 'database.repaired', 'database', {
       ...counts,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type BlockList, isIP, isIPv6, SocketAddress } from 'node:net'
-import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import { CLIENT_SECRET_PATTERN, LINK_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import type { CommonConfig } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
 
-const SECRETS = [CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN, INVITATION_TOKEN_PATTERN]
+const SECRETS = [CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN, LINK_TOKEN_PATTERN]
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 type ProxySettings = Pick<CommonConfig, 'TRUSTED_PROXIES' | 'TRUSTED_PROXY_HEADER'>
 

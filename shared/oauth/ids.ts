@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 /** The form of a client secret: a fixed prefix, 256 random bits and a checksum. Scanners can find one. */
 export const CLIENT_SECRET_PATTERN = /ias_[0-9A-Za-z]{49}/
 export const SESSION_TOKEN_PATTERN = /ses_[0-9A-Za-z]{43}/
-export const INVITATION_TOKEN_PATTERN = /inv_[0-9A-Za-z]{43}/
+export const LINK_TOKEN_PATTERN = /(?:inv|pwr)_[0-9A-Za-z]{43}/
 
 /** Exactly the id of a client, a service, a company or a user. */
 export const CLIENT_ID_PATTERN = /^cli_[A-Za-z0-9]{22}$/

@@ -6,7 +6,7 @@ export type Event = (typeof AUDITED | typeof NOT_AUDITED)[number]
 export const AUDITED = [
   'activity', 'callback.refused', 'callback.tested', 'client.revoked', 'clock.unknown', 'clock.wrong',
   'clocks.apart', 'database.promoted', 'database.restored', 'password.changed',
-  'request.refused', 'secret.found', 'session.ended', 'sign_in.failed', 'sign_in.succeeded',
+  'password_reset.requested', 'request.refused', 'secret.found', 'session.ended', 'sign_in.failed', 'sign_in.succeeded',
   'signing_key.active', 'signing_key.revoked', 'signing_key.unreadable', 'token.issued', 'token.revoked',
 ] as const
 

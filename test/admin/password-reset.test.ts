@@ -25,6 +25,8 @@ describe('admin password reset', () => {
     assert.equal(stdout, 'owner@acme.example has a new password; all sessions were ended.\n')
     assert.equal(await indexOfPassword(NEW, [await stored()]), 0)
     assert.deepEqual(await operator.db('sessions'), [])
+    const [mail] = await operator.db('mails')
+    assert.deepEqual([mail.kind, mail.user_id, mail.detail.by], ['password_changed', user_id, 'operator'])
   })
 
   it('keeps the salt, which the accounts of one address share', async () => {

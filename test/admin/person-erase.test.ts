@@ -85,7 +85,7 @@ describe('admin person', () => {
       for (const entry of ofOthers) assert.ok(!('detail' in entry), entry.action)
       const { rows } = await api.db.raw(
         `select password_hash as secret from users union all select encode(token_hash, 'hex') from sessions
-         union all select encode(token_hash, 'hex') from invitations union all select substr(address, 9)
+         union all select encode(token_hash, 'hex') from invitation_links union all select substr(address, 9)
          from sign_in_addresses where address like 'browser:%'`,
       )
       assert.ok(rows.length > 3)

@@ -96,6 +96,9 @@ describe('admin restore', () => {
       const people = `/v1/vendor/${vendorId}/people`
       const invited = await api.request('POST', people, { token: sessionToken, body })
       invitation = invited.json.invitationUrl.split('#')[1]
+      await api.db.raw(
+        `insert into password_resets select sha256('a'), user_id, now(), 'infinity' from users limit 1`,
+      )
       since = await dump()
       await until(async () => (await readyz()) === 200)
       assert.deepEqual([await readWith(stolen), (await preview()).status], [200, 200])
@@ -162,6 +165,7 @@ describe('admin restore', () => {
       assert.equal(await readWith(stolen), 401)
       assert.equal(await sessionStatus(sessionToken), 401)
       assertProblem(await preview(), 'invitation_not_valid')
+      assert.deepEqual(await api.db('password_resets'), [])
       assert.equal(await readyz(), 200)
       assert.equal((await admin('status')).stdout, 'There is no fence. Access is not blocked.\n')
     })

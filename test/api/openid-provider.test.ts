@@ -306,13 +306,14 @@ describe('an OpenID provider', () => {
     it('names the OpenID provider', async () => {
       const { status, json } = await api.request('GET', '/v1/sign-in')
       assert.equal(status, 200)
-      assert.deepEqual(json, { builtInAccounts: true, openid: { name: 'Acme ID' } })
+      assert.deepEqual(json, { builtInAccounts: true, mail: false, openid: { name: 'Acme ID' } })
     })
 
     it('says when there is no provider, and then serves nothing of it', async () => {
       await using plain = await startApi({ beside: api })
       assert.deepEqual((await plain.request('GET', '/v1/sign-in')).json, {
         builtInAccounts: true,
+        mail: false,
         openid: null,
       })
       const asked = provider.asked.length
@@ -327,7 +328,7 @@ describe('an OpenID provider', () => {
     it('says when there are no built-in accounts, and then takes no password or invitation', async () => {
       await using only = await startApi({ beside: api, env: { ...all.env, BUILT_IN_ACCOUNTS: 'off' } })
       const { json } = await only.request('GET', '/v1/sign-in')
-      assert.deepEqual(json, { builtInAccounts: false, openid: { name: 'Acme ID' } })
+      assert.deepEqual(json, { builtInAccounts: false, mail: false, openid: { name: 'Acme ID' } })
       const { vendorId } = await api.createCompany()
       const owner = await api.createPerson({ vendorId })
       const body = { email: owner.email, password: TEST_PASSWORD }

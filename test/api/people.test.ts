@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { hashPassword } from '../../apps/api/accounts/passwords.ts'
+import type { OutgoingMail } from '../../apps/api/mail/outbox.ts'
+import { createInvitee } from '../../apps/api/people/invite-person.ts'
 import { resetPassword } from '../../apps/api/sessions/change-password.ts'
+import { erasePerson } from '../../infra/admin/persons.ts'
 import { freshOwner, readPages, sharedApi, startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
-import { forEachTest } from '../support/block.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
+import { eventually } from '../support/eventually.ts'
+import { testOperator } from '../support/operator.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { startSmtp } from '../support/smtp.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -44,6 +50,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
           role,
           status: state,
           expiresAt: null,
+          mail: null,
+          mailedAt: null,
         })
         const { invitationUrl, ...listed } = invited
         assert.deepEqual(json, {
@@ -99,8 +107,10 @@ describe('/v1/vendor/{vendor_id}/people', () => {
         role: 'admin',
         status: 'invited',
         expiresAt: new Date(api.clock.now() + 72 * HOUR_MS).toISOString(),
+        mail: null,
+        mailedAt: null,
       })
-      const { rows } = await api.db.raw('select i::text from invitations i')
+      const { rows } = await api.db.raw('select l::text from invitation_links l')
       assert.equal(JSON.stringify(rows).includes(invitationUrl.slice(-40)), false)
       assert.equal(api.logLines.join('').includes(invitationUrl.slice(-40)), false)
       assert.deepEqual(await activity(), [
@@ -138,9 +148,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
 
     it('stops at 200 people and invitations', async () => {
       await api.db.raw(
-        `insert into invitations select sha256(n::text::bytea || ?::bytea), ?, 'usr_' || md5(n || ?), n || '@many.example', 'x',
-           'member', ?, now(), 'infinity' from generate_series(1, 198) n`,
-        [owner.vendorId, owner.vendorId, owner.vendorId, owner.userId],
+        `insert into invitations select 'usr_' || md5(n || ?), ?, n || '@many.example', 'x', 'member', ?, now(), 'infinity' from generate_series(1, 198) n`,
+        [owner.vendorId, owner.vendorId, owner.userId],
       )
       assertProblem(await invite({ email: newEmail() }), 'people_limit_reached')
       assert.equal((await invite({ email: '7@many.example' })).status, 201)
@@ -523,4 +532,126 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assertProblem(preview, 'rate_limited')
     })
   })
+})
+
+describe('an invitation by mail', () => {
+  const smtp = forBlock(() => startSmtp({ tls: 'none', login: 'none' }))
+  const mailEnv = () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Integrations <mail@service.example>' })
+  const api = forBlock(() => startApi({ env: mailEnv() }))
+  const owner = forEachTest(() => api.createOwner({ name: 'Acme Outfitters' }))
+
+  const newEmail = () => `${crypto.randomUUID()}@people.example`
+  const invite = (email: string, more: object = {}) =>
+    owner.request('POST', 'people', { body: { name: 'Kim R.', email, role: 'viewer', ...more } })
+  const linkIn = (text: string) => /https:\/\/api\.test\/invitation#(inv_\w{43})/.exec(text)?.[1] ?? ''
+  const mailedLink = async (email: string) => linkIn((await smtp.mailTo(email)).text)
+  const accept = (token: string) =>
+    api.request('POST', '/v1/invitation', { body: { token, password: TEST_PASSWORD } })
+  const listed = async (email: string) => {
+    const { json } = await owner.request('GET', 'people')
+    return json.people.find((person: { email: string }) => person.email === email)
+  }
+  const until = (email: string, mail: string) =>
+    eventually(async () => (await listed(email)).mail === mail, { otherwise: () => `never ${mail}` })
+  /** Sends the mail of an invitation as a process that then dies. Returns its link. */
+  async function sendAndDie(userId: string): Promise<string> {
+    const find = createInvitee({ clock: api.clock, baseUrl: 'https://api.test', builtInAccounts: true })
+    return linkIn((await find(api.apiDb, { userId } as OutgoingMail))?.link ?? '')
+  }
+
+  it('goes to the person alone, whose link joins them', async () => {
+    const email = newEmail()
+    const { status, json } = await invite(email)
+    assert.deepEqual([status, json.invitationUrl, json.mail, json.mailedAt], [201, null, 'waiting', null])
+    const mail = await smtp.mailTo(email)
+    for (const part of [mail.text, mail.html])
+      for (const word of ['Acme Outfitters', owner.name]) assert.ok(part.includes(word), word)
+    const token = linkIn(mail.text)
+    await until(email, 'sent')
+    const { mailedAt, expiresAt } = await listed(email)
+    assert.ok(Math.abs(Date.now() - Date.parse(mailedAt)) < 60_000)
+    assert.ok(Math.abs(api.clock.now() + 72 * HOUR_MS - Date.parse(expiresAt)) < 60_000)
+    const { rows } = await api.db.raw(
+      'select m::text from mails m union all select l::text from invitation_links l',
+    )
+    for (const place of [api.logLines.join(), JSON.stringify(rows)])
+      assert.ok(!place.includes(token.slice(4)))
+    assert.equal((await accept(token)).json.companies[0].role, 'viewer')
+    assertProblem(await accept(token), 'invitation_not_valid')
+  })
+
+  it('is a link to copy if the owner wants one, and never a mail where nothing is mailed', async () => {
+    const { json } = await invite(newEmail(), { deliver: 'link' })
+    assert.deepEqual([json.mail, json.mailedAt], [null, null])
+    assert.equal((await accept(linkIn(json.invitationUrl))).status, 201)
+    await using without = await startApi({ beside: api })
+    const body = { name: 'Kim', email: newEmail(), role: 'member' }
+    const off = (more: object) => owner.request('POST', 'people', { body: { ...body, ...more }, at: without })
+    assertInvalid(await off({ deliver: 'mail' }), '/deliver')
+    assert.equal((await off({})).json.mail, null)
+    assertInvalid(await invite(newEmail(), { deliver: 'pigeon' }), '/deliver')
+  })
+
+  it('works with each link if it was mailed twice, and all end once one is used', async () => {
+    const { userId } = (await invite(newEmail())).json
+    const links = [await sendAndDie(userId), await sendAndDie(userId)]
+    const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
+    for (const link of links) assert.equal((await preview(link)).status, 200)
+    assert.deepEqual((await Promise.all(links.map(accept))).map(({ status }) => status).sort(), [201, 404])
+    for (const link of links) assertProblem(await preview(link), 'invitation_not_valid')
+  })
+
+  it('expires 72 hours after the last mail', async () => {
+    const { userId } = (await invite(newEmail())).json
+    const first = await sendAndDie(userId)
+    api.clock.advance(48 * HOUR_MS)
+    const second = await sendAndDie(userId)
+    api.clock.advance(72 * HOUR_MS - 1)
+    const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
+    for (const link of [first, second]) assert.equal((await preview(link)).status, 200)
+    api.clock.advance(1)
+    for (const link of [first, second]) assertProblem(await preview(link), 'invitation_not_valid')
+    assert.equal(await sendAndDie(userId), '')
+  })
+
+  for (const deliver of ['mail', 'link'])
+    it(`ends all earlier links when it is sent again by ${deliver}`, async () => {
+      const email = newEmail()
+      const { userId } = (await invite(email)).json
+      const earlier = [await mailedLink(email), await sendAndDie(userId)]
+      const { json } = await invite(email, { deliver })
+      const link = deliver === 'link' ? linkIn(json.invitationUrl) : await mailedLink(email)
+      for (const dead of earlier) assertProblem(await accept(dead), 'invitation_not_valid')
+      assert.equal(await sendAndDie(userId), '')
+      assert.equal((await accept(link)).status, 201)
+    })
+
+  it('says that it could not be mailed', async () => {
+    const email = newEmail()
+    smtp.fail = (step) => (step === 'recipient' ? '550 5.1.1 No such user' : undefined)
+    try {
+      await invite(email)
+      await until(email, 'failed')
+      assert.equal((await listed(email)).mailedAt, null)
+    } finally {
+      smtp.fail = () => undefined
+    }
+  })
+
+  const WAYS: [why: string, end: (userId: string) => Promise<unknown>][] = [
+    ['it was withdrawn', (userId) => owner.request('DELETE', `people/${userId}`)],
+    ['the person was erased', (userId) => erasePerson(api.db, { address: userId, by: testOperator() })],
+    [
+      'the company is being erased',
+      () => api.db('companies').where({ vendor_id: owner.vendorId }).update({ erased_at: new Date() }),
+    ],
+  ]
+  for (const [why, end] of WAYS)
+    it(`is not mailed once ${why}, and its links have ended`, async () => {
+      const { userId } = (await invite(newEmail())).json
+      const link = await sendAndDie(userId)
+      await end(userId)
+      assertProblem(await accept(link), 'invitation_not_valid')
+      assert.equal(await sendAndDie(userId), '')
+    })
 })

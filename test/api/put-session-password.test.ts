@@ -31,6 +31,8 @@ describe('PUT /v1/session/password', () => {
     assert.deepEqual(statuses, [200, 401, 200])
     assertProblem(await signIn(TEST_PASSWORD), 'invalid_credentials')
     assert.equal((await signIn(NEW_PASSWORD)).status, 201)
+    const [mail] = await api.db('mails').where({ user_id: person.userId })
+    assert.deepEqual([mail.kind, mail.detail.by], ['password_changed', 'person'])
     for (const password of [TEST_PASSWORD, NEW_PASSWORD])
       assert.ok(!api.logLines.some((line) => line.includes(password)))
   })

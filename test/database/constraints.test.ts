@@ -61,7 +61,6 @@ const placedAct = (entryId: string, at = 'now') =>
 /** Inserts the invitation of a new person, with these columns changed. */
 const invitation = (changes: Record<string, string>) => {
   const columns = {
-    token_hash: SECRET_HASH.replace('00', '01'),
     vendor_id: `'ven_a'`,
     user_id: `'usr_x'`,
     email: `'x@a.example'`,
@@ -119,7 +118,13 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ['a member of an erased company', `insert into memberships values ('ven_e', 'usr_c', 'member')`, CHECK],
   ['a client of an erased company', client('scopes', `'{}'`).replace('ven_a', 'ven_e'), CHECK],
   ['an invitation as owner', invitation({ role: `'owner'` }), CHECK],
-  ['an invitation whose token is not hashed', invitation({ token_hash: `'token'` }), CHECK],
+  ['a link whose token is not hashed', `insert into invitation_links values ('token', 'usr_i')`, CHECK],
+  ['a link of no invitation', `insert into invitation_links values (${SECRET_HASH}, 'usr_x')`, REFERENCE],
+  [
+    'a link to set a password whose token is not hashed',
+    `insert into password_resets values ('token', 'usr_a', now(), now())`,
+    CHECK,
+  ],
   ['an invitation to an address in capitals', invitation({ email: `'X@a.example'` }), CHECK],
   ['a second invitation of one address', invitation({ email: `'i@a.example'` }), UNIQUE],
   ['an invitation by nobody', invitation({ invited_by: 'null' }), NOT_NULL],
@@ -350,7 +355,7 @@ describe('the database, whoever asks', () => {
       ${keyed(`'{"kty":"EC"}'`, THUMBPRINT, KEYED)};
       ${workload(`'https://i.example'`, `'{"sub":"a"}'`, WORKLOAD)};
       ${issuer({ issuer: `'https://i.example'` })};
-      ${invitation({ token_hash: SECRET_HASH, user_id: `'usr_i'`, email: `'i@a.example'` })};
+      ${invitation({ user_id: `'usr_i'`, email: `'i@a.example'` })};
       insert into restore_fences (reason) values ('one');
       update oauth_clients set status = 'Revoked' where client_id = '${REVOKED}';
       update oauth_clients set secret_found_at = now(), secret_found_source = 'a' where client_id = '${REPLACED}';

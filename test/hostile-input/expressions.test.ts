@@ -30,7 +30,7 @@ const PUT_TOGETHER: Record<string, string> = {
   'apps/api/guarded-fetch/secret-shapes.ts': 'the shapes of secrets, with the flag g',
   'apps/api/sessions/access.ts': 'the shape of a session token, from start to end: a bounded length',
   'apps/api/sessions/cookie.ts': 'the same, or one run of plain characters, after one fixed name',
-  'apps/api/people/invitation-token.ts': 'the shape of an invitation, from start to end: a bounded length',
+  'apps/api/sessions/link-token.ts': 'the shape of a token, from start to end: a bounded length',
 }
 
 interface Found {

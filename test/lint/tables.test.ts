@@ -19,6 +19,8 @@ const OWNERS: Record<string, string[]> = {
   sign_in_addresses: ['apps/api/sessions/sign-in-addresses.ts'],
   account_log_key: ['apps/api/sessions'],
   invitations: ['apps/api/people/invitations.ts'],
+  invitation_links: ['apps/api/people/invitations.ts'],
+  password_resets: ['apps/api/sessions/password-resets.ts'],
   mails: ['apps/api/mail/outbox.ts'],
   openid_identities: ['apps/api/accounts/openid-identities.ts'],
   openid_cookie_key: ['apps/api/sign-in-openid'],
@@ -53,6 +55,7 @@ const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
     tables: ['companies', 'users'],
     because: 'joins the names of the company and of a person',
   },
+  'apps/api/sessions/password-resets.ts': { tables: ['users'], because: 'joins the account of a link' },
   'apps/api/sessions/sessions.ts': { tables: ['users'], because: 'joins the person of a session' },
   'apps/api/sessions/sign-in-addresses.ts': { tables: ['users'], because: 'finds the person by email' },
   'apps/api/accounts/openid-identities.ts': { tables: ['users'], because: 'joins the person' },
@@ -113,8 +116,8 @@ const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
     because: 'exports and erases all that is known of a person',
   },
   'infra/admin/restore.ts': {
-    tables: ['sessions', 'invitations', 'oauth_clients'],
-    because: 'after a restore: ends all sessions and invitations, and lists the clients to check',
+    tables: ['sessions', 'invitations', 'password_resets', 'oauth_clients'],
+    because: 'after a restore: ends all sessions and links, and lists the clients to check',
   },
   'infra/admin/keys.ts': {
     tables: ['signing_keys'],

@@ -214,6 +214,8 @@ describe('the event loop, with the largest company that there can be', () => {
       'POST /v1/invitation': [
         { body: { token: newInvitationToken(), password: TEST_PASSWORD }, status: 404 },
       ],
+      'POST /v1/password-reset': [{ status: 404 }],
+      'POST /v1/password-reset/confirm': [{ status: 404 }],
       'POST /v1/session/openid': [{ status: 404 }],
       'GET /v1/session/openid/callback': [{ status: 404 }],
     }

@@ -240,7 +240,7 @@ export function people(url: string, db: Knex, clock: Clock) {
       },
       /** Invites someone to the company. Returns the token of the invitation. */
       async invite(email: string, more?: { name?: string; role?: string }): Promise<string> {
-        const body = { name: 'Kim R.', email, role: 'admin', ...more }
+        const body = { name: 'Kim R.', email, role: 'admin', deliver: 'link', ...more }
         const { status, json, text } = await this.request('POST', 'people', { body })
         if (status !== 201) throw new Error(text)
         return json.invitationUrl.split('#')[1]

@@ -78,7 +78,7 @@ async function addPeople(db: Knex, vendorId: string, userId: string): Promise<vo
   ])
   await db.raw(
     `insert into invitations
-     select sha256(id::bytea), ?, id, lower(id) || '@people.example', repeat('n', 100), 'admin', ?,
+     select id, ?, lower(id) || '@people.example', repeat('n', 100), 'admin', ?,
        now(), now() + interval '3 days'
      from unnest(?::text[]) as id`,
     [vendorId, userId, ids.slice(members.length)],

@@ -53,4 +53,5 @@ const SECRET_HINT_CHARACTERS = 4
 export const secretHint = (secret: string): string => secret.slice(-SECRET_HINT_CHARACTERS)
 
 export const newInvitationToken = (): string => `inv_${randomBase62(SECRET_BITS)}`
+export const newPasswordResetToken = (): string => `pwr_${randomBase62(SECRET_BITS)}`
 export const newSessionToken = (): string => `${SESSION_TOKEN_PREFIX}${randomBase62(SECRET_BITS)}`

@@ -1,4 +1,4 @@
-import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import { CLIENT_SECRET_PATTERN, LINK_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
 /* Secrets with a recognisable form. A public URL must not contain one, and callbacks show none of them. */
 
@@ -6,7 +6,7 @@ import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN 
 export const SECRET_SHAPES: readonly RegExp[] = [
   CLIENT_SECRET_PATTERN,
   SESSION_TOKEN_PATTERN,
-  INVITATION_TOKEN_PATTERN,
+  LINK_TOKEN_PATTERN,
   // JSON Web Token: three base64url parts, the first of which is a JSON object (RFC 7519); JWE has five. It
   // begins at the first `eyJ` of a word, since trying each of them would be quadratic.
   /(?<![\w-])(?:(?!eyJ)[\w-])*eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){1,3}/,

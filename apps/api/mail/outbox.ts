@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { listMembers, MANAGER_ROLES } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
 import { IS_URGENT, type MailDetails, type MailKind } from './kinds.ts'
@@ -129,8 +129,54 @@ export async function claimMails(
 }
 
 /** Marks a claimed mail as sent, or as not to be sent. Forgets what it told. */
-export async function closeMail(db: Queryable, mailId: string): Promise<void> {
-  await db.raw(`update mails set due_at = null, sender = null, detail = '{}' where mail_id = ?`, [mailId])
+export async function closeMail(
+  db: Queryable,
+  mailId: string,
+  { isSent }: { isSent: boolean },
+): Promise<void> {
+  await db.raw(
+    `update mails set due_at = null, sender = null, detail = '{}', sent_at = case when ? then now() end
+     where mail_id = ?`,
+    [isSent, mailId],
+  )
+}
+
+/** Removes up to `limit` urgent mails of a kind that wait, the oldest first, claimed or not. Returns them. */
+export async function takeMails<Kind extends MailKind>(
+  transaction: Queryable,
+  kind: Kind,
+  limit: number,
+): Promise<{ mailId: string; detail: MailDetails[Kind] }[]> {
+  const { rows } = await transaction.raw(
+    `delete from mails where mail_id in (
+       select mail_id from mails where kind = ? and is_urgent and due_at is not null
+       order by due_at limit ? for update skip locked)
+     returning mail_id as "mailId", detail`,
+    [kind, limit],
+  )
+  return rows
+}
+
+export interface MailProgress {
+  userId: string
+  /** null: not yet, or never. */
+  sentAt: Date | null
+  /** Whether it is still to be sent. */
+  isWaiting: boolean
+}
+
+/** Returns how far a company's mails of a kind to these people are. */
+export async function readMailProgress(
+  db: Queryable,
+  kind: MailKind,
+  { vendorId, userIds }: { vendorId: string; userIds: readonly string[] },
+): Promise<MailProgress[]> {
+  const { rows } = await db.raw(
+    `select user_id as "userId", sent_at as "sentAt", due_at is not null as "isWaiting" from mails
+     where user_id = any(?) and kind = ? and vendor_id = ?`,
+    bindings([userIds, kind, vendorId]),
+  )
+  return rows
 }
 
 /**
@@ -149,7 +195,7 @@ export async function postponeMail(
     { mailId, delay_s },
   )
   const isKept = rows[0]?.isKept !== false
-  if (!isKept) await closeMail(db, mailId)
+  if (!isKept) await closeMail(db, mailId, { isSent: false })
   return isKept
 }
 

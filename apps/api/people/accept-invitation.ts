@@ -23,20 +23,16 @@ import type { Problem } from '../problems/problems.ts'
 import { requireBuiltInAccounts } from '../sessions/access.ts'
 import { beginSession, CreatedSession, cookieInput } from '../sessions/begin-session.ts'
 import { passwordFault } from '../sessions/guessable-passwords.ts'
+import { type LinkNeeds, linkToken, requireLink } from '../sessions/link-token.ts'
 import { passwordInput, proveAccount, type SignInNeeds, wrongCredentials } from '../sessions/prove-account.ts'
 import type { EndedSession } from '../sessions/session-events.ts'
 import { deleteSessions } from '../sessions/sessions.ts'
-import {
-  type InvitationNeeds,
-  invitationNotValid,
-  invitationToken,
-  requireInvitation,
-} from './invitation-token.ts'
-import { deleteInvitation, type Invitation } from './invitations.ts'
+import { INVITATION_LINK, invitationNotValid } from './invitation-link.ts'
+import { type Invitation, withdrawInvitation } from './invitations.ts'
 
 const AcceptedInvitation = z
   .strictObject({
-    token: invitationToken,
+    token: linkToken,
     password: passwordInput,
     name: personName.optional().meta({
       description: "A new account's name, if not the invitation's. An existing account keeps its name.",
@@ -69,16 +65,16 @@ export const acceptInvitationRoute = route({
     },
   },
   problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
-  async handle({ body }, needs: SignInNeeds & InvitationNeeds, ctx) {
+  async handle({ body }, needs: SignInNeeds & LinkNeeds, ctx) {
     const { cookie } = needs
     const { token, name, cookie: inCookie } = body
     if (inCookie) cookie.requireOwnPage(ctx)
-    const invitation = await requireInvitation(ctx, needs, token)
+    const invitation = await requireLink(ctx, needs, token, INVITATION_LINK)
     const invitee = { ...invitation, name: name ?? invitation.name }
     const { account, unproven } = await proveOrPrepareAccount(ctx, needs, invitee, body)
     const join = async (transaction: Queryable) => {
       await lockMembers(transaction, invitation.vendorId)
-      if (!(await deleteInvitation(transaction, invitation.tokenHash))) throw invitationNotValid()
+      if (!(await withdrawInvitation(transaction, invitation))) throw invitationNotValid()
       if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
       const endedSessions = await endUnprovenSessions(transaction, unproven)
       if (!(await lockPassword(transaction, account))) throw wrongCredentials()

@@ -2,7 +2,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 import type { AssignableRole } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
 
-/* The table of invitations. */
+/* The tables of invitations and of their links. */
 
 export const INVITATION_LIFETIME_HOURS = 72
 export const INVITATION_LIFETIME_MS = INVITATION_LIFETIME_HOURS * 3_600_000
@@ -25,15 +25,13 @@ const COLUMNS = 'vendor_id as "vendorId", user_id as "userId", email, name, role
 /** Replaces an earlier invitation of the same person to the same company. Call it in a transaction. */
 export async function replaceInvitation(
   transaction: Queryable,
-  invitation: Invitation & { tokenHash: Buffer; invitedBy: string; createdAt: Date },
+  invitation: Invitation & { invitedBy: string; createdAt: Date },
 ): Promise<void> {
   await withdrawInvitationTo(transaction, invitation)
   await transaction.raw(
-    `insert into invitations (token_hash, vendor_id, user_id, email, name, role, invited_by, created_at,
-       expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `insert into invitations (vendor_id, user_id, email, name, role, invited_by, created_at, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
     [
-      invitation.tokenHash,
       invitation.vendorId,
       invitation.userId,
       invitation.email,
@@ -46,6 +44,30 @@ export async function replaceInvitation(
   )
 }
 
+/**
+ * Adds a link to an invitation, which now expires as much later. The links that it has go on working. Call it
+ * in a transaction. Returns undefined as findInvitation does.
+ */
+export async function addInvitationLink(
+  transaction: Queryable,
+  { userId, tokenHash, now }: { userId: string; tokenHash: Buffer; now: Date },
+): Promise<(Invitation & { companyName: string; timezone: string; invitedBy: string }) | undefined> {
+  const { rows } = await transaction.raw(
+    `update invitations i set expires_at = ? from companies c, users u
+     where i.user_id = ? and i.expires_at > ? and c.vendor_id = i.vendor_id and c.erased_at is null
+       and u.user_id = i.invited_by
+     returning i.vendor_id as "vendorId", i.user_id as "userId", i.email, i.name, i.role,
+       i.expires_at as "expiresAt", c.name as "companyName", c.timezone, u.name as "invitedBy"`,
+    [new Date(now.getTime() + INVITATION_LIFETIME_MS), userId, now],
+  )
+  if (rows[0])
+    await transaction.raw('insert into invitation_links (token_hash, user_id) values (?, ?)', [
+      tokenHash,
+      userId,
+    ])
+  return rows[0]
+}
+
 /** Returns undefined if it never existed, was used or withdrawn, has expired, or the company is erased. */
 export async function findInvitation(
   db: Queryable,
@@ -54,8 +76,9 @@ export async function findInvitation(
   const { rows } = await db.raw(
     `select i.vendor_id as "vendorId", i.user_id as "userId", i.email, i.name, i.role, i.expires_at as "expiresAt",
        c.name as "companyName", u.name as "invitedBy"
-     from invitations i join companies c using (vendor_id) join users u on u.user_id = i.invited_by
-     where i.token_hash = ? and i.expires_at > ? and c.erased_at is null`,
+     from invitation_links l join invitations i using (user_id) join companies c using (vendor_id)
+       join users u on u.user_id = i.invited_by
+     where l.token_hash = ? and i.expires_at > ? and c.erased_at is null`,
     [tokenHash, now],
   )
   return rows[0]
@@ -73,13 +96,10 @@ export async function listInvitations(
   return rows
 }
 
-/** Returns whether it existed. Of several concurrent calls, only one gets true. */
-export async function deleteInvitation(transaction: Queryable, tokenHash: Buffer): Promise<boolean> {
-  const { rowCount } = await transaction.raw('delete from invitations where token_hash = ?', [tokenHash])
-  return rowCount === 1
-}
-
-/** Returns the withdrawn invitation; undefined if there was none. */
+/**
+ * Ends an invitation and its links. Returns it; undefined if there was none. Of several concurrent calls,
+ * only one gets it.
+ */
 export async function withdrawInvitation(
   transaction: Queryable,
   { vendorId, userId }: { vendorId: string; userId: string },
@@ -101,7 +121,7 @@ export async function withdrawInvitationTo(
 
 export const INVITATION_PURGE = purgeByTime({
   table: 'invitations',
-  key: 'token_hash',
+  key: 'user_id',
   time: 'expires_at',
   kept_ms: EXPIRED_LISTED_MS,
 })

@@ -14,10 +14,14 @@ import {
   saveMembership,
   type User,
 } from '../accounts/people.ts'
+import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
+import type { FindAddressee } from '../mail/addressee.ts'
+import { addMail } from '../mail/outbox.ts'
 import { Problem } from '../problems/problems.ts'
 import { ownerOnly } from './access.ts'
 import {
+  addInvitationLink,
   INVITATION_LIFETIME_HOURS,
   INVITATION_LIFETIME_MS,
   type Invitation,
@@ -31,18 +35,29 @@ const PersonInput = z
     name: personName,
     email: emailAddress,
     role: z.enum(ASSIGNABLE_ROLES, 'must be admin, viewer or member'),
+    deliver: z
+      .enum(['mail', 'link'], 'must be mail or link')
+      .optional()
+      .meta({
+        description:
+          '`mail`: the link is mailed to the person. `link`: it is returned. Default: `mail` where ' +
+          '`GET /v1/sign-in` says that there is mail.',
+      }),
   })
   .meta({ id: 'PersonInput' })
 
 const InvitedPerson = z
   .object({
     ...PersonAnswer.shape,
-    invitationUrl: z.string().meta({
-      description:
-        'Give it only to the invited person: anyone with the link can accept it, once, ' +
-        `within ${INVITATION_LIFETIME_HOURS} hours. ` +
-        'Returned only in this response.',
-    }),
+    invitationUrl: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'null if it is mailed. Give it only to the invited person: anyone with the link can accept it, once, ' +
+          `within ${INVITATION_LIFETIME_HOURS} hours. ` +
+          'Returned only in this response.',
+      }),
   })
   .meta({ id: 'InvitedPerson' })
 
@@ -52,6 +67,7 @@ interface InviteNeeds {
   /** The workspace's URL. */
   baseUrl: string
   builtInAccounts: boolean
+  mailIsOn: boolean
 }
 
 export const invitePersonRoute = route({
@@ -61,19 +77,24 @@ export const invitePersonRoute = route({
   tag: 'People',
   summary: 'Invite a person',
   description:
-    'The response contains a link that works once, ' +
-    `within ${INVITATION_LIFETIME_HOURS} hours. No email is sent. ` +
-    'Inviting the same address again replaces the link.',
+    'Mails a link to the person, or returns it where nothing is mailed or `deliver` says so. It works ' +
+    `once, within ${INVITATION_LIFETIME_HOURS} hours of being mailed or returned. ` +
+    'Inviting the same address again ends the links of before.',
   access: ownerOnly,
   body: PersonInput,
-  answers: { 201: { description: 'The invitation with its link.', schema: InvitedPerson } },
+  answers: {
+    201: { description: 'The invitation, with its link unless that is mailed.', schema: InvitedPerson },
+  },
   problems: ['already_member', 'people_limit_reached'],
   async handle(
-    { vendorId, session, body: { name, email, role } },
-    { db, clock, baseUrl, builtInAccounts }: InviteNeeds,
+    { vendorId, session, body: { name, email, role, deliver } },
+    { db, clock, baseUrl, builtInAccounts, mailIsOn }: InviteNeeds,
   ) {
     if (!builtInAccounts)
       throw new Problem('forbidden', 'People join by signing in with the OpenID provider, not by invitation.')
+    if (deliver === 'mail' && !mailIsOn)
+      throw invalidMember('/deliver', 'must be link, because nothing is mailed here')
+    const isMailed = mailIsOn && deliver !== 'link'
     const token = newInvitationToken()
     const createdAt = new Date(clock.now())
     const invitation = {
@@ -83,23 +104,41 @@ export const invitePersonRoute = route({
       name,
       role,
       expiresAt: new Date(createdAt.getTime() + INVITATION_LIFETIME_MS),
-      tokenHash: hashSecret(token),
       invitedBy: session.userId,
       createdAt,
     }
     await db.transaction(async (transaction) => {
       await lockMembersAsOwner(transaction, { vendorId, session })
       await invitePerson(transaction, invitation)
+      const { userId } = invitation
+      if (isMailed)
+        await addMail(transaction, 'invitation', { topic: vendorId, userId, vendorId, detail: {} })
+      else await addInvitationLink(transaction, { userId, tokenHash: hashSecret(token), now: createdAt })
     })
-    // A fragment is never sent to a server, so no log contains it.
-    return { ...invitationAnswer(invitation), invitationUrl: `${baseUrl}/invitation#${token}` }
+    const mail = isMailed ? { sentAt: null, isWaiting: true } : undefined
+    const invitationUrl = isMailed ? null : linkTo(baseUrl, token)
+    return { ...invitationAnswer(invitation, mail), invitationUrl }
   },
 })
+
+// A fragment is never sent to a server, so no log contains it.
+const linkTo = (baseUrl: string, token: string): string => `${baseUrl}/invitation#${token}`
+
+/** Returns who gets the mail of an invitation. Each mail has a link of its own. */
+export const createInvitee =
+  ({ clock, baseUrl, builtInAccounts }: Omit<InviteNeeds, 'db' | 'mailIsOn'>): FindAddressee =>
+  async (db, { userId }) => {
+    if (!builtInAccounts || userId === null) return undefined
+    const token = newInvitationToken()
+    const link = { userId, tokenHash: hashSecret(token), now: new Date(clock.now()) }
+    const invitation = await db.transaction((transaction) => addInvitationLink(transaction, link))
+    return invitation && { ...invitation, link: linkTo(baseUrl, token) }
+  }
 
 /** Adds the invitation, with the activity entry. @throws Problem already_member or people_limit_reached */
 async function invitePerson(
   transaction: Queryable,
-  invitation: Invitation & { tokenHash: Buffer; invitedBy: string; createdAt: Date },
+  invitation: Invitation & { invitedBy: string; createdAt: Date },
 ): Promise<void> {
   const { vendorId, userId, email, name, role, invitedBy, createdAt: now } = invitation
   const members = await listMembers(transaction, vendorId)

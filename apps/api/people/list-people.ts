@@ -4,6 +4,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { COMPANY_ROLES, listMembers } from '../accounts/people.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { route } from '../http/route.ts'
+import { readMailProgress } from '../mail/outbox.ts'
 import { canRead } from './access.ts'
 import { EXPIRED_LISTED_DAYS, EXPIRED_LISTED_MS, listInvitations } from './invitations.ts'
 import { invitationAnswer, memberAnswer, PersonAnswer } from './person.ts'
@@ -36,7 +37,13 @@ export const listPeopleRoute = route({
       listMembers(db, vendorId),
       listInvitations(db, { vendorId, now: new Date(clock.now() - EXPIRED_LISTED_MS) }),
     ])
-    const people = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
+    const userIds = invitations.map(({ userId }) => userId)
+    const progress = await readMailProgress(db, 'invitation', { vendorId, userIds })
+    const mails = new Map(progress.map((mail) => [mail.userId, mail]))
+    const invited = invitations.map((invitation) =>
+      invitationAnswer(invitation, mails.get(invitation.userId)),
+    )
+    const people = [...members.map(memberAnswer), ...invited]
       .filter((person) => !cursor || compare(position(person), cursor) > 0)
       .sort((a, b) => compare(position(a), position(b)))
     const { rows, nextCursor } = page(people.slice(0, limit + 1), limit, position)

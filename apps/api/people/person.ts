@@ -3,6 +3,7 @@ import { USER_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { COMPANY_ROLES, findOwner, lockMembers, type Member } from '../accounts/people.ts'
 import { instant } from '../http/instant.ts'
+import type { MailProgress } from '../mail/outbox.ts'
 import { Problem } from '../problems/problems.ts'
 import type { CompanyCaller } from './access.ts'
 import type { Invitation } from './invitations.ts'
@@ -18,6 +19,15 @@ export const PersonAnswer = z
     expiresAt: instant
       .nullable()
       .meta({ description: 'When the invitation expires; null if this is not an invitation.' }),
+    mail: z
+      .enum(['waiting', 'sent', 'failed'])
+      .nullable()
+      .meta({
+        description:
+          'Whether the invitation was mailed; null if that was not tried. `sent`: a mail server has accepted it, ' +
+          'which does not say that it arrived.',
+      }),
+    mailedAt: instant.nullable().meta({ description: 'When a mail server accepted the invitation.' }),
   })
   .meta({ id: 'Person' })
 export type PersonAnswer = z.infer<typeof PersonAnswer>
@@ -29,21 +39,22 @@ export const memberAnswer = ({ userId, name, email, role, status }: Member): Per
   role,
   status,
   expiresAt: null,
+  mail: null,
+  mailedAt: null,
 })
 
-export const invitationAnswer = ({
-  userId,
-  name,
-  email,
-  role,
-  expiresAt,
-}: Omit<Invitation, 'vendorId'>): PersonAnswer => ({
+export const invitationAnswer = (
+  { userId, name, email, role, expiresAt }: Omit<Invitation, 'vendorId'>,
+  mail: Omit<MailProgress, 'userId'> | undefined,
+): PersonAnswer => ({
   userId,
   name,
   email,
   role,
   status: 'invited',
   expiresAt: expiresAt.toISOString(),
+  mail: mail ? (mail.isWaiting ? 'waiting' : mail.sentAt ? 'sent' : 'failed') : null,
+  mailedAt: mail?.sentAt?.toISOString() ?? null,
 })
 
 const noSuchPerson = (): Problem => new Problem('not_found', 'The company has no such person.')

@@ -4,9 +4,10 @@ import { ASSIGNABLE_ROLES } from '../accounts/people.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
 import { requireBuiltInAccounts } from '../sessions/access.ts'
-import { type InvitationNeeds, invitationToken, requireInvitation } from './invitation-token.ts'
+import { type LinkNeeds, linkToken, requireLink } from '../sessions/link-token.ts'
+import { INVITATION_LINK } from './invitation-link.ts'
 
-const PresentedToken = z.strictObject({ token: invitationToken }).meta({ id: 'PresentedToken' })
+const PresentedToken = z.strictObject({ token: linkToken }).meta({ id: 'PresentedToken' })
 
 const InvitationPreview = z
   .object({
@@ -32,8 +33,8 @@ export const previewInvitationRoute = route({
   body: PresentedToken,
   answers: { 200: { description: 'Who invites whom, and to what.', schema: InvitationPreview } },
   problems: ['invitation_not_valid', 'rate_limited', 'unavailable'],
-  async handle({ body: { token } }, needs: InvitationNeeds, ctx) {
-    const invitation = await requireInvitation(ctx, needs, token)
+  async handle({ body: { token } }, needs: LinkNeeds, ctx) {
+    const invitation = await requireLink(ctx, needs, token, INVITATION_LINK)
     const { vendorId, companyName, invitedBy, name, email, role, expiresAt } = invitation
     return { vendorId, companyName, invitedBy, name, email, role, expiresAt: expiresAt.toISOString() }
   },

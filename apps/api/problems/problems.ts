@@ -20,6 +20,7 @@ export const PROBLEMS = {
   insufficient_scope: { status: 403, title: 'The access token lacks a required scope' },
   not_found: { status: 404, title: 'Not found' },
   invitation_not_valid: { status: 404, title: 'The invitation is not valid' },
+  password_reset_not_valid: { status: 404, title: 'The link to set a new password is not valid' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   request_timeout: { status: 408, title: 'The body took too long to arrive' },
   client_limit_reached: { status: 409, title: 'The company has reached its limit of active clients' },

@@ -83,6 +83,16 @@ export function checkBuiltInAccounts({ builtInAccounts }: BuiltInSetting): void 
     throw new Problem('forbidden', 'Sign in with the OpenID provider: there are no passwords here.')
 }
 
+/** Admits anyone where links to set a new password are mailed. */
+export const requireResetByMail: Access<object, BuiltInSetting & { mailIsOn: boolean }> = {
+  async admit(_, { builtInAccounts, mailIsOn }) {
+    if (!builtInAccounts || !mailIsOn)
+      throw new Problem('not_found', 'Passwords cannot be reset by mail here.')
+    return {}
+  },
+  problems: ['not_found'],
+}
+
 /** Admits anyone, if people may have passwords here. For the routes that check or set one. */
 export const requireBuiltInAccounts: Access<object, BuiltInSetting> = {
   async admit(_, needs) {

@@ -1,11 +1,15 @@
 import { z } from 'zod'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { hashPassword, indexOfPassword } from '../accounts/passwords.ts'
-import { listAccounts, listMemberships, savePassword } from '../accounts/people.ts'
+import { type Account, listAccounts, listMemberships, savePassword } from '../accounts/people.ts'
 import { invalidMember } from '../http/input.ts'
 import { route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
+import type { MailDetails } from '../mail/kinds.ts'
+import { addMail } from '../mail/outbox.ts'
 import { type BuiltInSetting, checkBuiltInAccounts, signedIn } from './access.ts'
 import { passwordFault } from './guessable-passwords.ts'
+import type { PasswordClient } from './password-queue.ts'
 import { passwordInput, proveAccount, type SignInNeeds } from './prove-account.ts'
 import { logSessionEnd } from './session-events.ts'
 import { deleteSessions } from './sessions.ts'
@@ -31,35 +35,65 @@ export const changePasswordRoute = route({
     ctx,
   ) {
     checkBuiltInAccounts(needs)
-    const { db, passwords } = needs
-    const { userId, email, name, tokenHash } = session
+    const { db } = needs
+    const { userId, email, tokenHash } = session
     const accounts = await listAccounts(db, email)
     const readAccounts = async () => accounts.filter((account) => account.userId === userId)
     const proof = await proveAccount(ctx, needs, { email, password: currentPassword, readAccounts })
     if (!proof.account) throw invalidMember('/currentPassword', 'is not your password')
-    const companies = (await listMemberships(db, userId)).map((company) => company.name)
-    const fault = passwordFault(newPassword, [email, name, ...companies])
-    if (fault) throw invalidMember('/newPassword', fault)
-    // If an address's accounts shared a password, signing in would only ever reach one.
-    const hashes = accounts.map(({ passwordHash }) => passwordHash)
-    const isNew = await passwords.runQueued(
-      proof.client,
-      async () => (await indexOfPassword(newPassword, hashes)) < 0,
-    )
-    if (!isNew) throw invalidMember('/newPassword', 'must not be a current password of this address')
-    const before = proof.account.passwordHash
-    const hash = () => hashPassword(newPassword, { saltFrom: before })
-    const passwordHash = await passwords.runQueued(proof.client, hash)
-    const change = { userId, before, passwordHash, keep: tokenHash }
+    const choice = { account: proof.account, accounts, client: proof.client, password: newPassword }
+    const passwordHash = await hashNewPassword(needs, { ...choice, pointer: '/newPassword' })
+    const change = { userId, before: proof.account.passwordHash, passwordHash, keep: tokenHash }
     const sessionIds = await db.transaction((transaction) => changePassword(transaction, change))
     if (!sessionIds) throw invalidMember('/currentPassword', 'is no longer your password')
-    const { log } = ctx.state
-    log.info({ event: 'password.changed', userId }, 'a person changed their password')
-    for (const sessionId of sessionIds)
-      logSessionEnd(log, { userId, sessionId, why: 'password_changed', from: ctx })
+    logPasswordChange(ctx, userId, sessionIds)
     return undefined
   },
 })
+
+interface PasswordChoice {
+  account: Account
+  /** All accounts of its address. */
+  accounts: readonly Account[]
+  client: PasswordClient
+  password: string
+  /** Names the password in the body. */
+  pointer: string
+}
+
+/** Returns the hash of a password that a person chose. @throws Problem invalid_input or unavailable */
+export async function hashNewPassword(
+  { db, passwords }: Pick<SignInNeeds, 'db' | 'passwords'>,
+  { account, accounts, client, password, pointer }: PasswordChoice,
+): Promise<string> {
+  const { userId, email, name, passwordHash: saltFrom } = account
+  const companies = (await listMemberships(db, userId)).map((company) => company.name)
+  const fault = passwordFault(password, [email, name, ...companies])
+  if (fault) throw invalidMember(pointer, fault)
+  // If an address's accounts shared a password, signing in would only ever reach one.
+  const hashes = accounts.map(({ passwordHash }) => passwordHash)
+  const isNew = await passwords.runQueued(client, async () => (await indexOfPassword(password, hashes)) < 0)
+  if (!isNew) throw invalidMember(pointer, 'must not be a current password of this address')
+  return passwords.runQueued(client, () => hashPassword(password, { saltFrom }))
+}
+
+/** Writes the mail that says so to the person. Call it in the transaction of the change. */
+export async function mailPasswordChange(
+  transaction: Queryable,
+  userId: string,
+  by: MailDetails['password_changed']['by'],
+): Promise<void> {
+  const at = new Date().toISOString()
+  await addMail(transaction, 'password_changed', { topic: at, userId, detail: { at, by } })
+}
+
+/** Logs that a person set a password, and the sessions that it ended. Call it after the commit. */
+export function logPasswordChange(ctx: ApiContext, userId: string, sessionIds: readonly string[]): void {
+  const { log } = ctx.state
+  log.info({ event: 'password.changed', userId }, 'a person changed their password')
+  for (const sessionId of sessionIds)
+    logSessionEnd(log, { userId, sessionId, why: 'password_changed', from: ctx })
+}
 
 /**
  * Replaces the password that was checked by one that the person chose, and ends all their sessions but one.
@@ -72,6 +106,7 @@ async function changePassword(
   change: { userId: string; before: string; passwordHash: string; keep: Buffer },
 ): Promise<string[] | undefined> {
   if (!(await savePassword(transaction, change))) return undefined
+  await mailPasswordChange(transaction, change.userId, 'person')
   return deleteSessions(transaction, change.userId, change.keep)
 }
 

@@ -12,6 +12,8 @@ export interface SignInLimits {
   perAddress: AddressLimits
   /** Failed attempts on one account from wherever its owner has not recently signed in. */
   strangersPerAccount: RateLimit
+  /** Requests for a new password of one account. */
+  resetsPerAccount: RateLimit
 }
 
 /**
@@ -34,6 +36,16 @@ export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, '
   if (!verdict.allowed) throw tooMany(verdict)
 }
 
+/**
+ * Counts a request for a new password, whether or not there is such an account.
+ * @throws Problem rate_limited
+ */
+export async function countResetRequest(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
+  await countAddress(ctx, limits)
+  const verdict = await limits.resetsPerAccount.consume(accountSubject(email))
+  if (!verdict.allowed) throw tooMany(verdict, 'Too many requests for a new password.')
+}
+
 /** Returns undefined while strangers may try an account, or else the problem. */
 export async function refuseStrangers(limits: SignInLimits, email: string): Promise<Problem | undefined> {
   const verdict = await limits.strangersPerAccount.consume(strangersSubject(email), 0)
@@ -45,8 +57,8 @@ export async function countStrangerFailure(limits: SignInLimits, email: string):
   await limits.strangersPerAccount.consume(strangersSubject(email))
 }
 
-const tooMany = (verdict: RateLimitVerdict): Problem =>
-  new Problem('rate_limited', 'Too many sign-in attempts.', { headers: rateLimitHeaders(verdict) })
+const tooMany = (verdict: RateLimitVerdict, detail = 'Too many sign-in attempts.'): Problem =>
+  new Problem('rate_limited', detail, { headers: rateLimitHeaders(verdict) })
 
 /** 96 bits: too many for two accounts to share. */
 const ACCOUNT_SUBJECT_CHARACTERS = 16

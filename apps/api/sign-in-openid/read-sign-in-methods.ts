@@ -8,6 +8,9 @@ const SignInMethods = z
     builtInAccounts: z
       .boolean()
       .meta({ description: 'Whether `POST /v1/session` accepts email and password.' }),
+    mail: z.boolean().meta({
+      description: 'Whether invitations are mailed, and `POST /v1/password-reset` mails a link.',
+    }),
     openid: z
       .object({ name: z.string() })
       .meta({ id: 'SignInProvider' })
@@ -25,8 +28,12 @@ export const readSignInMethodsRoute = route({
   description: 'For the sign-in page.',
   access: anyone,
   answers: { 200: { description: 'The sign-in methods.', schema: SignInMethods } },
-  handle: async (_, { openid, builtInAccounts }: OpenidNeeds & BuiltInSetting) => ({
+  handle: async (
+    _,
+    { openid, builtInAccounts, mailIsOn }: OpenidNeeds & BuiltInSetting & { mailIsOn: boolean },
+  ) => ({
     builtInAccounts,
+    mail: mailIsOn,
     openid: openid ? { name: openid.settings.name } : null,
   }),
 })

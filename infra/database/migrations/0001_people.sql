@@ -79,10 +79,9 @@ comment on column sign_in_addresses.address is
 
 -- An invitation ends when it is accepted, withdrawn or replaced, or when it expires.
 create table invitations (
-  token_hash bytea primary key check (octet_length(token_hash) = 32),
-  vendor_id  text not null references companies,
   -- Names the invitation in the list of people. Someone without an account gets it as user id.
-  user_id    text not null unique check (user_id ~ '^usr_[A-Za-z0-9]{1,60}$'),
+  user_id    text primary key check (user_id ~ '^usr_[A-Za-z0-9]{1,60}$'),
+  vendor_id  text not null references companies,
   email      text not null check (email = lower(email) and char_length(email) between 3 and 254),
   name       text not null check (char_length(name) between 1 and 200),
   role       text not null check (role in ('admin', 'viewer', 'member')),
@@ -92,6 +91,25 @@ create table invitations (
   unique (vendor_id, email)
 );
 create index invitations_by_expiry on invitations (expires_at);
+
+-- A mail that goes twice has a link each time, and every one works.
+create table invitation_links (
+  token_hash bytea primary key check (octet_length(token_hash) = 32),
+  user_id    text not null references invitations on delete cascade
+);
+create index invitation_links_by_invitation on invitation_links (user_id);
+
+-- Links to set a new password.
+create table password_resets (
+  token_hash   bytea primary key check (octet_length(token_hash) = 32),
+  user_id      text not null references users,
+  -- A later request ends the links of earlier ones.
+  requested_at timestamptz not null,
+  expires_at   timestamptz not null
+);
+create index password_resets_by_user on password_resets (user_id);
+create index password_resets_by_expiry on password_resets (expires_at);
+
 
 -- A person's identity at an OpenID provider. The subject alone identifies: addresses and names change.
 create table openid_identities (
@@ -118,6 +136,8 @@ create table mails (
   created_at timestamptz not null default now(),
   -- When to try next; while a process sends it, when another may try. null: sent, or given up.
   due_at     timestamptz default now(),
+  -- When the mail server took it.
+  sent_at    timestamptz,
   attempts   integer not null default 0,
   -- The process that sends it.
   sender     uuid
@@ -127,6 +147,17 @@ create index mails_due on mails (is_urgent desc, due_at) where due_at is not nul
 create index mails_in_progress on mails (sender) where sender is not null;
 create index mails_by_time on mails (created_at);
 create index mails_by_company on mails (vendor_id);
+
+-- Whoever sets a password, even the same one or one that no one knows, ends the links and those on their way.
+create function end_password_resets() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from public.password_resets where user_id = new.user_id;
+  delete from public.mails where user_id = new.user_id and kind = 'password_reset' and due_at is not null;
+  return null;
+end $$;
+create trigger end_password_resets after update of password_hash on users
+  for each row execute function end_password_resets();
 
 -- Turns an email address into the name under which failed sign-ins are logged. One row.
 create table account_log_key (

@@ -42,6 +42,7 @@ begin
   delete from public.client_creation_keys where user_id = person;
   delete from public.invitations where user_id = person;
   delete from public.mails where user_id = person;
+  delete from public.password_resets where user_id = person;
   update public.users set email = null, name = 'Erased person', password_hash = unusable_hash
     where user_id = person;
 end $$;

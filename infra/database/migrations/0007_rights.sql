@@ -24,9 +24,11 @@ grant select, insert (user_id, email, name, password_hash), update (email, passw
 grant select, insert, delete, update (role, status) on memberships to integration_api;
 grant select, insert, delete, update (last_seen_at) on sessions to integration_api;
 grant select, insert, update, delete on sign_in_addresses to integration_api;
-grant select, insert, delete on invitations to integration_api;
+grant select, insert, delete, update (expires_at) on invitations to integration_api;
+grant select, insert on invitation_links to integration_api;
+grant select, insert, delete on password_resets to integration_api;
 grant select, insert (kind, topic, user_id, vendor_id, detail, is_urgent), delete,
-  update (detail, due_at, attempts, sender) on mails to integration_api;
+  update (detail, due_at, sent_at, attempts, sender) on mails to integration_api;
 grant select, insert (issuer, subject, user_id) on openid_identities to integration_api;
 
 grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, workload_issuer,
@@ -58,7 +60,7 @@ grant execute on function store_analytics_events, create_analytics_event_partiti
 grant select (entry_id, vendor_id, user_id, action, subject, detail, at),
   insert (vendor_id, user_id, action, subject, detail) on activity to integration_api;
 
--- No token of a session or an invitation, no secret's hash, and no entry in a person's name. A client can be
+-- No token of a session or a link, no secret's hash, and no entry in a person's name. A client can be
 -- revoked, but not created. A private key is stored encrypted, so reading or planting one takes
 -- KEY_ENCRYPTION_KEY too.
 grant select (vendor_id, name, timezone, currency, erased_at), insert (vendor_id, name, timezone, currency)
@@ -71,6 +73,7 @@ grant select (user_id, session_id, created_at, expires_at, last_seen_at, address
 grant select, insert, update (last_at), delete on sign_in_addresses to integration_operator;
 grant select (vendor_id, user_id, email, name, role, created_at, expires_at), delete
   on invitations to integration_operator;
+grant delete on password_resets to integration_operator;
 grant select (mail_id, kind, topic, user_id, vendor_id, created_at, due_at),
   insert (kind, topic, user_id, vendor_id, detail, is_urgent) on mails to integration_operator;
 grant select (issuer, subject, user_id, created_at), delete on openid_identities to integration_operator;

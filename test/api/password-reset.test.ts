@@ -1,0 +1,393 @@
+import assert from 'node:assert/strict'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { newPasswordResetToken } from '../../apps/api/accounts/new-ids.ts'
+import { addIdentity } from '../../apps/api/accounts/openid-identities.ts'
+import { hashPassword, unusableHash } from '../../apps/api/accounts/passwords.ts'
+import { resetPassword } from '../../apps/api/sessions/change-password.ts'
+import { insertPasswordReset } from '../../apps/api/sessions/password-resets.ts'
+import { replacePassword } from '../../infra/admin/passwords.ts'
+import { erasePerson } from '../../infra/admin/persons.ts'
+import { startApi, TEST_PASSWORD, type TestPerson } from '../support/api.ts'
+import { forBlock, forEachTest } from '../support/block.ts'
+import { eventually } from '../support/eventually.ts'
+import { testOperator } from '../support/operator.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { startSmtp } from '../support/smtp.ts'
+
+const NEW_PASSWORD = 'wrong donkey capacitor nail'
+const HOUR_MS = 3_600_000
+const OPENID = {
+  OPENID_ISSUER: 'https://id.example',
+  OPENID_CLIENT_ID: 'a',
+  OPENID_CLIENT_SECRET: 'b',
+  OPENID_COMPANIES: '*',
+}
+
+describe('a forgotten password', () => {
+  const smtp = forBlock(() => startSmtp({ tls: 'none', login: 'none' }))
+  const mailEnv = () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Integrations <mail@service.example>' })
+  const api = forBlock(() => startApi({ env: { ...mailEnv(), ...OPENID } }))
+  const person = forEachTest(() => api.createOwner({ name: 'Acme Outfitters' }))
+
+  const request = (email: unknown, at: Pick<typeof api, 'request'> = api, headers = {}) =>
+    at.request('POST', '/v1/password-reset', { body: { email }, headers })
+  const confirm = (
+    token: unknown,
+    password: unknown = NEW_PASSWORD,
+    at: Pick<typeof api, 'request'> = api,
+    headers = {},
+  ) => at.request('POST', '/v1/password-reset/confirm', { body: { token, password }, headers })
+  const signIn = (password: string, { email } = person) =>
+    api.request('POST', '/v1/session', { body: { email, password } })
+  /** A link as the mail of a request has it. */
+  async function createLink({ userId } = person, requestedAt = new Date(api.clock.now())): Promise<string> {
+    const token = newPasswordResetToken()
+    const now = new Date(api.clock.now())
+    const link = { userId, tokenHash: hashSecret(token), requestedAt, now }
+    await api.apiDb.transaction((transaction) => insertPasswordReset(transaction, link))
+    return token
+  }
+  const linkOf = ({ text }: { text: string }) =>
+    /https:\/\/api\.test\/password-reset#(\S+)/.exec(text)?.[1] ?? ''
+  const storedRequests = (email: string) =>
+    api.db('mails').whereRaw(`kind = 'password_reset_request' and detail->>'email' = ?`, [email])
+
+  describe('the whole way', () => {
+    it('is replaced by the link of a mail, which ends all sessions, and a second mail says so', async () => {
+      const stranger = await api.createPerson()
+      const { status, text } = await request(` ${person.email.toUpperCase()}`.trim())
+      assert.deepEqual([status, text], [202, ''])
+      const mail = await smtp.mailTo(person.email)
+      assert.match(mail.text, /Acme Outfitters/)
+      const token = linkOf(mail)
+      assert.match(token, /^pwr_[0-9A-Za-z]{43}$/)
+      assert.deepEqual(await confirm(token).then((answer) => [answer.status, answer.text]), [204, ''])
+      const statuses = []
+      for (const token of [person.sessionToken, stranger.sessionToken])
+        statuses.push((await api.request('GET', '/v1/session', { token })).status)
+      assert.deepEqual(statuses, [401, 200])
+      assertProblem(await signIn(TEST_PASSWORD), 'invalid_credentials')
+      assert.equal((await signIn(NEW_PASSWORD)).status, 201)
+      const changed = await smtp.mailTo(person.email)
+      assert.match(changed.text, /password of your account was changed/)
+      assert.ok(!changed.source.includes('pwr_'))
+      const events = api.logLines
+        .map((line) => JSON.parse(line))
+        .filter(({ userId }) => userId === person.userId)
+      assert.deepEqual(
+        events.filter(({ event }) => /^(password|session)/.test(event)).map(({ event, why }) => [event, why]),
+        [
+          ['password.changed', undefined],
+          ['session.ended', 'password_changed'],
+        ],
+      )
+      const { rows } = await api.db.raw(
+        'select m::text from mails m union all select p::text from password_resets p',
+      )
+      for (const place of [api.logLines.join(), JSON.stringify(rows)])
+        for (const secret of [token.slice(4), NEW_PASSWORD]) assert.ok(!place.includes(secret))
+    })
+
+    it('gets a mail for each account of the address, and one to sign in with the provider', async () => {
+      const { vendorId } = await api.createCompany({ name: 'Globex Supply' })
+      const { vendorId: third } = await api.createCompany({ name: 'Initech' })
+      const others = [
+        await api.createPerson({ vendorId, role: 'admin' }),
+        await api.createPerson({ vendorId: third, role: 'member' }),
+      ] as const
+      for (const { userId } of others)
+        await api.db('users').where({ user_id: userId }).update({ email: person.email })
+      const identity = {
+        issuer: OPENID.OPENID_ISSUER,
+        subject: crypto.randomUUID(),
+        userId: others[1].userId,
+      }
+      await addIdentity(api.db, identity)
+      await request(person.email)
+      const mails = [1, 2, 3].map(() => smtp.mailTo(person.email))
+      const texts = (await Promise.all(mails)).map(({ text }) => text)
+      const find = (pattern: RegExp) => texts.find((text) => pattern.test(text)) ?? ''
+      assert.match(find(/Acme Outfitters/), /pwr_/)
+      assert.match(find(/Globex Supply/), /pwr_/)
+      assert.equal(texts.filter((text) => text.includes('pwr_')).length, 2)
+      assert.equal((await confirm(linkOf({ text: find(/Globex Supply/) }))).status, 204)
+      assert.equal((await signIn(TEST_PASSWORD)).status, 201)
+      assert.equal((await signIn(NEW_PASSWORD)).json.user.userId, others[0].userId)
+    })
+
+    it('is not what a stranger can end: who sets it signs in next, however many have failed', async () => {
+      const env = { ...mailEnv(), RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '2/86400' }
+      await using limited = await startApi({ beside: api, env })
+      const tryIn = (password: string) =>
+        limited.request('POST', '/v1/session', { body: { email: person.email, password } })
+      for (let tries = 0; tries < 2; tries++) await tryIn('wrong')
+      assertProblem(await tryIn(TEST_PASSWORD), 'rate_limited')
+      await confirm(await createLink())
+      assert.equal((await tryIn(NEW_PASSWORD)).status, 201)
+    })
+  })
+
+  describe('POST /v1/password-reset', () => {
+    it('answers and writes the same for any address, while no one can read the accounts', async () => {
+      await using alone = await startApi({ env: mailEnv() })
+      const owner = await alone.createOwner()
+      const linked = await alone.createOwner()
+      await addIdentity(alone.db, { issuer: 'https://id.example', subject: 'a', userId: linked.userId })
+      const answers: object[] = []
+      const details: string[][] = []
+      await alone.db.transaction(async (transaction) => {
+        const tables = 'users, memberships, openid_identities, sign_in_addresses, sessions'
+        await transaction.raw(`lock table ${tables} in access exclusive mode`)
+        for (const email of [owner.email, linked.email, 'nobody@people.example']) {
+          const { status, text, headers } = await request(email, alone)
+          answers.push({ status, text, ...Object.fromEntries(headers), date: '', 'x-request-id': '' })
+        }
+        const rows = await alone.db('mails').select()
+        for (const { kind, user_id, vendor_id, detail } of rows)
+          details.push([kind, user_id, vendor_id, ...Object.keys(detail)])
+      })
+      assert.deepEqual(answers, Array(3).fill(answers[0]))
+      assert.deepEqual(details, Array(3).fill(['password_reset_request', null, null, 'email', 'requestedAt']))
+    })
+
+    it('keeps nothing of what was typed once it has been looked up', async () => {
+      const email = `${crypto.randomUUID()}@people.example`
+      assert.equal((await request(email)).status, 202)
+      await eventually(async () => (await storedRequests(email)).length === 0, { otherwise: () => 'kept' })
+      const { rows } = await api.db.raw('select m::text from mails m')
+      for (const place of [api.logLines.join(), JSON.stringify(rows)]) assert.ok(!place.includes(email))
+      assert.deepEqual(
+        smtp.mails.filter(({ to }) => to === email),
+        [],
+      )
+    })
+
+    it('holds up no other mail, however many ask', async () => {
+      const detail = { email: 'nobody@people.example', requestedAt: new Date() }
+      await api.db.raw(
+        `insert into mails (kind, topic, detail, is_urgent)
+         select 'password_reset_request', 'an address', ?, true from generate_series(1, 1000)`,
+        [JSON.stringify(detail)],
+      )
+      await request(person.email)
+      await smtp.mailTo(person.email)
+    })
+
+    for (const [what, email] of [
+      ['no address', undefined],
+      ['a number', 1],
+      ['a list', ['a@people.example']],
+      ['an empty address', ''],
+      ['an address without @', 'people.example'],
+      ['a line break', 'a@people.example\r\nBcc: b@people.example'],
+      ['a line break at the end', 'a@people.example\n'],
+      ['a NUL', 'a\0@people.example'],
+      ['half a character', 'a\ud800@people.example'],
+      ['an invisible character', 'a\u200b@people.example'],
+      ['a mark of direction', 'a\u202e@people.example'],
+      ['two addresses', 'a@people.example, b@people.example'],
+      ['255 characters', `${'a'.repeat(240)}@people.example`],
+    ] as const)
+      it(`refuses ${what}`, async () => {
+        assertInvalid(await request(email), '/email')
+      })
+
+    for (const [what, email] of [
+      ['quotes', `"o'brien<script>"@people.example`],
+      ['SQL', `a';delete/**/from/**/mails--@people.example`],
+      ['Unicode', 'jürgen.😀@bücher.example'],
+      ['254 characters', `${'a'.repeat(239)}@people.example`],
+      ['JSON', '{"a":["b"]}@people.example'],
+    ] as const)
+      it(`takes an address with ${what}`, async () => {
+        assert.equal((await request(email)).status, 202)
+      })
+
+    it('refuses an unknown member', async () => {
+      const body = { email: person.email, userId: person.userId }
+      assertInvalid(await api.request('POST', '/v1/password-reset', { body }), '/userId')
+    })
+
+    it('is limited for an account however it is spelled, whether or not it exists, for an hour', async () => {
+      await using away = await startApi({
+        beside: api,
+        env: { ...mailEnv(), RATE_SIGN_IN_PER_ADDRESS: '9999/60' },
+      })
+      for (const email of [person.email, `${crypto.randomUUID()}@people.example`]) {
+        for (const spelled of [email, email.toUpperCase(), email])
+          assert.equal((await request(spelled, away)).status, 202)
+        const { status, headers, json } = await request(email, away)
+        assert.deepEqual([status, json.code], [429, 'rate_limited'])
+        assert.ok(Number(headers.get('retry-after')) > 3_500)
+      }
+    })
+
+    it('lets a stranger who asks 1,000 times be heard 100 times', async () => {
+      const headers = { 'x-forwarded-for': '192.0.2.7' }
+      await using behind = await startApi({
+        beside: api,
+        env: { ...mailEnv(), TRUSTED_PROXIES: '127.0.0.1' },
+      })
+      async function count(emailOf: (time: number) => string): Promise<number> {
+        const times = Array.from({ length: 500 }, (_, time) => time)
+        const answers = await Promise.all(times.map((time) => request(emailOf(time), behind, headers)))
+        return answers.filter(({ status }) => status === 202).length
+      }
+      assert.equal(await count((time) => `${time}@many.example`), 100)
+      assert.equal(await count((time) => `${time}@more.example`), 0)
+      assert.equal((await request(`${crypto.randomUUID()}@many.example`, behind)).status, 202)
+    })
+  })
+
+  describe('POST /v1/password-reset/confirm', () => {
+    it('refuses what changing a password refuses, and the link stays good', async () => {
+      const sibling = await api.createOwner()
+      await api.db('users').where({ user_id: sibling.userId }).update({ email: person.email })
+      await resetPassword(api.db, {
+        userId: sibling.userId,
+        passwordHash: await hashPassword('a sibling of a password'),
+      })
+      const token = await createLink()
+      for (const [what, password] of [
+        ['too short', 'elevenchars'],
+        ['too long', 'a'.repeat(1_025)],
+        ['common', 'Password1234'],
+        ['the name of the company', 'acmeoutfitters'],
+        ['the address', person.email],
+        ['the present one', TEST_PASSWORD],
+        ['that of another account of the address', 'a sibling of a password'],
+        ['a number', 7],
+      ] as const)
+        assert.ok((await confirm(token, password)).text.includes('"/password"'), what)
+      assert.equal((await signIn(TEST_PASSWORD)).status, 201)
+      assert.equal((await confirm(token)).status, 204)
+    })
+
+    it('answers alike to every invalid token, and limits guesses by address', async () => {
+      const bodies = []
+      for (const token of [newPasswordResetToken(), `inv_${'a'.repeat(43)}`, 'x', '', person.sessionToken]) {
+        const answer = await confirm(token)
+        assertProblem(answer, 'password_reset_not_valid')
+        bodies.push({ ...answer.json, requestId: '' })
+      }
+      for (const body of bodies) assert.deepEqual(body, bodies[0])
+      assertInvalid(await confirm('a'.repeat(101)), '/token')
+      const limits = { RATE_SESSION_GUESSES_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' }
+      await using limited = await startApi({ beside: api, env: { ...mailEnv(), ...limits } })
+      const elsewhere = { 'x-forwarded-for': '192.0.2.9' }
+      const statuses = []
+      for (let tries = 0; tries < 3; tries++)
+        statuses.push((await confirm(newPasswordResetToken(), NEW_PASSWORD, limited, elsewhere)).status)
+      assert.deepEqual(statuses, [404, 404, 429])
+      assert.equal((await confirm(await createLink(), NEW_PASSWORD, limited, elsewhere)).status, 204)
+    })
+
+    it('limits guesses at a present password by who has a link', async () => {
+      await using limited = await startApi({
+        beside: api,
+        env: { ...mailEnv(), RATE_SIGN_IN_PER_ACCOUNT: '2/60' },
+      })
+      const token = await createLink()
+      const statuses = []
+      for (let tries = 0; tries < 3; tries++)
+        statuses.push((await confirm(token, TEST_PASSWORD, limited)).status)
+      assert.deepEqual(statuses, [422, 422, 429])
+    })
+
+    it('lets one of two win that are sent at once, with one link or with two', async () => {
+      const requestedAt = new Date(api.clock.now())
+      for (const links of [1, 2]) {
+        const tokens: string[] = []
+        for (let link = 0; link < links; link++) tokens.push(await createLink(person, requestedAt))
+        const tries = [0, 1, 2, 3].map((index) =>
+          confirm(tokens[index % links], `${NEW_PASSWORD} ${links}${index}`),
+        )
+        const statuses = (await Promise.all(tries)).map(({ status }) => status)
+        assert.deepEqual(statuses.sort(), [204, 404, 404, 404])
+      }
+    })
+
+    const WAYS: [why: string, end: (person: TestPerson) => Promise<unknown>][] = [
+      ['an hour has passed', async () => api.clock.advance(HOUR_MS)],
+      [
+        'a later request has a link',
+        ({ userId }) => createLink({ ...person, userId }, new Date(api.clock.now() + 1)),
+      ],
+      [
+        'the password was changed',
+        ({ sessionToken }) => {
+          const body = { currentPassword: TEST_PASSWORD, newPassword: 'another donkey capacitor' }
+          return api.request('PUT', '/v1/session/password', { token: sessionToken, body })
+        },
+      ],
+      [
+        'the operator set the same password',
+        ({ email }) =>
+          replacePassword(api.db, { email, password: async () => TEST_PASSWORD, by: testOperator() }),
+      ],
+      [
+        'the account was linked to a provider',
+        ({ userId }) => resetPassword(api.apiDb, { userId, passwordHash: unusableHash() }),
+      ],
+      [
+        'the person left their last company',
+        async ({ userId }) => {
+          await api.db('memberships').where({ user_id: userId }).update({ role: 'admin' })
+          const owner = await api.createPerson({ vendorId: person.vendorId })
+          assert.equal((await owner.request('DELETE', `people/${userId}`)).status, 204)
+        },
+      ],
+      [
+        'the person was erased',
+        async ({ userId }) => {
+          await api.db('memberships').where({ user_id: userId }).update({ role: 'admin' })
+          await erasePerson(api.db, { address: userId, by: testOperator() })
+        },
+      ],
+    ]
+    for (const [why, end] of WAYS)
+      it(`refuses a link once ${why}`, async () => {
+        const token = await createLink()
+        await end(person)
+        assertProblem(await confirm(token, 'yet another donkey capacitor'), 'password_reset_not_valid')
+      })
+
+    it('sends no link that was asked for before the password was set', async () => {
+      smtp.fail = (step) => (step === 'recipient' ? '450 4.2.0 Greylisted' : undefined)
+      try {
+        await request(person.email)
+        const waiting = () => api.db('mails').where({ user_id: person.userId, kind: 'password_reset' })
+        await eventually(async () => (await waiting()).length === 1, { otherwise: () => 'no mail waits' })
+        await confirm(await createLink())
+        assert.deepEqual(await waiting(), [])
+      } finally {
+        smtp.fail = () => undefined
+      }
+    })
+  })
+
+  describe('where it cannot be reset', () => {
+    for (const [why, code, env] of [
+      ['nothing is mailed', 'not_found', () => ({})],
+      ['there are no passwords', 'not_found', () => ({ ...mailEnv(), ...OPENID, BUILT_IN_ACCOUNTS: 'off' })],
+    ] as const)
+      it(`is ${code} where ${why}`, async () => {
+        await using without = await startApi({ beside: api, env: env() })
+        assertProblem(await request(person.email, without), code)
+        assertProblem(await confirm(await createLink(), NEW_PASSWORD, without), code)
+        assert.equal((await signIn(TEST_PASSWORD)).status, 201)
+      })
+
+    it('waits until a restored database is confirmed', async () => {
+      const token = await createLink()
+      await api.db('restore_fences').insert({ reason: 'a test' })
+      try {
+        assertProblem(await request(person.email), 'unavailable')
+        assertProblem(await confirm(token), 'unavailable')
+      } finally {
+        await api.db('restore_fences').update({ lowered_at: new Date() })
+      }
+      assert.equal((await confirm(token)).status, 204)
+    })
+  })
+})
