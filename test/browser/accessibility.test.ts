@@ -62,6 +62,25 @@ const STATES: State[] = [
       await page.getByText('At least 12 characters; 12 more.').waitFor()
     },
   },
+  {
+    name: 'forgotten password, with a mistake',
+    path: '/password-reset',
+    anew: true,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Send the link' }).click()
+      await page.getByText('Enter your email address.').waitFor()
+    },
+  },
+  {
+    name: 'new password, with a link that no longer works',
+    path: `/password-reset#pwr_${'a'.repeat(43)}`,
+    anew: true,
+    async reach(page) {
+      await page.getByLabel('New password').fill('wrong donkey capacitor nail')
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Get a new link' }).waitFor()
+    },
+  },
   { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('You have no access yet') },
   {
     name: 'not one of my companies',
@@ -85,7 +104,7 @@ const STATES: State[] = [
     path: PEOPLE,
     async reach(page) {
       await page.getByRole('button', { name: 'Invite a person' }).click()
-      await dialog(page).getByRole('button', { name: 'Create the link' }).click()
+      await dialog(page).getByRole('button', { name: 'Send the invitation' }).click()
       await dialog(page).getByText('Enter a name.').waitFor()
     },
   },
@@ -97,6 +116,7 @@ const STATES: State[] = [
       await page.getByRole('button', { name: 'Invite a person' }).click()
       await dialog(page).getByLabel('Name').fill('Ines Looked-At')
       await dialog(page).getByLabel('Email address').fill('ines@acme.example')
+      await dialog(page).getByRole('button', { name: 'Copy a link instead' }).click()
       await dialog(page).getByRole('button', { name: 'Create the link' }).click()
       await dialog(page).getByRole('button', { name: 'Copy invitation link' }).waitFor()
     },
@@ -512,7 +532,7 @@ const newClient = async (name: string, replaces?: string) =>
 async function newInvitation(): Promise<string> {
   const { invitationUrl } = await api('/v1/vendor/ven_acme/people', {
     token: await sessionToken(OWNER),
-    body: { name: 'Vera Invited', email: 'vera@acme.example', role: 'member' },
+    body: { name: 'Vera Invited', email: 'vera@acme.example', role: 'member', deliver: 'link' },
   })
   const { pathname, hash } = new URL(invitationUrl)
   return pathname + hash

@@ -121,7 +121,7 @@ describe('workspace: Activity', () => {
       await api('/v1/vendor/ven_acme/callback-url', { token, method: 'PATCH', body })
     }
     const people = '/v1/vendor/ven_acme/people'
-    const body = { name: 'Pia Partner', email: 'pia@acme.example', role: 'member' }
+    const body = { name: 'Pia Partner', email: 'pia@acme.example', role: 'member', deliver: 'link' }
     const { invitationUrl } = await api(people, { token, body })
     const withdrawn = await api(people, {
       token,

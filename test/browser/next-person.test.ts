@@ -56,7 +56,7 @@ describe('workspace: the next person in the same tab', () => {
     await createClient(token, { name: 'Read in another tab' })
     const { invitationUrl } = await api('/v1/vendor/ven_acme/people', {
       token,
-      body: { name: 'Next Person', email: 'next@acme.example', role: 'admin' },
+      body: { name: 'Next Person', email: 'next@acme.example', role: 'admin', deliver: 'link' },
     })
     const { page, context } = await visit({ sessionToken: token, path: CLIENTS })
     await page.getByRole('link', { name: 'Read in another tab' }).waitFor()

@@ -27,7 +27,7 @@ describe('workspace: one’s own password and sessions', () => {
   /** An admin of Globex with a password of their own. */
   async function join(email: string) {
     const token = await sessionToken(GLOBEX_OWNER)
-    const body = { name: 'Noor', email, role: 'admin' }
+    const body = { name: 'Noor', email, role: 'admin', deliver: 'link' }
     const { invitationUrl } = await api('/v1/vendor/ven_globex/people', { token, body })
     const accepted = { token: new URL(invitationUrl).hash.slice(1), password: FIRST }
     const joined = await api('/v1/invitation', { body: accepted })

@@ -10,6 +10,7 @@ import {
   GLOBEX_OWNER,
   leaveVisits,
   sessionToken,
+  testSmtp,
   testWorkspace,
   visit,
 } from '../support/workspace.ts'
@@ -45,7 +46,7 @@ describe('workspace: people', () => {
     await dialog.getByLabel('Name').fill(name)
     await dialog.getByLabel('Email address').fill(email)
     await dialog.getByRole('radio', { name: new RegExp(`^${role}`) }).check()
-    await dialog.getByRole('button', { name: 'Create the link' }).click()
+    await dialog.getByRole('button', { name: 'Send the invitation' }).click()
   }
   async function linkShown(page: Page): Promise<URL> {
     const link = page.getByRole('dialog').locator('code')
@@ -55,7 +56,7 @@ describe('workspace: people', () => {
   }
   /** A link for somebody, made beside the browser. */
   const invitation = async (name: string, email: string, role = 'admin'): Promise<string> => {
-    const { invitationUrl } = await globex('/people', { name, email, role })
+    const { invitationUrl } = await globex('/people', { name, email, role, deliver: 'link' })
     const { pathname, hash } = new URL(invitationUrl)
     return pathname + hash
   }
@@ -67,9 +68,11 @@ describe('workspace: people', () => {
     const { page } = owner
     await row(page, OWNER_NAME).getByText('Owner (you)').waitFor()
     await fillInvitation(page, 'Kim R.', email)
-    const link = await linkShown(page)
-    assert.match(link.href, /\/invitation#inv_[0-9A-Za-z]{43}$/)
-    await row(page, 'Kim R.').getByText('Invited').waitFor()
+    await page.getByText(`A mail to ${email} is on its way`, { exact: true }).waitFor()
+    const { text } = await (await testSmtp()).mailTo(email)
+    const link = new URL(/http:\S+\/invitation#inv_[0-9A-Za-z]{43}/.exec(text)?.[0] ?? '')
+    await page.reload()
+    await row(page, 'Kim R.').getByText('Invited, mailed').waitFor()
 
     const invited = await visit({ path: link.pathname + link.hash })
     const kim = invited.page
@@ -236,6 +239,7 @@ describe('workspace: people', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Enter a name.').waitFor()
     await dialog.getByText('Enter an email address.').waitFor()
+    await dialog.getByRole('button', { name: 'Copy a link instead' }).click()
     await dialog.getByLabel('Name').fill('Late')
     await dialog.getByLabel('Email address').fill(GLOBEX_OWNER)
     await dialog.getByRole('button', { name: 'Create the link' }).click()
@@ -251,7 +255,7 @@ describe('workspace: people', () => {
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     const first = await linkShown(page)
 
-    await choose(page, 'Late', 'Create a new link')
+    await choose(page, 'Late', 'Copy a link instead')
     assert.equal(await dialog.getByLabel('Email address').inputValue(), 'late@globex.example')
     assert.equal(await dialog.getByRole('radio', { name: /^Member/ }).isChecked(), true)
     await dialog.getByRole('button', { name: 'Create the link' }).click()
@@ -262,7 +266,7 @@ describe('workspace: people', () => {
 
     await page.getByRole('button', { name: 'Actions for Late' }).focus()
     await page.keyboard.press('Enter')
-    await assertFocused(page, 'Create a new link')
+    await assertFocused(page, 'Send again')
     await page.keyboard.press('End')
     await assertFocused(page, 'Withdraw the invitation')
     await page.keyboard.press('Enter')

@@ -83,7 +83,7 @@ describe('workspace: a viewer', () => {
 
   before(async () => {
     owner = await sessionToken(OWNER)
-    const person = { name: 'Vic Viewer', email: 'vic@acme.example', role: 'viewer' }
+    const person = { name: 'Vic Viewer', email: 'vic@acme.example', role: 'viewer', deliver: 'link' }
     const { invitationUrl } = await api(`${COMPANY}/people`, { token: owner, body: person })
     const body = { token: invitationUrl.split('#')[1], password: 'a password of Vic' }
     viewer = (await api('/v1/invitation', { body })).sessionToken

@@ -44,7 +44,7 @@ describe('workspace: what would be lost', () => {
   })
 
   for (const [path, open, choice, send, texts] of [
-    ['people', 'Invite a person', /^Member/, 'Create the link', ['Kim R.', 'kim@acme.example']],
+    ['people', 'Invite a person', /^Member/, 'Send the invitation', ['Kim R.', 'kim@acme.example']],
     ['integrations/oauth2-clients', 'Create client', /^Read boosts/, 'Create client', ['Warehouse reports']],
     ['integrations/webhooks', undefined, undefined, 'Save callback URL', ['https://hooks.acme.com/typed']],
   ] as const) {

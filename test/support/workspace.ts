@@ -6,13 +6,14 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
 import { fetchToken } from './fetch-token.ts'
+import { startSmtp, type TestSmtp } from './smtp.ts'
 import { startTestStack, type TestStack } from './stack.ts'
 
 /*
  * One local stack and one Chromium for all browser tests, each started by the first that asks, ended after
  * the last.
  */
-let starting: Promise<TestStack> | undefined
+let starting: Promise<{ stack: TestStack; smtp: TestSmtp }> | undefined
 let launching: Promise<Browser> | undefined
 
 export async function testWorkspace() {
@@ -22,23 +23,38 @@ export async function testWorkspace() {
 }
 
 /** The stack alone, for tests that need no browser. */
-export function testStack(): Promise<TestStack> {
-  starting ??= startTestStack({
+export async function testStack(): Promise<TestStack> {
+  starting ??= startWithMail()
+  return (await starting).stack
+}
+
+/** The server that the stack sends its mails to. */
+export async function testSmtp(): Promise<TestSmtp> {
+  await testStack()
+  return ((await starting) as { smtp: TestSmtp }).smtp
+}
+
+async function startWithMail() {
+  const smtp = await startSmtp({ tls: 'none', login: 'none' })
+  const stack = await startTestStack({
     env: {
+      SMTP_URL: smtp.url,
+      MAIL_FROM: 'Integrations <integrations@operator.example>',
       RATE_SIGN_IN_PER_ACCOUNT: '1000/60',
       RATE_SIGN_IN_PER_ADDRESS: '1000/60',
       RATE_API_PER_SESSION: '100000/60',
       RATE_CHANGES_PER_COMPANY: '100000/60',
     },
   })
-  return starting
+  return { stack, smtp }
 }
 
 after(async () => {
   // A failed start has failed its tests. Here it would only keep the stores of all tests from ending.
   const [browser, stack] = await Promise.allSettled([launching, starting])
   if (browser.status === 'fulfilled') await browser.value?.close()
-  if (stack.status === 'fulfilled') await stack.value?.remove()
+  if (stack.status === 'fulfilled') await stack.value?.stack.remove()
+  if (stack.status === 'fulfilled') await stack.value?.smtp.stop()
 })
 
 export const OWNER = 'owner@acme.example'

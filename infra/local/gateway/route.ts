@@ -39,7 +39,7 @@ export const findService = (path: string): ServiceName | undefined =>
  * not taken for a page.
  */
 export const SCREEN_PATHS =
-  /^\/(?:(?:invitation|explain|explain\/[^/.]*|ven_[A-Za-z0-9]{1,60}(?:\/[^.]*)?)?)$/
+  /^\/(?:(?:invitation|password-reset|explain|explain\/[^/.]*|ven_[A-Za-z0-9]{1,60}(?:\/[^.]*)?)?)$/
 
 /**
  * A path that every server reads alike. It has only characters of RFC 3986, no empty segment but the last, no

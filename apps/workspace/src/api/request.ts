@@ -76,7 +76,7 @@ interface ProblemBody {
 }
 
 /**
- * Returns the response's JSON, undefined for 204.
+ * Returns the response’s JSON, undefined for 202 and 204.
  * @throws ApiProblem, NoAnswer, Offline, or the AbortError of `signal`.
  */
 export async function request<T>(
@@ -112,7 +112,7 @@ export async function request<T>(
 }
 
 async function parseJson(response: Response): Promise<unknown> {
-  if (response.status === 204) return undefined
+  if (response.status === 202 || response.status === 204) return undefined
   const text = await response.text()
   try {
     return JSON.parse(text)

@@ -97,7 +97,7 @@ export function usePeople() {
 /** The link in the answer is the caller's to show and forget: it must not enter the cache. */
 export const invitePerson = (
   vendorId: string,
-  person: { name: string; email: string; role: Exclude<Role, 'owner'> },
+  person: { name: string; email: string; role: Exclude<Role, 'owner'>; deliver: 'mail' | 'link' },
 ): Promise<InvitedPerson> => changePeople<InvitedPerson>(vendorId, [], 'POST', person)
 
 export const sendPersonChange = (

@@ -98,6 +98,14 @@ export const acceptInvitation = (accepted: {
   existingAccount: boolean
 }): Promise<void> => begin('/v1/invitation', accepted)
 
+/** Mails a link if there is an account, which the answer does not say. @throws ApiProblem or NoAnswer. */
+export const requestPasswordReset = (email: string): Promise<void> =>
+  request<void>('/v1/password-reset', { method: 'POST', body: { email } })
+
+/** @throws ApiProblem `password_reset_not_valid`, `invalid_input` or `rate_limited`, or NoAnswer. */
+export const setForgottenPassword = (token: string, password: string): Promise<void> =>
+  request<void>('/v1/password-reset/confirm', { method: 'POST', body: { token, password } })
+
 /** Ends this person's other sessions. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
 export const sendPasswordChange = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
   authenticatedRequest<void>('/v1/session/password', { method: 'PUT', body: change })

@@ -2,8 +2,9 @@ import { useEffect, useState } from 'react'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
+import { useLinkToken } from '../session/link.ts'
 import { Moment } from '../ui/Ago.tsx'
-import { Button } from '../ui/Button.tsx'
+import { Button, TextButton } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
 import { Skeleton } from '../ui/Loaded.tsx'
@@ -12,11 +13,10 @@ import { PlainPage } from '../ui/PlainPage.tsx'
 import { say } from '../ui/say.tsx'
 import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
-import { useInvitationToken } from './link.ts'
 
 /** Where an invitation link leads, signed in or not. */
 export default function InvitationScreen() {
-  const token = useInvitationToken()
+  const token = useLinkToken()
   return token === undefined ? <NoToken /> : <Invitation key={token} token={token} />
 }
 
@@ -137,13 +137,9 @@ function AcceptInvitation(props: AcceptInvitationProps) {
       </form>
       <p className="small">
         {form.hasAccount ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
-        <button
-          type="button"
-          className="cursor-pointer border-0 bg-transparent p-0 text-link underline underline-offset-3"
-          onClick={form.toggleAccount}
-        >
+        <TextButton onClick={form.toggleAccount}>
           {form.hasAccount ? 'Create one' : 'Sign in instead'}
-        </button>
+        </TextButton>
       </p>
     </PlainPage>
   )

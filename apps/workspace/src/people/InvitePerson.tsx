@@ -3,7 +3,7 @@ import { ROLE_NAMES, useCompany } from '../api/company.ts'
 import type { InvitedPerson, Person } from '../api/contract.ts'
 import { invitePerson } from '../api/resources.ts'
 import { Moment } from '../ui/Ago.tsx'
-import { Button } from '../ui/Button.tsx'
+import { Button, TextButton } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { useDraft } from '../ui/draft.ts'
@@ -12,6 +12,7 @@ import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
+import { useToast } from '../ui/Toaster.tsx'
 import { PEOPLE_ERRORS } from './roles.ts'
 
 /** What each may do. */
@@ -23,16 +24,30 @@ const ROLES = {
 }
 type InvitableRole = keyof typeof ROLES
 
+/** How the person gets the link. */
+export type Deliver = 'mail' | 'link'
+
 export interface InvitePersonProps {
+  deliver: Deliver
+  /** Whether invitations can be mailed. */
+  mails: boolean
   /** Someone whose invitation gets a new link. */
   again: Person | undefined
   onClose: () => void
 }
 
-export function InvitePerson({ again, onClose }: InvitePersonProps) {
+export function InvitePerson(props: InvitePersonProps) {
+  const { onClose } = props
   const [invited, setInvited] = useState<InvitedPerson>()
-  if (invited) return <InvitationLink invited={invited} onClose={onClose} />
-  return <InvitationForm again={again} onInvited={setInvited} onClose={onClose} />
+  const toast = useToast()
+  const onInvited = (person: InvitedPerson) => {
+    if (person.invitationUrl !== null) return setInvited(person)
+    onClose()
+    toast(say`A mail to ${person.email} is on its way`)
+  }
+  const url = invited?.invitationUrl
+  if (invited && url) return <InvitationLink invited={invited} url={url} onClose={onClose} />
+  return <InvitationForm {...props} onInvited={onInvited} />
 }
 
 interface InvitationFormProps extends InvitePersonProps {
@@ -42,17 +57,20 @@ interface InvitationFormProps extends InvitePersonProps {
 function InvitationForm(props: InvitationFormProps) {
   const { again } = props
   const form = useInvitation(props)
+  const isMailed = form.deliver === 'mail'
   return (
     <FormDialog
-      title={again ? 'Create a new link' : 'Invite a person'}
+      title={again ? (isMailed ? 'Send the invitation again' : 'Create a new link') : 'Invite a person'}
       description={
         again
           ? 'The link that was sent before stops working.'
-          : 'You get a link to give to this person. No email is sent.'
+          : isMailed
+            ? 'This person gets a mail with a link.'
+            : 'You get a link to give to this person. No email is sent.'
       }
       onClose={props.onClose}
       form={form}
-      action="Create the link"
+      action={isMailed ? 'Send the invitation' : 'Create the link'}
     >
       <Field
         label="Name"
@@ -76,6 +94,14 @@ function InvitationForm(props: InvitationFormProps) {
         onChange={({ target }) => form.change('email', target.value)}
       />
       <RoleChoice role={form.draft.role} onChange={(role) => form.change('role', role)} />
+      {props.mails && (
+        <TextButton
+          className="small justify-self-start"
+          onClick={() => form.setDeliver(isMailed ? 'link' : 'mail')}
+        >
+          {isMailed ? 'Copy a link instead' : 'Mail the link instead'}
+        </TextButton>
+      )}
     </FormDialog>
   )
 }
@@ -100,7 +126,13 @@ function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: 
   )
 }
 
-function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose: () => void }) {
+interface InvitationLinkProps {
+  invited: InvitedPerson
+  url: string
+  onClose: () => void
+}
+
+function InvitationLink({ invited, url, onClose }: InvitationLinkProps) {
   return (
     <Dialog
       title={say`A link for ${invited.name}`}
@@ -108,8 +140,8 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
       onClose={onClose}
     >
       <div className="flex items-center justify-between gap-3 rounded-md bg-mark py-2.5 ps-3.5 pe-2.5 text-mark-ink">
-        <code className="wrap min-w-0">{invited.invitationUrl}</code>
-        <CopyButton text={invited.invitationUrl} what="invitation link" labelled />
+        <code className="wrap min-w-0">{url}</code>
+        <CopyButton text={url} what="invitation link" labelled />
       </div>
       <ul className="facts">
         <li>
@@ -127,7 +159,7 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
   )
 }
 
-function useInvitation({ again, onInvited }: InvitationFormProps) {
+function useInvitation({ again, onInvited, ...props }: InvitationFormProps) {
   const { vendorId } = useCompany()
   const role: InvitableRole = again && again.role !== 'owner' ? again.role : 'admin'
   const [draft, setDraft] = useDraft('invitation', {
@@ -135,6 +167,7 @@ function useInvitation({ again, onInvited }: InvitationFormProps) {
     email: again?.email ?? '',
     role,
   })
+  const [deliver, setDeliver] = useState(props.deliver)
   const form = useForm<'name' | 'email'>({
     submission: useSubmission(PEOPLE_ERRORS),
     check: ({ name, email }) => ({
@@ -142,7 +175,7 @@ function useInvitation({ again, onInvited }: InvitationFormProps) {
       email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter an email address.',
     }),
     async send({ name, email }) {
-      onInvited(await invitePerson(vendorId, { name, email, role: draft.role }))
+      onInvited(await invitePerson(vendorId, { name, email, role: draft.role, deliver }))
     },
     subjects: { name: 'The name', email: 'The email address' },
     fieldOfCode: { already_member: 'email' },
@@ -151,5 +184,5 @@ function useInvitation({ again, onInvited }: InvitationFormProps) {
     setDraft({ ...draft, [name]: value })
     if (name !== 'role') form.clearErrors(name)
   }
-  return { ...form, draft, change }
+  return { ...form, draft, change, deliver, setDeliver }
 }

@@ -14,11 +14,11 @@ import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.tsx'
 import { type Change, ChangePerson } from './ChangePerson.tsx'
 import { HandOver } from './HandOver.tsx'
-import { InvitePerson } from './InvitePerson.tsx'
+import { type Deliver, InvitePerson } from './InvitePerson.tsx'
 
 /** What the owner is about to do. */
 type OpenDialog =
-  | { name: 'invite'; again?: Person }
+  | { name: 'invite'; again?: Person; deliver: Deliver }
   | { name: 'hand over'; to: Person }
   | { name: 'change'; person: Person; change: Change }
 
@@ -34,6 +34,7 @@ export default function PeopleScreen() {
   const query = owns && !signIn ? { ...people, data: undefined } : people
   const methods = people.data || people.error ? signIn : undefined
   const invites = owns && methods?.builtInAccounts === true
+  const mails = methods?.mail === true
   return (
     <Page
       title="People"
@@ -47,7 +48,11 @@ export default function PeopleScreen() {
       }
       actions={
         invites && (
-          <Button variant="primary" icon={<PlusIcon />} onClick={() => setDialog({ name: 'invite' })}>
+          <Button
+            variant="primary"
+            icon={<PlusIcon />}
+            onClick={() => setDialog({ name: 'invite', deliver: mails ? 'mail' : 'link' })}
+          >
             Invite a person
           </Button>
         )
@@ -63,14 +68,19 @@ export default function PeopleScreen() {
                 ? {
                     onChange: (person, change) => setDialog({ name: 'change', person, change }),
                     onHandOver: (to) => setDialog({ name: 'hand over', to }),
-                    onInviteAgain: invites ? (again) => setDialog({ name: 'invite', again }) : undefined,
+                    onInviteAgain: invites
+                      ? (again, deliver) => setDialog({ name: 'invite', again, deliver })
+                      : undefined,
+                    mails,
                   }
                 : undefined
             }
           />
         )}
       </Loaded>
-      {invites && dialog?.name === 'invite' && <InvitePerson again={dialog.again} onClose={close} />}
+      {invites && dialog?.name === 'invite' && (
+        <InvitePerson again={dialog.again} deliver={dialog.deliver} mails={mails} onClose={close} />
+      )}
       {owns && dialog?.name === 'change' && (
         <ChangePerson person={dialog.person} change={dialog.change} onClose={close} />
       )}
@@ -83,7 +93,9 @@ interface PeopleActions {
   onChange: (person: Person, change: Change) => void
   onHandOver: (to: Person) => void
   /** undefined: no one is invited here. */
-  onInviteAgain: ((person: Person) => void) | undefined
+  onInviteAgain: ((person: Person, deliver: Deliver) => void) | undefined
+  /** Whether invitations can be mailed. */
+  mails: boolean
 }
 
 interface PeopleTableProps {
@@ -141,7 +153,7 @@ const isExpired = ({ expiresAt }: Person): boolean =>
   expiresAt !== null && Date.parse(expiresAt) <= Date.now()
 
 function PersonStatus({ person }: { person: Person }) {
-  const { status, expiresAt } = person
+  const { status, expiresAt, mail, mailedAt } = person
   if (status === 'active') return <StatusText tone="good">Active</StatusText>
   if (status === 'suspended') return <StatusText tone="warn">Suspended</StatusText>
   if (isExpired(person))
@@ -150,17 +162,21 @@ function PersonStatus({ person }: { person: Person }) {
         <span>Invitation expired {expiresAt && <Ago at={expiresAt} />}</span>
       </StatusText>
     )
+  if (mail === 'failed') return <StatusText tone="warn">The invitation could not be mailed</StatusText>
   return (
     <StatusText tone="idle">
       <span>
         <span className="text-ink-2">Invited</span>
+        {mail === 'waiting' && ', mail on its way'}
+        {mailedAt && say`, mailed ${<Ago at={mailedAt} />}`}
         {expiresAt && say`, expires ${<Ago at={expiresAt} />}`}
       </span>
     </StatusText>
   )
 }
 
-function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Person } & PeopleActions) {
+function Actions(props: { person: Person } & PeopleActions) {
+  const { person, onChange, onHandOver, onInviteAgain, mails } = props
   const { status, role } = person
   const invited = status === 'invited'
   return (
@@ -171,9 +187,12 @@ function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Pers
         </button>
       }
     >
+      {invited && onInviteAgain && mails && (
+        <MenuItem onSelect={() => onInviteAgain(person, 'mail')}>Send again</MenuItem>
+      )}
       {invited && onInviteAgain && (
-        <MenuItem onSelect={() => onInviteAgain(person)}>
-          {isExpired(person) ? 'Invite again' : 'Create a new link'}
+        <MenuItem onSelect={() => onInviteAgain(person, 'link')}>
+          {mails ? 'Copy a link instead' : isExpired(person) ? 'Invite again' : 'Create a new link'}
         </MenuItem>
       )}
       {!invited && role !== 'admin' && (

@@ -8,6 +8,7 @@ import { Notice } from '../ui/Notice.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
 import { type Submission, UNREACHABLE, useSubmission } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
+import { PASSWORD_RESET_PATH } from './link.ts'
 import { landingFailure, leaveForProvider, useSignInMethods } from './openid.ts'
 
 type Reason = Extract<CurrentSession, { state: 'signed-out' }>['reason']
@@ -28,7 +29,7 @@ export function SignInScreen(props: SignInProps) {
 const INCORRECT = { title: 'Email or password is incorrect', text: '' }
 
 function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods: SignInMethods }) {
-  const { builtInAccounts, openid } = methods
+  const { builtInAccounts, mail, openid } = methods
   const submission = useSubmission({
     title: 'You could not be signed in',
     noAnswer: UNREACHABLE,
@@ -72,10 +73,16 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
           onInput={onInput}
         />
       )}
+      {builtInAccounts && mail && (
+        <p className="small">
+          <a href={PASSWORD_RESET_PATH}>Forgot your password?</a>
+        </p>
+      )}
       <p className="small quiet">
         {builtInAccounts
-          ? 'No account? Ask the owner of your company for an invitation. Forgot your password? Ask the operator of this service.'
+          ? 'No account? Ask the owner of your company for an invitation. '
           : 'Your company decides who may sign in.'}
+        {builtInAccounts && !mail && 'Forgot your password? Ask the operator of this service.'}
       </p>
     </PlainPage>
   )

@@ -23,7 +23,7 @@ export function useSignInMethods(): SignInMethods | undefined {
 function signInMethods(): Promise<SignInMethods> {
   pending ??= fetchSignInMethods().catch(() => {
     pending = undefined
-    return { builtInAccounts: true, openid: null }
+    return { builtInAccounts: true, mail: false, openid: null }
   })
   return pending
 }

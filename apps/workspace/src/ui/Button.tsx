@@ -23,6 +23,15 @@ const VARIANTS = {
 const UNAVAILABLE = 'cursor-not-allowed border-line-strong bg-sunk text-ink-3 hover:border-line-strong'
 const SPINNER = 'size-4 animate-spin rounded-full border-2 border-current border-e-transparent'
 
+/** Does something where a link would lead somewhere. */
+export const TextButton = (props: Pick<ButtonProps, 'onClick' | 'children' | 'className'>) => (
+  <button
+    {...props}
+    type="button"
+    className={`cursor-pointer border-0 bg-transparent p-0 text-link underline underline-offset-3 ${props.className ?? ''}`}
+  />
+)
+
 export function Button({
   variant = 'plain',
   busy = false,

@@ -1,0 +1,169 @@
+import { useState } from 'react'
+import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
+import { requestPasswordReset, setForgottenPassword } from '../api/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { Field } from '../ui/Field.tsx'
+import { newPasswordError, useForm } from '../ui/form.ts'
+import { FailureNotice } from '../ui/Notice.tsx'
+import { Opening, PlainPage } from '../ui/PlainPage.tsx'
+import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
+import { ThemeSelect } from '../ui/theme.tsx'
+import { useLinkToken } from './link.ts'
+import { useSignInMethods } from './openid.ts'
+
+const LINK_NOT_VALID = 'password_reset_not_valid'
+
+/** Where someone asks for a new password, and where the mailed link leads. */
+export default function PasswordResetScreen() {
+  const token = useLinkToken()
+  const methods = useSignInMethods()
+  if (token !== undefined) return <NewPassword key={token} token={token} />
+  if (!methods) return <Opening />
+  return methods.mail && methods.builtInAccounts ? <RequestLink /> : <NoMail />
+}
+
+const NoMail = () => (
+  <PlainPage title="Forgot your password?" action={<ThemeSelect />}>
+    <p>Ask the operator of this service. Passwords are not reset by mail here.</p>
+    <ToSignIn />
+  </PlainPage>
+)
+
+const ToSignIn = () => (
+  <p>
+    <a href="/">Back to signing in</a>
+  </p>
+)
+
+/** Says the same for every address. */
+function RequestLink() {
+  const [requestedFor, setRequestedFor] = useState<string>()
+  const form = useForm<'email'>({
+    submission: useSubmission({
+      title: 'The link was not asked for',
+      noAnswer: UNREACHABLE,
+      invalid_input: { title: 'The link was not asked for', text: 'Correct the marked field.' },
+    }),
+    check: ({ email }) => ({ email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter your email address.' }),
+    async send({ email }) {
+      await requestPasswordReset(email)
+      setRequestedFor(email)
+    },
+    subjects: { email: 'The email address' },
+  })
+  if (requestedFor !== undefined)
+    return <OnItsWay email={requestedFor} onAgain={() => setRequestedFor(undefined)} />
+  return (
+    <PlainPage title="Forgot your password?" action={<ThemeSelect />}>
+      <p className="lede">Get a mail with a link to choose a new one.</p>
+      <FailureNotice failure={form.failure} />
+      <form className="grid gap-2" onSubmit={form.submit} noValidate>
+        <Field
+          label="Email address"
+          error={form.errors.email}
+          ref={takeFocus}
+          name="email"
+          type="email"
+          autoComplete="username"
+          spellCheck={false}
+        />
+        <Button type="submit" variant="primary" className="w-full" busy={form.isPending}>
+          Send the link
+        </Button>
+      </form>
+      <ToSignIn />
+    </PlainPage>
+  )
+}
+
+function OnItsWay({ email, onAgain }: { email: string; onAgain: () => void }) {
+  return (
+    <PlainPage title="Check your mail" action={<ThemeSelect />}>
+      <p
+        tabIndex={-1}
+        ref={takeFocus}
+        className="outline-none focus-visible:shadow-none focus-visible:outline-none"
+      >
+        If there is an account for <bdi className="strong wrap">{email}</bdi>, a mail is on its way. Its link
+        works once, for an hour. If several came, use the latest.
+      </p>
+      <p>
+        No mail after a few minutes? Look in your spam folder, and check whether you sign in with another
+        address. Otherwise ask the operator of this service.
+      </p>
+      <Button onClick={onAgain}>Try another address</Button>
+      <ToSignIn />
+    </PlainPage>
+  )
+}
+
+function NewPassword({ token }: { token: string }) {
+  const [step, setStep] = useState<'choose' | 'done' | 'request'>('choose')
+  const form = useForm<'password'>({
+    submission: useSubmission({
+      title: 'Your password is unchanged',
+      noAnswer: {
+        title: 'No answer came',
+        text: 'Try again. If the link is used, your password is changed.',
+      },
+      invalid_input: { title: 'Your password is unchanged', text: 'Correct the marked field.' },
+    }),
+    check: ({ password }) => ({ password: newPasswordError(password) }),
+    async send({ password }) {
+      await setForgottenPassword(token, password)
+      setStep('done')
+    },
+    subjects: { password: 'It' },
+    again: 'password',
+  })
+  if (step === 'request') return <RequestLink />
+  if (step === 'done') return <Changed />
+  if (form.failure?.code === LINK_NOT_VALID)
+    return (
+      <PlainPage title="This link no longer works" action={<ThemeSelect />}>
+        <p role="alert">{form.failure.text}</p>
+        <Button variant="primary" ref={takeFocus} onClick={() => setStep('request')}>
+          Get a new link
+        </Button>
+      </PlainPage>
+    )
+  return (
+    <PlainPage title="Choose a new password" action={<ThemeSelect />}>
+      <p className="lede">It signs you out everywhere. Then you sign in with it.</p>
+      <FailureNotice failure={form.failure} />
+      <form className="grid gap-2" onSubmit={form.submit} noValidate>
+        <Field
+          label="New password"
+          hint={`At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words.`}
+          error={form.errors.password}
+          ref={takeFocus}
+          name="password"
+          type="password"
+          autoComplete="new-password"
+        />
+        <Button type="submit" variant="primary" className="w-full" busy={form.isPending}>
+          Set the password
+        </Button>
+      </form>
+    </PlainPage>
+  )
+}
+
+function Changed() {
+  return (
+    <PlainPage title="Your password is changed" action={<ThemeSelect />}>
+      <p>
+        You are signed out everywhere.{' '}
+        <a href="/" ref={takeFocus}>
+          Sign in
+        </a>{' '}
+        with the new password.
+      </p>
+    </PlainPage>
+  )
+}
+
+/** The ref of what has the focus once it is shown. */
+function takeFocus(element: HTMLElement | null): void {
+  element?.focus()
+}

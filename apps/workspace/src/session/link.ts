@@ -1,0 +1,32 @@
+import { useSyncExternalStore } from 'react'
+
+/*
+ * The token of a link to join a company or to set a password. It is in the fragment, which is not sent to a
+ * server or in a Referer. It is removed from the address bar and the history first of all, and kept in memory
+ * only.
+ */
+export const INVITATION_PATH = '/invitation'
+export const PASSWORD_RESET_PATH = '/password-reset'
+
+let token: string | undefined
+const listeners = new Set<() => void>()
+
+function take(): void {
+  const { pathname, hash } = location
+  if ((pathname !== INVITATION_PATH && pathname !== PASSWORD_RESET_PATH) || hash.length < 2) return
+  token = hash.slice(1)
+  history.replaceState(null, '', pathname)
+  for (const listener of listeners) listener()
+}
+
+take()
+// The link, opened once more in the same tab.
+window.addEventListener('hashchange', take)
+
+/** undefined: the page was opened without one, or reloaded. */
+export const useLinkToken = (): string | undefined => useSyncExternalStore(subscribe, () => token)
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}

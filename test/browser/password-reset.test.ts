@@ -1,0 +1,114 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import { forBlock } from '../support/block.ts'
+import {
+  api,
+  assertAccessible,
+  assertFocused,
+  GLOBEX_OWNER,
+  leaveVisits,
+  sessionToken,
+  testSmtp,
+  visit,
+} from '../support/workspace.ts'
+
+const NEW_PASSWORD = 'wrong donkey capacitor nail'
+
+describe('workspace: a forgotten password', () => {
+  const person = forBlock(() => join(`${crypto.randomUUID()}@globex.example`))
+  afterEach(leaveVisits)
+  after(async () => {
+    const token = await sessionToken(GLOBEX_OWNER)
+    await api(`/v1/vendor/ven_globex/people/${person.userId}`, { token, method: 'DELETE' })
+  })
+
+  async function join(email: string) {
+    const token = await sessionToken(GLOBEX_OWNER)
+    const body = { name: 'Noor', email, role: 'admin', deliver: 'link' }
+    const { invitationUrl } = await api('/v1/vendor/ven_globex/people', { token, body })
+    const accepted = { token: new URL(invitationUrl).hash.slice(1), password: 'a password to be forgotten' }
+    const { user } = await api('/v1/invitation', { body: accepted })
+    return { email, userId: user.userId }
+  }
+  const assertTyping = (page: Page, name: string) => page.locator(`input[name="${name}"]:focus`).waitFor()
+  async function request(page: Page, email: string): Promise<string | null> {
+    await assertTyping(page, 'email')
+    await page.keyboard.type(email)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+    return page.getByRole('main').textContent()
+  }
+
+  it('is replaced by keyboard with the link of the mail, which works once', async () => {
+    const { page, baseUrl } = await visit()
+    await page.getByRole('link', { name: 'Forgot your password?' }).press('Enter')
+    await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
+    await assertAccessible(page)
+    await request(page, person.email)
+    await assertAccessible(page)
+
+    const { text } = await (await testSmtp()).mailTo(person.email)
+    const link = new URL(/http:\S+\/password-reset#pwr_[0-9A-Za-z]{43}/.exec(text)?.[0] ?? '')
+    assert.equal(link.origin, baseUrl)
+    await page.goto('about:blank')
+    await page.goto(link.href)
+    await assertTyping(page, 'password')
+    assert.equal(page.url(), `${baseUrl}/password-reset`)
+    assert.equal(await page.evaluate(() => document.documentElement.outerHTML.includes('pwr_')), false)
+    await page.getByText('At least 12 characters, such as four random words.').waitFor()
+    for (const [typed, said] of [
+      ['too short', 'At least 12 characters; 3 more.'],
+      ['Password1234', 'It must not be one of the most common passwords, even with a few characters added.'],
+    ] as const) {
+      await page.getByLabel('New password').fill(typed)
+      await page.keyboard.press('Enter')
+      await page.getByText(said).waitFor()
+      await assertTyping(page, 'password')
+    }
+    await assertAccessible(page)
+    await page.getByLabel('New password').fill(NEW_PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Your password is changed' }).waitFor()
+    await assertFocused(page, 'Sign in')
+    await assertAccessible(page)
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Email address').fill(person.email)
+    await page.getByLabel('Password').fill(NEW_PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    assert.match((await (await testSmtp()).mailTo(person.email)).subject, /password was changed/)
+
+    await page.goto(link.href)
+    await page.getByLabel('New password').fill('another donkey capacitor')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
+    await assertFocused(page, 'Get a new link')
+    await page.getByRole('button', { name: 'Get a new link' }).press('Enter')
+    await assertTyping(page, 'email')
+  })
+
+  it('says the same of an address without an account, and says what is wrong with one', async () => {
+    const { page } = await visit({ path: '/password-reset' })
+    const known = await request(page, GLOBEX_OWNER)
+    await page.getByRole('button', { name: 'Try another address' }).click()
+    const unknown = await request(page, 'nobody@globex.example')
+    assert.equal(unknown, known?.replace(GLOBEX_OWNER, 'nobody@globex.example'))
+    await page.getByRole('button', { name: 'Try another address' }).click()
+    await page.getByLabel('Email address').fill('nobody')
+    await page.getByRole('button', { name: 'Send the link' }).click()
+    await page.getByText('Enter your email address.').waitFor()
+    await assertTyping(page, 'email')
+  })
+
+  it('says whom to ask where nothing is mailed', async () => {
+    const { page, baseUrl } = await visit({ alone: true })
+    await page.route('**/v1/sign-in', (route) =>
+      route.fulfill({ json: { builtInAccounts: true, mail: false, openid: null } }),
+    )
+    await page.reload()
+    await page.getByText('Forgot your password? Ask the operator of this service.').waitFor()
+    await page.goto(`${baseUrl}/password-reset`)
+    await page.getByText('Ask the operator of this service.').waitFor()
+    assert.equal(await page.getByRole('textbox').count(), 0)
+  })
+})
