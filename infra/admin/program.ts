@@ -21,6 +21,7 @@ import {
 import { COMPANIES } from './companies.ts'
 import { CONFIG, REDIS_USERS } from './config.ts'
 import { KEYS } from './keys.ts'
+import { MAIL } from './mail.ts'
 import { MEMBERS } from './members.ts'
 import { OperatorError, openOperatorAccess, operatorStores } from './operator.ts'
 import { PASSWORDS } from './passwords.ts'
@@ -43,6 +44,7 @@ const SUBJECTS: readonly CommandGroup[] = [
   KEYS,
   SERVICES,
   ANALYTICS,
+  MAIL,
   RESTORE,
   AUDIT,
   CONFIG,

@@ -22,6 +22,7 @@ export function card(stack: LocalStack): string {
     ...people.slice(1).map((email) => row('', email)),
     row('Password', passwordText(stack)),
     '',
+    row('Mail', mailText(stack)),
     row('Audit trail', displayPath(stack.auditFile)),
     row('More', 'npm run admin -- --help'),
     '',
@@ -36,6 +37,9 @@ const row = (label: string, value: string): string => `  ${label.padEnd(LABEL_WI
 
 const personText = ({ email, role, status }: DemoPerson, { company }: DemoCompany): string =>
   `${email.padEnd(EMAIL_WIDTH)}${status === 'suspended' ? 'suspended ' : ''}${role} of ${company.name}`
+
+const mailText = ({ mailFolder }: LocalStack): string =>
+  mailFolder === undefined ? 'sent by the server of SMTP_URL' : `files in ${displayPath(mailFolder)}`
 
 const passwordText = ({ demoPassword }: LocalStack): string =>
   demoPassword === undefined

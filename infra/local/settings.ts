@@ -37,6 +37,8 @@ export function localSettings(env: NodeJS.ProcessEnv) {
     issuer: config.ISSUER ?? baseUrl,
     apiResource: config.API_RESOURCE ?? baseUrl,
     logLevel: config.LOG_LEVEL,
+    /** Whether mails go to a server of the user's own. */
+    hasSmtp: Boolean(env.SMTP_URL || env.SMTP_URL_FILE),
     /** Passed on to the services, such as rate limits. */
     serviceEnv: {
       DRAIN_DELAY_S: '0',

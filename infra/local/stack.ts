@@ -11,6 +11,7 @@ import { type DemoClient, ensureDemoClient } from './demo-client.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { builtPages, type Pages } from './gateway/pages.ts'
 import type { Lifecycle, Stoppable } from './lifecycle.ts'
+import { type MailSink, startMailSink } from './mail-sink.ts'
 import { redisServer } from './redis.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
@@ -29,6 +30,8 @@ import {
 import { buildWorkspace } from './workspace-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+/** Unless MAIL_FROM says otherwise. */
+const DEMO_SENDER = 'Integration Access <integrations@operator.example>'
 
 export interface LocalStackOptions {
   settings: LocalSettings
@@ -49,6 +52,8 @@ export interface LocalStack {
   /** Where the audit events are kept, one JSON object per line. */
   auditFile: string
   demoClient: DemoClient
+  /** Where mails are written. undefined: they go to the server of SMTP_URL. */
+  mailFolder: string | undefined
   /** The demo users' password, if this start set it. */
   demoPassword: string | undefined
   stores: { postgres: PostgresStore; redis: Store }
@@ -100,8 +105,10 @@ async function bringUp(
     keyEncryptionKey: settings.keyEncryptionKey ?? secrets.keyEncryptionKey,
     auditFile,
   }
+  const mailSink = settings.hasSmtp ? undefined : await register(lifecycle, startMailSink(dataDir.at('mail')))
   const services = await startServices(lifecycle, options, {
     stores: { postgres, redis },
+    mailSink,
     keyEncryptionKey: runningStack.keyEncryptionKey,
     auditFile,
     exits,
@@ -122,6 +129,7 @@ async function bringUp(
     authUrl: services.auth.url,
     apiUrl: services.api.url,
     auditFile,
+    mailFolder: mailSink?.folder,
     demoClient,
     demoPassword,
     stores: { postgres, redis },
@@ -230,7 +238,7 @@ const seedDemoData = (
 
 /** Settings that a service does not get. The authorization server must not get the API's secrets. */
 const OTHER_SERVICES_SETTINGS = {
-  auth: /^(?:OPENID_|RATE_(?!TOKEN_|INTROSPECTIONS_))/,
+  auth: /^(?:MAIL_|OPENID_|SMTP_|RATE_(?!TOKEN_|INTROSPECTIONS_))/,
   api: /^RATE_(?:TOKEN|INTROSPECTIONS)_/,
 }
 
@@ -241,9 +249,13 @@ const OTHER_SERVICES_SETTINGS = {
 async function startServices(
   lifecycle: Lifecycle,
   { settings, show, output, signal, watch }: LocalStackOptions,
-  context: Pick<LocalStack, 'stores' | 'auditFile'> & { keyEncryptionKey: string; exits: ExitWatch },
+  context: Pick<LocalStack, 'stores' | 'auditFile'> & {
+    keyEncryptionKey: string
+    mailSink: MailSink | undefined
+    exits: ExitWatch
+  },
 ): Promise<LocalStack['services']> {
-  const { stores, keyEncryptionKey, auditFile, exits } = context
+  const { stores, keyEncryptionKey, mailSink, auditFile, exits } = context
   const env = (service: 'auth' | 'api') => ({
     ...Object.fromEntries(
       Object.entries(settings.serviceEnv).filter(([name]) => !OTHER_SERVICES_SETTINGS[service].test(name)),
@@ -289,6 +301,7 @@ async function startServices(
   const api = await start('api', 'resource API', settings.ports.API_PORT, {
     JWKS_URL: `http://127.0.0.1:${settings.ports.AUTH_PORT}/v1/oauth/jwks`,
     METRICS_PORT: String(settings.ports.API_METRICS_PORT),
+    ...(mailSink && { SMTP_URL: mailSink.url, MAIL_FROM: DEMO_SENDER }),
   })
   return { auth, api }
 }

@@ -20,7 +20,7 @@ describe('npm run admin', () => {
   const folder = sharedFolder()
   it('explains every command with an example of it', async () => {
     const commands = await commandsBelow([])
-    assert.equal(commands.length, 28)
+    assert.equal(commands.length, 29)
     for (const name of commands) {
       const { stdout } = await succeeded(runAdmin([...name, '--help'], { env: {} }))
       assert.match(stdout, new RegExp(`\\nExample:\\n {2}npm run admin -- ${name.join(' ')}`))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { markClientRevoked } from '../../apps/api/clients/records.ts'
+import { addMail } from '../../apps/api/mail/outbox.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
@@ -201,6 +202,23 @@ describe('npm start', () => {
       assert.equal(issued.service, 'auth')
       assert.equal(typeof issued.pid, 'number')
       assert.doesNotMatch(start.stderr(), /token\.issued/)
+    })
+
+    it('writes each mail to a file in the folder that the card names', async () => {
+      const folder = /Mail +files in (.+)/.exec(start.stdout())?.[1] ?? ''
+      const { ownerUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
+      await using db = connectedDatabase(ownerUrl)
+      const { rows } = await db.raw(`select user_id from users where email = 'owner@acme.example'`)
+      const detail = { at: new Date().toISOString(), by: 'operator' } as const
+      await addMail(db, 'password_changed', { topic: 'x', userId: rows[0].user_id, detail })
+      const [name = ''] = await eventually(async () => {
+        const names = await readdir(folder)
+        return names.length > 0 && names
+      })
+      assert.match(
+        await readFile(join(folder, name), 'utf8'),
+        /^From: .+\nTo: owner@acme\.example\nSubject: /,
+      )
     })
 
     it('refuses to share its data folder with another', async () => {

@@ -19,6 +19,8 @@ const API = 'job="integration-api",instance="b"'
 const OTHER_API = 'job="integration-api",instance="c"'
 const KEYS = 'integration_signing_keys'
 const PAGE = 'integration_revocations_page_bytes'
+const MAIL_WAITS = 'integration_mail_oldest_waiting_seconds'
+const MAIL_GIVEN_UP = 'integration_mails_given_up_total'
 const AGE = 'integration_revocation_round_age_seconds'
 
 const FIRST_FAILURES = Object.fromEntries(
@@ -218,6 +220,27 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'IntegrationSecretFound',
     fires: { [`integration_found_secrets_total{${API}}`]: '0x120 1x59' },
     quiet: { [`integration_found_secrets_total{${API}}`]: '3x180' },
+  },
+  {
+    alert: 'IntegrationSecretReportsLost',
+    fires: { [`integration_found_secret_reports_lost_total{${API},reason="busy"}`]: '0x120 1x59' },
+    quiet: { [`integration_found_secret_reports_lost_total{${API},reason="busy"}`]: '3x180' },
+  },
+  {
+    alert: 'IntegrationMailNotSent',
+    fires: {
+      [`${MAIL_WAITS}{${API}}`]: '0x140 901x39',
+      [`${MAIL_WAITS}{${OTHER_API}}`]: '0x140 901x39',
+    },
+    quiet: {
+      [`${MAIL_WAITS}{${API}}`]: '900x180',
+      [`${MAIL_GIVEN_UP}{${API},kind="secret_found"}`]: '2x180',
+    },
+  },
+  {
+    alert: 'IntegrationMailNotSent',
+    fires: { [`${MAIL_GIVEN_UP}{${API},kind="secret_found"}`]: '0x120 1x59' },
+    quiet: { [`up{${API}}`]: '1x180' },
   },
   {
     alert: 'IntegrationIssuerKeysOld',

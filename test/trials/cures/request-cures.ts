@@ -3,15 +3,21 @@ import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '#shared/process/clock.ts'
+import { newUserId } from '../../../apps/api/accounts/new-ids.ts'
+import { unusableHash } from '../../../apps/api/accounts/passwords.ts'
+import { insertUser } from '../../../apps/api/accounts/people.ts'
+import { addMail } from '../../../apps/api/mail/outbox.ts'
 import { createFetchKeys } from '../../../apps/api/workload/fetch-keys.ts'
 import { refreshIssuers } from '../../../apps/api/workload/refresh-issuers.ts'
 import { createResolution, TEST_INTERNET } from '../../api/callbacks/sending.ts'
+import { refused, runAdmin, succeeded } from '../../support/admin.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { reviseDays } from '../../support/analytics.ts'
 import { newKeyPair } from '../../support/assertions.ts'
 import { createTestClient } from '../../support/auth.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createTestLog } from '../../support/log.ts'
+import { startSmtp } from '../../support/smtp.ts'
 import { startWorkloadIssuer } from '../../support/workload-issuer.ts'
 import type { Cure } from './cures.ts'
 import { printedCommand, printedStatements } from './documents.ts'
@@ -27,6 +33,8 @@ const GUESS_EVERY_MS = 300
 const ASK_EVERY_MS = 100
 const EVENTS_PER_CALL = 1_000
 const REPORT_EVERY_MS = 500
+/** More than one process lets wait. */
+const REPORTS = 250
 /** A process is stopped for this long, then runs for this long, as if something else used half of its CPU. */
 const BUSY_MS = 400
 
@@ -243,6 +251,56 @@ async function purgeLate(site: CureSite) {
   }
 }
 
+async function mailRefused(site: CureSite) {
+  const smtp = site.use(await startSmtp({ tls: 'none', login: { user: 'mailer', password: 'right' } }))
+  const env = (password: string) => ({
+    SMTP_URL: `smtp://mailer:${password}@127.0.0.1:${smtp.port}`,
+    MAIL_FROM: 'mail@acme.example',
+  })
+  const restart = async (password: string) => {
+    for (const instance of site.api) await instance.restart({ env: env(password) })
+  }
+  const user = { userId: newUserId(), email: 'ada@acme.example', name: 'Ada', passwordHash: unusableHash() }
+  await insertUser(site.db, user)
+  const detail = { at: new Date().toISOString(), by: 'operator' } as const
+  await addMail(site.db, 'password_changed', { topic: 'a', userId: user.userId, detail })
+  await site.db.raw(`update mails set created_at = now() - interval '20 minutes'`)
+  await restart('wrong')
+  return async () => {
+    await Promise.any(site.api.map((api) => logs(api, 'mail.unusable', 'refuses the user or the password')))
+    const command = printedCommand('IntegrationMailNotSent', / mail test /)
+    const args = command.replace('npm run admin -- ', '').replace('ADDRESS', 'op@acme.example').split(' ')
+    await refused(runAdmin(args, { env: env('wrong') }), /refuses the user or the password/)
+    await succeeded(runAdmin(args, { env: env('right') }))
+    await restart('right')
+    await smtp.mailTo(user.email)
+  }
+}
+
+/** The look-ups of reports wait for a table that someone locks. */
+async function reportsLost(site: CureSite) {
+  const client = await site.newClient()
+  const report = (secret: string, i: number) =>
+    fetch(`${site.api[0]?.url}/v1/found-secrets`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.51.100.${i % 200}` },
+      body: JSON.stringify({ secrets: [secret] }),
+    })
+  const lock = await site.db.transaction()
+  site.use(afterwards(() => lock.rollback().catch(() => {})))
+  await lock.raw('lock table oauth_clients in access exclusive mode')
+  const answers = await Promise.all(times(REPORTS, (i) => report(client.clientSecret, i)))
+  assert.ok(answers.every(({ status }) => status === 202))
+  return async () => {
+    await logs(site.api[0] as Instance, 'secret_report.lost', '"busy"')
+    const [find = '', stop = ''] = printedStatements()
+    const { rows } = await site.db.raw(find)
+    await site.db.raw(stop.replace('PID', rows[0].pid))
+    assert.equal((await report(client.clientSecret, 0)).status, 202)
+    await logs(site.api[0] as Instance, 'secret.found', client.clientId)
+  }
+}
+
 export const REQUEST_CURES: readonly Cure[] = [
   { alerts: ['IntegrationWrongSecrets'], cause: secretsGuessed },
   { alerts: ['IntegrationLimitsHit'], cause: limitHit },
@@ -273,6 +331,8 @@ export const REQUEST_CURES: readonly Cure[] = [
       }
     },
   },
+  { alerts: ['IntegrationSecretReportsLost'], cause: reportsLost },
+  { alerts: ['IntegrationMailNotSent'], cause: mailRefused },
   { rows: ['days were loaded or changed in SQL'], cause: daysChangedInSql },
   { alerts: ['IntegrationRevocationsPageLarge'], cause: pageLarge },
   { alerts: ['IntegrationIssuerKeysOld'], cause: issuerKeysOld },
