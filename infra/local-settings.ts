@@ -29,7 +29,8 @@ export const LOCAL_SHAPE = {
     .optional()
     .meta({ fallback: '`PORT` + 4', description: 'metrics of the resource API' }),
   DATA_DIR: z.string().default('.data').meta({
-    description: 'where all data is kept: Postgres, Redis, secrets (readable only by you), the audit trail',
+    description:
+      'where all data is kept: Postgres, Redis, secrets (readable only by you), the audit trail, and in `mail` the last 500 mails, unless `SMTP_URL` and `MAIL_FROM` name a real server',
   }),
   DEMO_PASSWORD: z
     .string()

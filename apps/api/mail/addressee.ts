@@ -1,5 +1,5 @@
 import type { Database } from '#shared/stores/postgres.ts'
-import { type CompanyRole, findCompany, findMember, findUser } from '../accounts/people.ts'
+import { type CompanyRole, findCompany, findMember, findUser, MANAGER_ROLES } from '../accounts/people.ts'
 import type { OutgoingMail } from './outbox.ts'
 
 /** Who gets a mail, and what is looked up for it when it is sent. */
@@ -29,8 +29,7 @@ export const findManager: FindAddressee = async (db, { userId, vendorId }) => {
   if (!userId || !vendorId) return undefined
   const company = await findCompany(db, vendorId)
   const member = await findMember(db, { vendorId, userId })
-  if (!company || member?.status !== 'active') return undefined
-  if (member.role !== 'owner' && member.role !== 'admin') return undefined
+  if (!company || member?.status !== 'active' || !MANAGER_ROLES.includes(member.role)) return undefined
   const { email, name, role } = member
   return { email, name, role, companyName: company.name, timezone: company.timezone }
 }
