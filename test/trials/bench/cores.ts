@@ -20,9 +20,6 @@ export function moveTo(place: Place): void {
 
 const TICKS_PER_SECOND = 100
 
-export const listChildren = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-
 /** Returns the CPU seconds of a process and of its children that have ended (proc(5), /proc/pid/stat). */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

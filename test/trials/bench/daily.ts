@@ -6,31 +6,21 @@ import type { Bench } from './row.ts'
 import { type HttpRequest, send } from './wrk.ts'
 
 export async function dailyBesideFastify(bench: Bench) {
-  const [ours, fastify] = await measureBeside(bench, 'fastify', 'Fastify')
+  const { requests } = await createReaders(bench)
+  const answers = await Promise.all(requests.map((request) => answerTo(bench, request)))
+  const answersFile = join(bench.directory, 'answers.json')
+  await writeFile(answersFile, JSON.stringify(answers))
+  const server = await bench.startFloor('fastify', { BENCH_ANSWERS: answersFile })
+  const [ours, fastify] = await measureInterleaved(bench, [
+    { name: 'daily read, 30 days', server: bench.api, requests },
+    { name: 'Fastify', server, requests },
+  ])
   const beside =
     'Fastify with @fastify/jwt and its cache, @fastify/rate-limit on Redis, its request log, one MGET of revocations, one Postgres statement a turn'
   return [
     throughput(ours, fastify, { beside, goal: { least: 1 } }),
     p99Ratio(ours, fastify, { beside: 'that of Fastify', goal: { most: 2 } }),
   ]
-}
-
-export async function dailyBesideKoa(bench: Bench) {
-  const [ours, koa] = await measureBeside(bench, 'koa', 'bare Koa')
-  const beside = 'bare Koa, the same bytes after one Redis command and one Postgres statement a turn'
-  return [throughput(ours, koa, { beside, goal: { least: 0.4 } })]
-}
-
-async function measureBeside(bench: Bench, floor: string, name: string) {
-  const { requests } = await createReaders(bench)
-  const answers = await Promise.all(requests.map((request) => answerTo(bench, request)))
-  const answersFile = join(bench.directory, `answers-${floor}.json`)
-  await writeFile(answersFile, JSON.stringify(answers))
-  const server = await bench.startFloor(floor, { BENCH_ANSWERS: answersFile })
-  return measureInterleaved(bench, [
-    { name: 'daily read, 30 days', server: bench.api, requests },
-    { name, server, requests },
-  ])
 }
 
 /** The path of a request and the answer that floors are to send. */

@@ -12,14 +12,13 @@ export interface BenchClient {
   vendorId: string
   clientId: string
   clientSecret: string
-  scope: string
 }
 
-/** Clients of one scope, the same number for each company. Each company has figures for `days` days. */
+/** Clients that may read, the same number for each company. Each company has figures for `days` days. */
 export async function addClients(
   db: Knex,
   count: number,
-  { scope = 'analytics:read', days = 0 } = {},
+  { days = 0 } = {},
 ): Promise<[BenchClient, ...BenchClient[]]> {
   const vendorIds = Array.from({ length: Math.min(count, COMPANIES_MAX) }, newVendorId)
   await db.raw(
@@ -39,16 +38,14 @@ export async function addClients(
     vendorId: vendorIds[Math.floor((i * vendorIds.length) / count)] as string,
     clientId: newClientId(),
     clientSecret: newClientSecret(),
-    scope,
   }))
   for (let from = 0; from < count; from += CLIENTS_AT_ONCE) {
     const some = clients.slice(from, from + CLIENTS_AT_ONCE)
     await db.raw(
       `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
-       select id, vendor, 'bench', array[?], decode(hash, 'hex')
+       select id, vendor, 'bench', array['analytics:read'], decode(hash, 'hex')
        from unnest(?::text[], ?::text[], ?::text[]) as c (id, vendor, hash)`,
       [
-        scope,
         some.map(({ clientId }) => clientId),
         some.map(({ vendorId }) => vendorId),
         some.map(({ clientSecret }) => hashSecret(clientSecret).toString('hex')),
@@ -58,22 +55,16 @@ export async function addClients(
   return clients as [BenchClient, ...BenchClient[]]
 }
 
-/** Analyzes the tables now, which autovacuum would do within a minute. */
-export const analyze = (db: Knex): Promise<unknown> => db.raw('analyze')
-
-export const formRequest = (path: string, fields: Record<string, string>): HttpRequest => ({
-  path,
+export const tokenRequest = ({ clientId, clientSecret }: BenchClient): HttpRequest => ({
+  path: '/v1/oauth/token',
   headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-  body: new URLSearchParams(fields).toString(),
-})
-
-export const tokenRequest = ({ clientId, clientSecret, scope }: BenchClient): HttpRequest =>
-  formRequest('/v1/oauth/token', {
+  body: new URLSearchParams({
     grant_type: 'client_credentials',
     client_id: clientId,
     client_secret: clientSecret,
-    scope,
-  })
+    scope: 'analytics:read',
+  }).toString(),
+})
 
 export async function obtainToken(auth: Server, client: BenchClient): Promise<string> {
   const response = await send(auth, tokenRequest(client))
@@ -89,19 +80,17 @@ export async function obtainToken(auth: Server, client: BenchClient): Promise<st
 const READERS = 16
 const STORED_DAYS = 400
 
-/** The daily reads of several companies. `query` is such as `?from=2025-01-01`. */
-export async function createReaders({ db, auth }: BenchServers, query = '') {
+/** Returns the daily reads of several companies. */
+export async function createReaders({ db, auth }: BenchServers) {
   const clients = await addClients(db, READERS, { days: STORED_DAYS })
-  const readers = await Promise.all(
-    clients.map(async (client) => ({ client, token: await obtainToken(auth, client) })),
+  const requests = await Promise.all(
+    clients.map(async (client): Promise<HttpRequest> => {
+      const token = await obtainToken(auth, client)
+      return {
+        path: `/v1/analytics/${client.vendorId}/daily`,
+        headers: { Authorization: `Bearer ${token}` },
+      }
+    }),
   )
-  const requests = readers.map(({ client, token }) => dailyRead(client, token, query))
-  return { readers, requests }
+  return { requests }
 }
-
-export const dailyRead = ({ vendorId }: BenchClient, token: string, query = ''): HttpRequest => ({
-  path: `/v1/analytics/${vendorId}/daily${query}`,
-  headers: { Authorization: `Bearer ${token}` },
-})
-
-export const base64url = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')

@@ -16,7 +16,7 @@ const say = (text: string) => process.stderr.write(`${text}\n`)
 
 async function main(): Promise<number> {
   const options = optionsOrExit()
-  const isAsked = ({ part }: Row) => (part ? options[part] : !options.growth && !options.memory)
+  const isAsked = ({ part }: Row) => (part ? options[part] : !options.memory)
   const rows = ROWS.filter((row) => (options.list || isAsked(row)) && row.name.includes(options.only))
   if (options.list) {
     process.stdout.write(`${rows.map(({ name }) => name).join('\n')}\n`)

@@ -24,10 +24,6 @@ export interface Subject {
   server: Server
   /** Sent in turn. Each round continues where the last one ended. */
   requests: HttpRequest[]
-  /** Every second request is to be refused, and there are twice as many connections. */
-  flooded?: boolean
-  /** Skips warming up and sends no request twice: the server has met none of them. */
-  unmet?: boolean
 }
 
 /** One load in one round. */
@@ -51,7 +47,7 @@ type MeasuredEach<T extends unknown[]> = { [K in keyof T]: Measured }
 
 /**
  * Warms up every subject, then loads each in turn, round after round, so that what else the machine does
- * affects all alike.
+ * affects all alike. Rounds in which others kept the server's core busy are repeated.
  * @throws Error if a subject refused or failed what it should have answered.
  */
 export async function measureInterleaved<T extends Subject[]>(
@@ -60,33 +56,16 @@ export async function measureInterleaved<T extends Subject[]>(
 ): Promise<MeasuredEach<T>> {
   const runs = await Promise.all(subjects.map((subject) => prepare(bench, subject)))
   for (const { subject, warmUp } of runs) {
-    if (subject.unmet) continue
     bench.progress(`warming up ${subject.name}`)
     await warmUp()
   }
-  const names = subjects.map(({ name }) => name)
-  const measured = await measureRounds(bench, names, async () => {
-    const samples: Sample[] = []
-    for (const { load } of runs) samples.push(await load(LOAD_S))
-    return samples
-  })
-  return measured as MeasuredEach<T>
-}
-
-/**
- * Runs rounds of one sample for each name. Rounds in which others kept the server's core busy are repeated.
- */
-export async function measureRounds<T extends string[]>(
-  bench: Bench,
-  names: T,
-  round: (attempt: number) => Promise<Sample[]>,
-): Promise<MeasuredEach<T>> {
   const { rounds, business } = await quietRounds(bench.rounds, async (attempt) => {
     bench.progress(`round ${attempt} for ${bench.rounds} quiet ones`)
-    const samples = await round(attempt)
+    const samples: Sample[] = []
+    for (const { load } of runs) samples.push(await load(LOAD_S))
     return { samples, others: Math.max(...samples.map(({ others }) => others)) }
   })
-  const measured = names.map((name, i) => ({
+  const measured = subjects.map(({ name }, i) => ({
     name,
     samples: rounds.map(({ samples }) => samples[i] as Sample),
   }))
@@ -120,23 +99,15 @@ export const p99Ratio = (subject: Measured, baseline: Measured, labels: Labels):
   unit: 'ratio',
 })
 
-export const p99 = ({ name, samples }: Measured, labels: Labels): Finding => ({
-  what: `${name}: p99`,
-  ...labels,
-  value: spread(samples.map(({ p99_ms }) => p99_ms)),
-  unit: 'ms',
-})
-
 /** Compares the two loads of each round, since both were measured within seconds of each other. */
-export const eachRound = (
+const eachRound = (
   subject: Measured,
   baseline: Measured,
   compare: (a: Sample, b: Sample) => number,
 ): Spread => spread(subject.samples.map((sample, i) => compare(sample, baseline.samples[i] as Sample)))
 
 async function prepare({ directory }: Bench, subject: Subject) {
-  const { name, server, requests, flooded, unmet } = subject
-  const connections = flooded ? 2 * CONNECTIONS : CONNECTIONS
+  const { name, server, requests } = subject
   const requestsFile = join(directory, `${randomUUID()}.txt`)
   await writeRequests(requestsFile, requests)
   await probe(subject)
@@ -144,21 +115,14 @@ async function prepare({ directory }: Bench, subject: Subject) {
 
   async function load(seconds: number): Promise<Sample> {
     const first = sent % requests.length
-    const generated = await generate({ server, requestsFile, first, connections, seconds })
-    // What was in flight at the end was sent, but not counted.
-    sent += generated.requests + (unmet ? connections : 0)
-    if (unmet && sent > requests.length)
-      throw new Error(`${name}: there were too few requests to send each once`)
+    const generated = await generate({ server, requestsFile, first, connections: CONNECTIONS, seconds })
+    sent += generated.requests
     if (generated.failed > 0) throw new Error(`${name}: ${generated.failed} requests failed`)
-    const refusals = flooded ? generated.requests / 2 : 0
-    // Turns are taken when requests are sent: those under way at the end are not all answered.
-    const tolerated = flooded ? 2 * connections : 0
-    if (Math.abs(generated.refused - refusals) > tolerated)
+    if (generated.refused > 0)
       throw new Error(`${name}: ${generated.refused} of ${generated.requests} requests were refused`)
-    const good = generated.requests - generated.refused
     return {
-      perSecond: good / generated.seconds,
-      perCpuSecond: good / generated.cpu,
+      perSecond: generated.requests / generated.seconds,
+      perCpuSecond: generated.requests / generated.cpu,
       cores: generated.cpu / generated.seconds,
       p50_ms: generated.p50_ms,
       p99_ms: generated.p99_ms,

@@ -6,8 +6,7 @@ Measures the services beside floors on this machine and prints the ratios: of sp
 15 minutes.
 
 What is measured:
-  --growth             in place of the speed, how costs grow with clients and days
-  --memory             in place of it, the memory of both services under load (npm run bench:long)
+  --memory             in place of the speed, the memory of both services under load (npm run bench:long)
   --only TEXT          only rows with this in their name; --list shows the names
 
 How much:
@@ -24,7 +23,6 @@ export function readOptions(args: string[]) {
   const { values } = parseArgs({
     args,
     options: {
-      growth: { type: 'boolean', default: false },
       memory: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       rounds: { type: 'string', default: '10' },

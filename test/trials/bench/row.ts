@@ -8,7 +8,7 @@ import type { BenchServers } from './world.ts'
 export interface Row {
   name: string
   /** Measured in place of the speed when it is asked for. */
-  part?: 'growth' | 'memory'
+  part?: 'memory'
   /** @throws Error if something was refused or failed unexpectedly: that must never pass for speed. */
   measure(bench: Bench): Promise<Finding[]>
 }
@@ -29,7 +29,7 @@ export interface Finding {
   what: string
   beside?: string
   value: Spread
-  unit: 'ratio' | 'ms' | 's' | 'MiB'
+  unit: 'ratio' | 's' | 'MiB'
   goal: Goal
   /** The same ratio by requests per CPU second of the servers. The goal is judged by it where it is known. */
   perCpuSecond?: Spread

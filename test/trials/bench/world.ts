@@ -37,8 +37,11 @@ export async function startBenchServers(lifecycle: Lifecycle) {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-bench-'))
   lifecycle.add({ stop: () => rm(directory, { recursive: true, force: true }) })
   const password = randomBytes(16).toString('hex')
-  const postgresDirectory = join(directory, 'postgres')
-  const postgres = await startPostgres({ directory: postgresDirectory, port: await freePort(), password })
+  const postgres = await startPostgres({
+    directory: join(directory, 'postgres'),
+    port: await freePort(),
+    password,
+  })
   lifecycle.add(postgres)
   const databaseUrl = postgres.url('postgres')
   const redis = await createTestRedis(directory)
@@ -97,11 +100,9 @@ export async function startBenchServers(lifecycle: Lifecycle) {
         ? {
             KEY_ENCRYPTION_KEY: Buffer.alloc(32, password).toString('base64'),
             RATE_TOKEN_PER_CLIENT: ROOMY,
-            RATE_ASSERTIONS_PER_COMPANY: ROOMY,
             RATE_TOKEN_FAILURES_PER_ADDRESS: ROOMY,
-            RATE_INTROSPECTIONS_PER_SERVICE: ROOMY,
           }
-        : { RATE_API_PER_CLIENT: ROOMY, RATE_API_EVENTS_PER_CLIENT: ROOMY, RATE_API_PER_SESSION: ROOMY }),
+        : { RATE_API_PER_CLIENT: ROOMY }),
     }
     return start(`apps/${name}/main.ts`, env, port ?? (await freePort()))
   }
@@ -121,14 +122,10 @@ export async function startBenchServers(lifecycle: Lifecycle) {
   await sleep(TRUST_MS)
   return {
     directory,
-    postgresDirectory,
-    databaseUrl,
     /** A connection as the owner. */
     db,
     auth,
     api,
-    /** What tokens are issued by and for. */
-    issuer,
     startService,
     startFloor,
     /** Empties the file that all servers log to. */

@@ -23,7 +23,7 @@ import { createEvents, createSender, type Sender } from '../../support/event-sen
 import { createEmptyDatabase } from '../../support/servers.ts'
 import { connectedDatabase } from '../../support/stores.ts'
 import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
-import { cpuSeconds, listChildren } from '../bench/cores.ts'
+import { cpuSeconds } from '../bench/cores.ts'
 import { markdownTable } from '../table.ts'
 
 const TABLES = ['analytics_daily', 'analytics_event_ids', 'analytics_events', 'analytics_revisions']
@@ -239,6 +239,9 @@ it('fails only the companies of a worker that is away, and counts each event onc
 const CONNECTIONS = 4
 const ROUND_MS = 6_000
 const ROUNDS = 3
+
+const listChildren = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 
 it('prints what storing costs beside one Postgres', async () => {
   await using empty = await createEmptyDatabase()

@@ -5,10 +5,12 @@
  * share as ours do.
  */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import jwt from '@fastify/jwt'
 import rateLimit from '@fastify/rate-limit'
 import fastify from 'fastify'
-import { answers, db, redis, sharedPerTurn } from './daily.ts'
+import { Redis } from 'ioredis'
+import pg from 'pg'
 
 interface Claims {
   client_id: string
@@ -17,17 +19,44 @@ interface Claims {
   vendor_id: string
 }
 
-const { BENCH_ISSUER = '', PORT } = process.env
+const {
+  BENCH_ANSWERS = '',
+  BENCH_DATABASE_URL = '',
+  BENCH_ISSUER = '',
+  BENCH_REDIS_URL = '',
+  PORT,
+} = process.env
+/** The answers that the service gave, by path and query. */
+const answers = new Map<string, { body: string; etag: string }>(
+  JSON.parse(readFileSync(BENCH_ANSWERS, 'utf8')),
+)
+const redis = new Redis(BENCH_REDIS_URL)
+const db = new pg.Pool({ connectionString: BENCH_DATABASE_URL })
 const REVISIONS = {
   name: 'revisions',
   text: 'select vendor_id, revision from analytics_revisions where vendor_id = any($1)',
 }
-const askRevision = sharedPerTurn((vendorIds) => db.query({ ...REVISIONS, values: [vendorIds] }))
 const { keys } = (await (await fetch(`${BENCH_ISSUER}/v1/oauth/jwks`)).json()) as { keys: JsonWebKey[] }
 const pem = createPublicKey({ key: keys[0] as JsonWebKey, format: 'jwk' }).export({
   type: 'spki',
   format: 'pem',
 })
+
+let waiting: { vendorId: string; resolve: () => void }[] = []
+
+/** Asks for all companies of a turn of the event loop together. */
+async function askTogether(): Promise<void> {
+  const batch = waiting
+  waiting = []
+  await db.query({ ...REVISIONS, values: [batch.map(({ vendorId }) => vendorId)] })
+  for (const { resolve } of batch) resolve()
+}
+
+const askRevision = (vendorId: string) =>
+  new Promise<void>((resolve) => {
+    waiting.push({ vendorId, resolve })
+    if (waiting.length === 1) setImmediate(() => void askTogether())
+  })
 
 const app = fastify({ logger: true })
 await app.register(jwt, {
