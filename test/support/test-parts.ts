@@ -10,7 +10,6 @@ const SCREEN_PARTS = 2
 const SLOW = [
   'process/largest-company',
   'deploy/release',
-  'faults/',
   'admin/company-erase',
   'docs/verify-examples',
   'auth/processes',
@@ -26,7 +25,7 @@ const SLOW = [
 /** Small, but each waits for more than ten seconds. One starts before each of the first other files. */
 const WAITING = [
   ...['api/unavailable-locks', 'admin/keys', 'auth/hostile-http'],
-  ...['auth/refusals', 'auth/request-log', 'auth/workload-refusals', 'revocation/faults'],
+  ...['auth/refusals', 'auth/request-log', 'auth/workload-refusals'],
 ]
 
 /** They share a stack. A worker of the stores' part would end it with the first of them. */
