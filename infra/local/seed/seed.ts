@@ -47,6 +47,8 @@ export async function seed(options: {
 }): Promise<SeedResult> {
   const { db, clock, password } = options
   return db.transaction(async (transaction) => {
+    // The other of two starts may take longer than a statement may.
+    await transaction.raw(`set local statement_timeout = '60s'`)
     await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('demo seed', 0))`)
     const demoPassword = createDemoPassword(password)
     let days = 0
