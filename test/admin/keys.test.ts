@@ -26,6 +26,7 @@ describe('admin keys list, rotate', () => {
   })
 
   it('has the standby key sign at once, and makes another, of the requested algorithm', async () => {
+    await operator.admin(['keys', 'rotate'])
     await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
     const before = (await operator.admin(['keys', 'list', '--json'])).json
     const { json } = await succeeded(operator.admin(['keys', 'rotate', '--alg', 'RS256', '--json']))

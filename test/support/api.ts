@@ -24,6 +24,7 @@ import { createTestClock, type TestClock } from './clock.ts'
 import { insertTestClient, insertTestCompany } from './companies.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
+import { untilStarted } from './stores.ts'
 
 export const TEST_PASSWORD = 'correct horse battery staple'
 /** The hash of that password with 8 KiB and one pass of argon2id, which saves 30 ms a sign-in. */
@@ -98,7 +99,7 @@ export async function startApi({
     ...(internet && { internet }),
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
-  await service.start()
+  await untilStarted(service)
   const server = createApiServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })

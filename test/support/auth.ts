@@ -27,6 +27,7 @@ import { API_RESOURCE, ISSUER } from './issuer.ts'
 import { testOperator } from './operator.ts'
 import { revokeClient, startTestProcess } from './revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
+import { untilStarted } from './stores.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -102,7 +103,7 @@ export async function startAuth({
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
   if (!unready) {
-    await service.start().catch(async (error) => {
+    await untilStarted(service).catch(async (error) => {
       await service.stop()
       throw error
     })

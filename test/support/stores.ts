@@ -61,3 +61,15 @@ export const FENCES = [
     'update revocation_trust set place = database_place()',
   ],
 ] as const
+
+/** Starts a service as its process does, which tries again while the stores do not answer. */
+export const untilStarted = (service: { start(): Promise<void> }): Promise<true> =>
+  eventually(() =>
+    service.start().then(
+      () => true,
+      (error: Error) => {
+        if (!/Timeout|ECONN|timeout/.test(`${error.name} ${error.message}`)) throw error
+        return false
+      },
+    ),
+  )
