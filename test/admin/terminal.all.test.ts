@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
 import { freshAdmin, PASSWORD } from '../support/admin.ts'
-import { afterwards } from '../support/afterwards.ts'
 import { collectText } from '../support/collect-text.ts'
 import { eventually } from '../support/eventually.ts'
-import { sharedFolder } from '../support/folder.ts'
 
 const NEW = 'another, longer password'
 const CTRL_C = '\x03'
-/** What a line begins with that replaces the one before. */
-const CLEARED = '\r\x1b[K'
 
 describe('npm run admin at a terminal', () => {
   const operator = freshAdmin({ withAcme: true })
-
-  const folder = sharedFolder()
 
   const stored = async () => (await operator.db('users').first()).password_hash
 
@@ -80,27 +72,6 @@ describe('npm run admin at a terminal', () => {
     const { code, shown } = await typedInto(`service revoke ${serviceId}`, 'yes\r')
     assert.equal(code, 0, shown)
     assert.equal(await isRevoked(), true)
-  })
-
-  it('redraws one line while it imports, and says at Ctrl-C what is stored', async () => {
-    const file = join(folder, 'events.ndjson')
-    const click = (n: number) => ({ eventId: `e${n}`, type: 'click', occurredAt: '2022-01-01T12:00:00Z' })
-    const lines = Array.from({ length: 12_000 }, (_, n) => JSON.stringify(click(n)))
-    await writeFile(file, lines.join('\n'))
-    // The second batch waits for this, as for another import of the same event.
-    const other = await operator.db.transaction()
-    await using _ = afterwards(() => other.rollback())
-    await other('analytics_event_ids').insert({ vendor_id: 'ven_acme', event_id: 'e7000' })
-    const { child, ended, shown } = atTerminal(`analytics import ${file} --company ven_acme`)
-    await eventually(() => shown().split('5,000 stored').length > 3)
-    child.stdin.write(CTRL_C)
-    await eventually(() => shown().includes(`${CLEARED}Stopping once the batch under way is stored.\r\n`))
-    await other.rollback()
-    assert.deepEqual(await ended, [130, null])
-    const [drawn = '', said = ''] = shown().split('Stopping')
-    for (const line of drawn.split(CLEARED).slice(1, -1))
-      assert.match(line, /^[\d,]+ lines \(\d+ %\), 5,000 stored, [\d,]+ lines\/s \(\d+ s\)(\^C)?$/)
-    assert.match(said, /\nInterrupted\. 10000 lines: 10000 stored, .* Run it again to store the rest/)
   })
 
   it('changes no password at Ctrl-C', async () => {

@@ -9,9 +9,8 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs'
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
-import { onPath } from '../../infra/local/child.ts'
 import { type DebianProgram, debianProgram } from '../../infra/local/debian-program.ts'
 import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -34,9 +33,6 @@ const MINISIGN: DebianProgram = {
   missing: (why) => `minisign was not found, nor could it be fetched (${why}): install minisign.`,
 }
 const IMAGES = ['auth', 'api', 'operator', 'web']
-/** What the command runs before it builds, beside the tools that it asks for. */
-const NEEDED = ['bash', 'node', 'dirname', 'sort', 'head', 'grep', 'env']
-
 /** Builds nothing, but archives the image's name. */
 const BUILDAH = `#!/bin/sh
 echo "$@" >> "$BUILDAH_CALLS"
@@ -44,15 +40,6 @@ case $1 in
   inspect) for name; do :; done; [ "$name" != gone ] && echo "sha256:of-$name" ;;
   push) printf 'sha256:%064d' 8 > "\${2#--digestfile=}"; folder=\${4#oci:}; folder=\${folder%%:*}
     mkdir -p "$folder/blobs" && touch "$folder/oci-layout" && echo "$3" > "$folder/index.json" ;;
-esac`
-
-/** Installs and builds nothing, and knows a version. */
-const writeNpm = (version: string): string => `#!/bin/sh
-case $1 in
-  --version) echo ${version} ;;
-  ci) ln -sfn '${join(ROOT, 'node_modules')}' node_modules ;;
-  pack) touch "$4/package.tgz"; echo package.tgz ;;
-  sbom) echo '{}' ;;
 esac`
 
 describe('npm run release', function () {
@@ -63,8 +50,6 @@ describe('npm run release', function () {
   let plain: string
   let withImages: string
   let unpacked: string
-  /** What the command printed. */
-  let shown: string
   const at = (name: string) => join(folder, name)
   /** The oldest npm that can make a release, whatever this machine has, and the Node of the packages. */
   const pathWith = (...folders: string[]) =>
@@ -142,142 +127,12 @@ describe('npm run release', function () {
       }),
     ])
     for (const { code, stderr } of results) assert.equal(code, 0, stderr)
-    shown = results[0]?.stderr ?? ''
     plain = join(at('plain'), version)
     withImages = join(at('images'), version)
     unpacked = at('unpacked')
     await mkdir(unpacked)
     await run('tar', ['--extract', `--file=${join(plain, TARBALL)}`, `--directory=${unpacked}`])
     unpacked = join(unpacked, TOP)
-  })
-
-  describe('a fault that is named in one sentence', () => {
-    afterEach(async () => {
-      await git('reset', '--quiet', '--hard', commit)
-      await git('clean', '--quiet', '--force', '-d')
-      await git('tag', '--force', version)
-    })
-    const commitAll = (file: string, text: string) => {
-      writeFileSync(join(repository, file), text)
-      return git('commit', '--quiet', '--all', '--message', 'more').then(() => git('tag', '-f', version))
-    }
-    const replace = (file: string, text: string, by: string) =>
-      commitAll(file, readFileSync(join(repository, file), 'utf8').replace(text, by))
-
-    for (const [what, change, expected] of [
-      [
-        'a changed file',
-        () => writeFileSync(join(repository, 'README.md'), 'x'),
-        /^The working tree has changes/,
-      ],
-      ['a new file', () => writeFileSync(join(repository, 'new.ts'), ''), /^The working tree has changes/],
-      ['a commit without a tag', () => git('tag', '--delete', version), /has no tag [\d.]+, its version/],
-      [
-        "the tag of another version than package.json's",
-        () => git('tag', '--delete', version).then(() => git('tag', '9.9.9')),
-        /has no tag [\d.]+, its version/,
-      ],
-      [
-        'a changelog without a day',
-        () => replace('CHANGELOG.md', '2025-01-31', 'not yet released'),
-        /^CHANGELOG\.md begins with "## [\d.]+, not yet released", not with "## [\d.]+, " and the day/,
-      ],
-      [
-        "an integrators' changelog that begins with another version",
-        () => replace(CHANGELOGS[1] ?? '', `## ${version},`, '## 9.9.9,'),
-        /^apps\/.*changelog\.md begins with "## 9\.9\.9, 2025-01-31"/,
-      ],
-    ] as [string, () => unknown, RegExp][])
-      it(`refuses ${what}`, async () => {
-        await change()
-        const { code, stderr } = await release([...key('ours'), '--no-images', at('refused')])
-        assert.equal(code, 1)
-        assert.match(stderr, expected)
-        assert.match(stderr, /^[^\n]+\n$/)
-        assert.ok(!existsSync(at('refused')))
-      })
-
-    for (const [what, args, expected] of [
-      ['a command with neither images to build on nor --no-images', [], /^Usage: /],
-      ['only one image to build on', ['--base', 'x'], /^Usage: /],
-      ['an option that it does not know', ['--no-images', '--unsigned'], /^Usage: /],
-      [
-        'a base that is not on this machine',
-        ['--base', 'gone', '--web-base', 'x'],
-        /^There is no image gone .*: run "buildah pull gone", or .* --no-images\.\n$/,
-      ],
-      ['a folder that already has this version', ['--no-images', 'PLAIN'], /is there already: remove it/],
-    ] as [string, string[], RegExp][])
-      it(`refuses ${what}`, async () => {
-        const given = args.map((arg) => (arg === 'PLAIN' ? at('plain') : arg))
-        const env = { PATH: pathWith(at('bin')), BUILDAH_CALLS: '/dev/null' }
-        const { code, stderr } = await release([...key('ours'), ...given], env)
-        assert.equal(code, 1)
-        assert.match(stderr, expected)
-      })
-
-    for (const [npm, expected] of [
-      [
-        '10.8.2',
-        /^A release needs npm 11\.6\.2 or newer, and this is 10\.8\.2: npm install --global npm@11\.6\.2\n$/,
-      ],
-      ['11.6.1', /^A release needs npm 11\.6\.2 or newer, and this is 11\.6\.1: /],
-      // Goes on, to what the next test is about.
-      ['11.10.0', /^The working tree has changes/],
-    ] as const)
-      it(`checks the version of npm ${npm} before anything else`, async () => {
-        writeFileSync(join(repository, 'README.md'), 'x')
-        const PATH = pathWith(await programs(`npm-${npm}`, { npm: writeNpm(npm) }))
-        const { code, stderr } = await release([...key('ours'), '--no-images', at('refused')], { PATH })
-        assert.equal(code, 1)
-        assert.match(stderr, expected)
-      })
-
-    for (const [missing, expected] of [
-      ['git', /^A release needs git, which is not installed: apt install git\n$/],
-      ['minisign', /^A release needs minisign, which is not installed: apt install minisign\n$/],
-      [
-        'buildah',
-        /^The images need buildah: apt install buildah, or leave the images out .*--no-images\.\n$/,
-      ],
-    ] as const)
-      it(`refuses to work without ${missing}, and says how to get it`, async () => {
-        const PATH = await programs(`without-${missing}`, { npm: writeNpm('11.6.2') })
-        for (const name of [...NEEDED, 'git'].filter((name) => name !== missing))
-          await symlink((await onPath(name)) as string, join(PATH, name))
-        if (missing !== 'minisign') await symlink(at('tools/minisign'), join(PATH, 'minisign'))
-        const { stderr } = await release([...key('ours'), '--base', 'x', '--web-base', 'x'], { PATH })
-        assert.match(stderr, expected)
-      })
-
-    it('refuses a signing key that is not there', async () => {
-      const { stderr } = await release([...key('nobody'), '--no-images', at('refused')])
-      assert.match(stderr, /^There is no key .*: make a pair with "minisign -G -s [^\n]*\n$/)
-    })
-
-    it('refuses the public key of another pair, which would verify nothing, and leaves no file', async () => {
-      await newKey('other')
-      const keys = ['--key', at('ours.key'), '--public-key', at('other.pub')]
-      const PATH = pathWith(await programs('fast', { npm: writeNpm('11.6.2') }))
-      const { code, stderr } = await release([...keys, '--no-images', at('refused')], { PATH })
-      assert.equal(code, 1)
-      assert.match(stderr, /ours\.key did not sign the release, or .*other\.pub is not its public key\.$/m)
-      assert.match(stderr, /^No release was written\.\n$/m)
-      assert.deepEqual(await readdir(at('refused')), [])
-    })
-  })
-
-  it('prints each command before it runs', () => {
-    for (const command of [
-      'git ',
-      'npm ci',
-      'npm run build',
-      'npm sbom',
-      'tar --create',
-      'sha256sum',
-      'minisign -S',
-    ])
-      assert.match(shown, new RegExp(`^\\+ ${command}`, 'm'))
   })
 
   it('makes the same bytes of a commit elsewhere, in another time zone and with images', async () => {
@@ -373,19 +228,6 @@ describe('npm run release', function () {
       notes,
       `## ${version}, 2025-01-31\n\n- New.\n\nThe public key of the signature:\n\n    ${key}\n`,
     )
-  })
-
-  it('gives an overlay of Kustomize the digests of the images', () => {
-    const lines = readFileSync(join(withImages, 'images.yaml'), 'utf8').trimEnd().split('\n')
-    assert.deepEqual(lines, [
-      '# Built on node-base, sha256:of-node-base',
-      '# Built on web-base, sha256:of-web-base',
-      'images:',
-      ...IMAGES.map(
-        (name) =>
-          `  - { name: integration-${name}, newName: registry.example.com/integration-${name}, digest: 'sha256:${'8'.padStart(64, '0')}' }`,
-      ),
-    ])
   })
 
   describe("the runbook's command for a stranger", () => {

@@ -111,6 +111,16 @@ describe('the script of a release', () => {
       },
       /^CHANGELOG\.md begins with "## 9\.9\.9, not yet released", not with "## 9\.9\.9, " and the day/,
     ],
+    [
+      "an integrators' changelog of another version",
+      async () => {
+        const file = 'apps/api/discovery/docs/pages/changelog.md'
+        writeFileSync(join(repository, file), '## 9.9.8, 2025-01-31\n')
+        await git('commit', '--quiet', '--all', '--message', 'more')
+        await git('tag', '--force', VERSION)
+      },
+      /^apps\/.*changelog\.md begins with "## 9\.9\.8, 2025-01-31"/,
+    ],
   ] as [string, () => unknown, RegExp][])
     it(`refuses ${what}`, async () => {
       await change()
@@ -132,6 +142,42 @@ describe('the script of a release', () => {
       assert.equal(code, 1)
       assert.match(stderr, /^Usage: /)
     })
+
+  for (const [what, tools, expected] of [
+    ['npm 10.8.2', { npm: 'echo 10.8.2' }, /^A release needs npm 11\.6\.2 or newer, and this is 10\.8\.2: /],
+    ['npm 11.6.1', { npm: 'echo 11.6.1' }, /^A release needs npm 11\.6\.2 or newer, and this is 11\.6\.1: /],
+    [
+      'npm 11.10.0 and no base',
+      { npm: 'echo 11.10.0', buildah: 'exit 1' },
+      /^There is no image node-base on/,
+    ],
+    [
+      'another public key',
+      { minisign: '[ "$1" != -V ]' },
+      /^[^+]*is not its public key\.$/m,
+    ],
+  ] as [string, Record<string, string>, RegExp][])
+    it(`refuses ${what}`, async () => {
+      const tried = join(folder, what)
+      for (const [name, text] of Object.entries(tools)) {
+        await writeFiles(tried, { [name]: `#!/bin/sh\n${text}\n` })
+        await chmod(join(tried, name), 0o755)
+      }
+      const PATH = [tried, options().env.PATH].join(delimiter)
+      const { code, stderr } = await release([...BASES, join(folder, 'refused')], { PATH })
+      assert.equal(code, 1)
+      assert.match(stderr, expected)
+    })
+
+  it('refuses a folder that already has this version', async () => {
+    const taken = join(folder, 'taken')
+    await writeFiles(taken, { [`${VERSION}/SHA256SUMS`]: '' })
+    const { code, stderr } = await release(['--no-images', taken])
+    assert.deepEqual(
+      [code, stderr],
+      [1, `${join(taken, VERSION)} is there already: remove it, or name another folder.\n`],
+    )
+  })
 
   it('ends if git fails to say whether the tree is clean', async () => {
     const failing = join(folder, 'failing')

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -91,16 +90,6 @@ describe('npm run dev', () => {
     await page.waitForFunction(() => getComputedStyle(document.body).outlineColor === 'rgb(1, 2, 3)')
     assert.equal(await page.evaluate(() => 'stillTheSamePage' in window), true)
     assert.deepEqual(troubles, [])
-  })
-
-  it('adds nothing to the production policy but inline scripts and styles, and its WebSocket', async () => {
-    const { headers } = await fetch(start.baseUrl)
-    const policy = headers.get('content-security-policy') ?? ''
-    assert.equal(
-      policy.replaceAll(" 'unsafe-inline'", '').replace(/ ws:\/\/localhost:\d+/, ''),
-      WORKSPACE_HEADERS['Content-Security-Policy'],
-    )
-    assert.equal(policy.split("'unsafe-inline'").length - 1, 2)
   })
 
   for (const [path, status] of [

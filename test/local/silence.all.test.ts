@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readFileSync } from 'node:fs'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
-import { delimiter, dirname, join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
-import { onPath } from '../../infra/local/child.ts'
 import { createAcme, sharedAdmin } from '../support/admin.ts'
 import { afterwards } from '../support/afterwards.ts'
-import { writeFiles } from '../support/files.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { freePort, stackPorts } from '../support/ports.ts'
+import { freePort } from '../support/ports.ts'
 import { run } from '../support/program.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -146,68 +143,6 @@ describe('a command whose work takes long', function () {
     assert.ok(erase.took_ms < CLIENTS * 6_000, `took ${erase.took_ms} ms`)
   })
 
-  it('says that a migration waits for another run', async () => {
-    await using database = await createEmptyDatabase()
-    const env = { DATABASE_URL: database.ownerUrl }
-    const { code, text } = await holding(database.ownerUrl, LOCK_OF_MIGRATIONS, () =>
-      speaks(['infra/admin/migrate-command.ts'], { env }),
-    )
-    assert.equal(code, 0, text)
-    assert.match(text, /^Waiting for the database, or for another run of this command to end \(\d+ s\)$/m)
-    assert.match(text, /^Ran 0001_people\.sql\.$/m)
-  })
-
-  it('names the step of a release that takes long', async () => {
-    const repository = join(folder, 'repository')
-    const version = '9.9.9'
-    for (const part of ['infra', 'shared'])
-      cpSync(join(ROOT, part), join(repository, part), { recursive: true })
-    const heading = `# Changes\n\n## ${version}, 2025-01-31\n`
-    const manifest = { ...JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')), version }
-    await writeFiles(repository, {
-      'package.json': JSON.stringify(manifest),
-      'CHANGELOG.md': heading,
-      'apps/api/discovery/docs/pages/changelog.md': heading,
-    })
-    const bin = await programs('release-bin', {
-      npm: `[ "$1" = --version ] && exec echo 11.6.2\nsleep ${WAIT_S}\necho out of order >&2\nexit 1`,
-      minisign: 'echo minisign 0.12',
-    })
-    const git = (...args: string[]) =>
-      run('git', ['-c', 'user.name=a', '-c', 'user.email=a@acme.example', ...args], { cwd: repository })
-    await git('init', '--quiet')
-    await git('add', '--all')
-    await git('commit', '--quiet', '--message', 'all')
-    await git('tag', version)
-    await writeFiles(folder, { key: 'a', pub: 'b' })
-    const keys = ['--key', join(folder, 'key'), '--public-key', join(folder, 'pub')]
-    const target = join(folder, 'release')
-    const env = { PATH: [bin, dirname(process.execPath), process.env.PATH].join(delimiter) }
-    const program = join(repository, 'infra/deploy/release.sh')
-    const { code, text } = await speaks([...keys, '--no-images', target], { env, cwd: repository, program })
-    assert.equal(code, 1)
-    assert.match(text, /^\+ npm ci .*\n {2}\d+ s\n(.*\n)*out of order\nNo release was written\.\n$/m)
-    assert.ok(!existsSync(join(target, version)))
-  })
-
-  it('says what a first start is waiting for', async () => {
-    const bin = await programs('start-bin', {
-      'apt-get': `sleep ${WAIT_S}\necho E: no network >&2\nexit 100`,
-    })
-    for (const name of ['setpriv', 'sh', 'sleep'])
-      await symlink((await onPath(name)) as string, join(bin, name)).catch(() => {})
-    const env = {
-      ...(await stackPorts()),
-      PATH: bin,
-      XDG_CACHE_HOME: join(folder, 'cache'),
-      DATA_DIR: join(folder, 'data'),
-    }
-    const { code, text } = await speaks(['infra/local/main.ts'], { env })
-    assert.equal(code, 1, text)
-    assert.match(text, / s {2}Waiting for: .*redis/)
-    assert.match(text, /\nNo Redis server of version 7 or newer was found on the PATH/)
-  })
-
   it('says what an interruption leaves', async () => {
     const vendorId = 'ven_interrupted'
     await createAcme(operator, vendorId)
@@ -242,13 +177,4 @@ describe('a command whose work takes long', function () {
       assert.match(text, left)
     }
   })
-
-  /** Makes a folder of shell scripts. */
-  async function programs(name: string, scripts: Record<string, string>): Promise<string> {
-    const bin = join(folder, name)
-    await mkdir(bin)
-    for (const [program, script] of Object.entries(scripts))
-      await writeFile(join(bin, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
-    return bin
-  }
 })

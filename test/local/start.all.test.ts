@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { markClientRevoked } from '../../apps/api/clients/records.ts'
 import { addMail } from '../../apps/api/mail/outbox.ts'
-import { openDataDir } from '../../infra/local/data-dir.ts'
-import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
@@ -16,7 +10,7 @@ import { type Start, startStackProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
 
 /*
- * Five starts on one data folder; each begins where the previous one stopped, crashed or was killed.
+ * Four starts on one data folder; each begins where the previous one stopped, crashed or was killed.
  */
 async function signIn(baseUrl: string, email: string, password: string) {
   const response = await fetch(`${baseUrl}/v1/session`, {
@@ -52,19 +46,10 @@ describe('npm start', () => {
     assert.deepEqual(await start.running(), [])
   }
 
-  describe('the first time, after a very first start that was cut short', () => {
+  describe('the first time', () => {
     before(async () => {
-      const folder = await openDataDir(dataDir)
-      await localSecrets(folder)
-      folder.release()
-      await mkdir(join(dataDir, 'postgres.unfinished/base'), { recursive: true })
-      await writeFile(join(dataDir, 'postgres.unfinished/PG_VERSION'), '18\n')
       start = await startStackProcess({ dataDir, command: ['npm', 'start', '--silent'] })
       await start.ready()
-    })
-
-    it('starts over after a first start that was cut short', async () => {
-      assert.equal((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim(), '18')
     })
 
     it('prints one ready line, with the address of everything', () => {
@@ -73,18 +58,6 @@ describe('npm start', () => {
         .split('\n')
         .filter((line) => line.includes('ready'))
       assert.deepEqual(lines, [`ready ${start.baseUrl}`])
-    })
-
-    it('has shown what it did on the way', () => {
-      for (const step of [
-        'Postgres:',
-        'Redis:',
-        'Database: ',
-        'Demo data:',
-        'The authorization server:',
-        'The resource API:',
-      ])
-        assert.match(start.stdout(), new RegExp(step))
     })
 
     it('gives a token and the analytics by the commands that it prints', async () => {
@@ -105,18 +78,6 @@ describe('npm start', () => {
       for (const email of ['owner@acme.example', 'member@acme.example', 'owner@globex.example'])
         assert.equal((await signIn(start.baseUrl, email, password)).status, 201, email)
       assert.equal((await signIn(start.baseUrl, 'owner@acme.example', `${password}x`)).status, 401)
-    })
-
-    it('serves the workspace', async () => {
-      const response = await fetch(start.baseUrl)
-      assert.match(response.headers.get('content-type') ?? '', /text\/html/)
-    })
-
-    it('serves each service at an address of its own', async () => {
-      for (const label of ['Authorization server', 'Resource API']) {
-        const url = new RegExp(`${label} +(http://127.0.0.1:\\d+)`).exec(start.stdout())?.[1]
-        assert.equal((await fetch(`${url}/readyz`)).status, 200, label)
-      }
     })
 
     it('keeps what is secret in files that only their owner can read', async () => {
@@ -172,27 +133,6 @@ describe('npm start', () => {
       }
     })
 
-    it("names each person's role and the operator's command on the card", () => {
-      for (const line of [
-        /owner@acme\.example +owner of Acme Outfitters/,
-        /suspended@acme\.example +suspended admin of Acme Outfitters/,
-        /member@acme\.example +member of Acme Outfitters/,
-        /npm run admin -- --help/,
-        /Authorization server +http:\/\/127\.0\.0\.1:\d+\n/,
-      ])
-        assert.match(start.stdout(), line)
-    })
-
-    it('shows the error of a token request, and does not go on without a token', async () => {
-      const commands = curlPair(start.stdout()).replace('set +a', 'INTEGRATION_CLIENT_ID=cli_nobody; set +a')
-      const failure = await shellWithCurl(commands).then(
-        () => assert.fail('it went on'),
-        (error: { stderr: string }) => error.stderr,
-      )
-      assert.match(failure, /"error":"invalid_client"/)
-      assert.match(failure, /TOKEN: was not issued/)
-    })
-
     it('keeps the audit trail in a file that the card names, though the services print only warnings', async () => {
       await shellWithCurl(curlPair(start.stdout()))
       const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
@@ -221,13 +161,6 @@ describe('npm start', () => {
       )
     })
 
-    it('refuses to share its data folder with another', async () => {
-      const other = await startStackProcess({ dataDir })
-      assert.equal(await other.ended(), 1)
-      assert.match(other.stderr(), /Another local stack is running on DATA_DIR .*: stop it first/)
-      assert.equal((await fetch(start.baseUrl)).status, 200)
-    })
-
     it('ends everything that it started on SIGTERM, with exit code 0', async () => {
       const file = join(dataDir, 'running.json')
       assert.ok((await start.running()).length > 5)
@@ -239,15 +172,8 @@ describe('npm start', () => {
     })
   })
 
-  describe('again, after an end that left the number of a process', () => {
-    let bystander: ChildProcess
-    before(async () => {
-      bystander = spawn('sleep', ['300'])
-      const lines = [bystander.pid, join(dataDir, 'postgres'), 1, 1, '', '127.0.0.1', '']
-      await writeFile(join(dataDir, 'postgres/postmaster.pid'), lines.join('\n'))
-      await startAgain({ env: { DEMO_PASSWORD: 'another password' } })
-    })
-    after(() => bystander.kill())
+  describe('again', () => {
+    before(() => startAgain({ env: { DEMO_PASSWORD: 'another password' } }))
 
     it('finds the demo client, and the pair of commands works as before', async () => {
       const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
@@ -259,31 +185,9 @@ describe('npm start', () => {
       assert.equal((await signIn(start.baseUrl, 'owner@acme.example', 'another password')).status, 401)
     })
 
-    it('has in its audit trail that a client was revoked', async () => {
-      const clientId = await revokeDemoClient(dataDir)
-      const revoked = await auditedIn(join(dataDir, 'audit.ndjson'), 'client.revoked')
-      assert.deepEqual([revoked.clientId, revoked.service], [clientId, 'api'])
-    })
-
     it('stops the rest and says so when the resource API is killed', async () => {
       await endsWhenKilled('The resource API', /apps\/api\/main\.ts/)
     })
-
-    it('leaves alone the program that now has that process id', () => {
-      assert.equal(bystander.exitCode ?? bystander.signalCode, null)
-    })
-  })
-
-  describe('after the demo client was revoked', () => {
-    before(() => startAgain())
-
-    it('makes another demo client', async () => {
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout())))
-      assert.equal(answer.vendorId, 'ven_acme')
-    })
-
-    it('stops the rest and says so when Redis is killed', () =>
-      endsWhenKilled('Redis', /redis-server|valkey-server/))
   })
 
   describe('once more', () => {
@@ -299,24 +203,8 @@ describe('npm start', () => {
       await start.ended()
       await eventually(async () => (await start.running()).length === 0)
     })
-
-    it('ends at once, and names the part, when one dies while the next is starting', async () => {
-      start = await startStackProcess({ dataDir })
-      await printed(start, 'The authorization server: on')
-      const killedAt = performance.now()
-      await endsWhenKilled('The authorization server', /apps\/auth\/main\.ts/)
-      assert.ok(performance.now() - killedAt < 20_000, 'it waited for the deadline of the next part')
-      assert.match(start.stderr(), /SIGKILL; out of memory\?/)
-    })
   })
 })
-
-async function printed(start: Start, text: string): Promise<void> {
-  while (!start.stdout().includes(text)) {
-    assert.equal(start.process.exitCode, null, start.stderr())
-    await Promise.race([once(start.process.stdout as NodeJS.EventEmitter, 'data'), sleep(1_000)])
-  }
-}
 
 /** The first such event. Lines are written together, a moment after the answer. */
 async function auditedIn(
@@ -329,15 +217,6 @@ async function auditedIn(
   }
   const otherwise = () => `no ${name} in the audit trail`
   return eventually(found, { every_ms: 100, otherwise })
-}
-
-/** As a person would, in the company's list. */
-async function revokeDemoClient(dataDir: string): Promise<string> {
-  const { clientId } = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')).demoClient
-  const { ownerUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
-  await using db = connectedDatabase(ownerUrl)
-  await markClientRevoked(db, { vendorId: 'ven_acme', clientId, revokedBy: null })
-  return clientId
 }
 
 async function waitForPid(start: Start, pattern: RegExp): Promise<number> {

@@ -32,7 +32,6 @@ const WAITING = [
 const WITH_STACK = [
   'browser/',
   'local/cors',
-  'local/published-types/',
   'shared/package.all',
   'workspace/snippets.all',
 ]
