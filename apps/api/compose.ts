@@ -39,8 +39,10 @@ import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
 import { MAIL_PURGE } from './mail/outbox.ts'
 import { createMailSender, type MailSender } from './mail/send.ts'
+import type { MailSettings } from './mail/settings.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
 import { INVITATION_PURGE } from './people/invitations.ts'
+import { createInvitee } from './people/invite-person.ts'
 import { unavailable } from './problems/problems.ts'
 import { REVOKED_TOKEN_PURGE, type Reconciling, startReconciling } from './revocation/start-reconciling.ts'
 import { noticeQuietClients } from './rotation/notice-quiet-clients.ts'
@@ -49,6 +51,7 @@ import { createSessionCookie } from './sessions/cookie.ts'
 import { createPasswordQueue } from './sessions/password-queue.ts'
 import { PASSWORD_RESET_PURGE } from './sessions/password-resets.ts'
 import { createAccountNames } from './sessions/prove-account.ts'
+import { createResetAddressees } from './sessions/request-password-reset.ts'
 import { createSessionPurge } from './sessions/session-events.ts'
 import { SIGN_IN_PURGES } from './sessions/sign-in-addresses.ts'
 import { PENDING_SIGN_IN_LIFETIME_S } from './sign-in-openid/pending-sign-in.ts'
@@ -99,9 +102,7 @@ export function createService({
   measureRedis(metrics, connections.watches, services.revocation)
   measureIssuers(metrics, services.db, clock)
   measurePage(metrics, services.db, clock)
-  const { db, baseUrl } = services
-  const mailSender =
-    config.mail && createMailSender({ settings: config.mail, db, log, metrics, baseUrl, findAddressees: {} })
+  const mailSender = config.mail && createSender(config.mail, services, metrics)
   const purges = listPurges(config, log)
   measurePurges(metrics, { db: services.db, clock, purges: [...purges, REVOKED_TOKEN_PURGE] })
   const markRound = measureRoundAge(metrics)
@@ -304,6 +305,15 @@ function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics
       config.RATE_FOUND_SECRETS_PER_ADDRESS,
     ),
   }
+}
+
+function createSender(settings: MailSettings, services: Services, metrics: Metrics): MailSender {
+  const { openid, ...needs } = services
+  const findAddressees = {
+    invitation: createInvitee(needs),
+    ...createResetAddressees({ ...needs, hasProvider: openid !== undefined }),
+  }
+  return createMailSender({ ...needs, settings, metrics, findAddressees })
 }
 
 /* Routes */

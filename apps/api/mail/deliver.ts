@@ -48,6 +48,7 @@ export function createDelivery(options: DeliveryOptions) {
     const { mailId, kind, userId, detail } = mail
     if (mail.age_s > TRIED_FOR_S) return dropOld(mail)
     const addressee = await (finders[kind] ?? findManager)(db, mail)
+    const isSent = addressee !== undefined
     if (addressee && kind !== 'password_reset_request') {
       const content = renderMail(kind, detail, toReader(mail, addressee, baseUrl))
       const error = await smtp.send({ mailId, to: addressee.email, ...content })
@@ -55,7 +56,7 @@ export function createDelivery(options: DeliveryOptions) {
       count('sent', kind)
       log.info({ event: 'mail.sent', mailId, kind, userId }, 'mail sent')
     }
-    await closeMail(db, mailId)
+    await closeMail(db, mailId, { isSent })
     return 'done'
   }
 
@@ -63,7 +64,7 @@ export function createDelivery(options: DeliveryOptions) {
   async function dropOld(mail: OutgoingMail): Promise<Outcome> {
     const uptime_s = (performance.now() - startedAt_ms) / 1_000
     const isFromBefore = mail.attempts === 1 && mail.age_s - uptime_s > TRIED_FOR_S
-    await closeMail(db, mail.mailId)
+    await closeMail(db, mail.mailId, { isSent: false })
     if (!isFromBefore) giveUp(mail)
     return 'done'
   }
@@ -76,7 +77,7 @@ export function createDelivery(options: DeliveryOptions) {
     }
     const delay_s = Math.min(RETRY_FIRST_S * 2 ** (attempts - 1), RETRY_MAX_S)
     const isGone = isAddressGone(error)
-    if (isGone) await closeMail(db, mailId)
+    if (isGone) await closeMail(db, mailId, { isSent: false })
     if (isGone || !(await postponeMail(db, { mailId, delay_s }))) giveUp(mail, error.responseCode)
     return 'done'
   }
