@@ -151,11 +151,7 @@ describe('the script of a release', () => {
       { npm: 'echo 11.10.0', buildah: 'exit 1' },
       /^There is no image node-base on/,
     ],
-    [
-      'another public key',
-      { minisign: '[ "$1" != -V ]' },
-      /^[^+]*is not its public key\.$/m,
-    ],
+    ['another public key', { minisign: '[ "$1" != -V ]' }, /^[^+]*is not its public key\.$/m],
   ] as [string, Record<string, string>, RegExp][])
     it(`refuses ${what}`, async () => {
       const tried = join(folder, what)

@@ -29,12 +29,7 @@ const WAITING = [
 ]
 
 /** They share a stack. A worker of the stores' part would end it with the first of them. */
-const WITH_STACK = [
-  'browser/',
-  'local/cors',
-  'shared/package.all',
-  'workspace/snippets.all',
-]
+const WITH_STACK = ['browser/', 'local/cors', 'shared/package.all', 'workspace/snippets.all']
 
 /** `fast` has neither the screens nor what is slow, `usual` all but the files named `*.all.test.ts`. */
 export type Tier = 'fast' | 'usual' | 'all'
