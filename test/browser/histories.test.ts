@@ -26,8 +26,6 @@ interface Sentences {
   row?: string
   page?: string
   rotation?: string
-  /** What follows "reported" where it warns of a found secret. */
-  warning?: string
 }
 
 /** What happened to a client, in minutes ago. */
@@ -108,7 +106,7 @@ const HISTORIES: Record<string, History> = {
     scopes: ['analytics:read', 'boost:read'],
     tokens: { [SHOP]: [2 * HOUR] },
     row: '[2h]',
-    page: `Active / [2h] / added [60d] / ${ONE} [2h] [2h] / One scope was not used in 30 days / boost:read / No token had it. The less a client may do, the less a lost secret costs. / Make a narrower replacement`,
+    page: `Active / [2h] / added [60d] / ${ONE} [2h] [2h] / One scope was not used in 30 days / boost:read was in no token. The less a client may do, the less a lost secret costs. / Make a narrower replacement`,
     rotation: `${ALONE} / ${USED_SEEN}`,
   },
   Broken: {
@@ -146,9 +144,9 @@ const HISTORIES: Record<string, History> = {
     created: 10 * DAY,
     expires: -10 * DAY,
     tokens: { [SHOP]: [2 * HOUR] },
-    row: '[-10d] / [2h]',
-    page: `This client expires [-10d] / From [-10d] on, its token requests are refused. The date cannot be changed. Create a replacement and deploy it before then. / Create a replacement / Active / [-10d] / [2h] / added [10d] / ${ONE} [2h] [2h]`,
-    rotation: `${ROTATE.slice(0, -1)} or expires. / This client expires [-10d] / From [-10d] on, its token requests are refused. The date cannot be changed. Finish the rotation before then. / Create a replacement / Client / % / Active / ${USED_SEEN}`,
+    row: 'Expires [-10d] / [2h]',
+    page: `This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed. Create a replacement and deploy it before then. / Create a replacement / Active / [-10d] / [2h] / added [10d] / ${ONE} [2h] [2h]`,
+    rotation: `${ROTATE.slice(0, -1)} or expires. / This client expires [-10d] / From [-10d], its token requests are refused. The date cannot be changed. Finish the rotation before then. / Create a replacement / Client / % / Active / ${USED_SEEN}`,
   },
   Outdated: {
     created: 40 * DAY,
@@ -282,75 +280,63 @@ const HISTORIES: Record<string, History> = {
     found: HOUR,
     tokens: { [SHOP]: [4 * HOUR] },
     row: 'Secret found / [4h]',
-    page: `Active / [4h] / added [10d] / ${ONE} [4h] [4h]`,
+    page: `Reported [1h]. Not used since. / Active / [4h] / added [10d] / ${ONE} [4h] [4h]`,
     rotation: `${ALONE} / Last used on [4h]. / Tokens: / 203.0.113.7 [4h]`,
-    warning: '[1h]. Not used since.',
   },
   'Leaked fresh': {
     created: 10 * DAY,
     found: HOUR,
     row: 'Never used / Secret found',
-    page: `Active / Never used / added [10d] / ${UNUSED}`,
+    page: `Reported [1h]. Not used since. / Active / Never used / added [10d] / ${UNUSED}`,
     rotation: `${ALONE} / Never used.`,
-    warning: '[1h]. Not used since.',
   },
   'Leaked at home': {
     created: 10 * DAY,
     found: HOUR,
     tokens: { [SHOP]: [4 * HOUR, 10] },
     row: 'Secret found / [10m]',
-    page: 'Active / [10m] / added [10d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [4h] [10m]',
+    page: 'Reported [1h]. Used since from 203.0.113.7 (first seen 3 hours before the report). / Active / [10m] / added [10d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [4h] [10m]',
     rotation: `${ALONE} / Last used on [10m]. Longest time between two uses since [10d]: 3 hours 50 minutes. / Tokens: / 203.0.113.7 [10m]`,
-    warning: '[1h]. Used since from 203.0.113.7 (first seen 3 hours before the report).',
   },
   'Leaked to a thief': {
     created: 10 * DAY,
     found: HOUR,
     tokens: { [SHOP]: [4 * HOUR, 10], [OTHER]: [30] },
     row: 'Secret found / [10m]',
-    page: 'Active / [10m] / added [10d] / 3 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [4h] [10m] / 198.51.100.9 1 [30m] [30m]',
+    page: 'Reported [1h]. Used since from 198.51.100.9 (first seen 30 minutes after the report) and 203.0.113.7 (first seen 3 hours before the report). / Active / [10m] / added [10d] / 3 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [4h] [10m] / 198.51.100.9 1 [30m] [30m]',
     rotation: `${ALONE} / Last used on [10m]. Longest time between two uses since [10d]: 3 hours 30 minutes. / Tokens: / 203.0.113.7 [10m] / 198.51.100.9 [30m]`,
-    warning:
-      '[1h]. Used since from 198.51.100.9 (first seen 30 minutes after the report) and 203.0.113.7 (first seen 3 hours before the report).',
   },
   'Leaked long ago': {
     created: 60 * DAY,
     found: 30 * DAY,
     tokens: { [SHOP]: [20 * DAY] },
     row: 'Secret found / [20d]',
-    page: `Active / [20d] / added [60d] / ${UNUSED}`,
+    page: `Reported [30d]. Used since, the last time [20d]. From where is not known. / Active / [20d] / added [60d] / ${UNUSED}`,
     rotation: `${ALONE} / Last used on [20d]. / Tokens: / 203.0.113.7 [20d]`,
-    warning: '[30d]. Used since, the last time [20d]. From where is not known.',
   },
   'Leaked to many': {
     created: 10 * DAY,
     found: HOUR,
     tokens: many(25, (index) => 10 + index),
     row: 'Secret found / [10m]',
-    page: 'Active / [10m] / added [10d] / 25 tokens issued, no requests refused. / Tokens: Up to [30m], others may have got tokens too. / many',
+    page: 'Reported [1h]. Used since from 192.0.2.0 (first seen 50 minutes after the report), 192.0.2.1 (first seen 49 minutes after the report), 192.0.2.2 (first seen 48 minutes after the report) and 17 more. Up to [30m], other addresses may have used it too. / Active / [10m] / added [10d] / 25 tokens issued, no requests refused. / Tokens: Up to [30m], others may have got tokens too. / many',
     rotation: `${ALONE} / Last used on [10m]. Longest time between two uses since [10d]: 1 minute. / Tokens: / many`,
-    warning:
-      '[1h]. Used since from 192.0.2.0 (first seen 50 minutes after the report), 192.0.2.1 (first seen 49 minutes after the report), 192.0.2.2 (first seen 48 minutes after the report) and 17 more. Up to [30m], other addresses may have used it too.',
   },
   'Leaked on a full day': {
     created: 10 * DAY,
     found: 5 * DAY,
     tokens: { ...many(200, () => 3 * DAY), [SHOP]: [HOUR] },
     row: 'Secret found / [1h]',
-    page: 'Active / [1h] / added [10d] / 201 tokens issued, no requests refused. / Tokens: Up to [midnight 2], others may have got tokens too. / 203.0.113.7 1 [1h] [1h] / many',
+    page: 'Reported [5d]. Used since from 203.0.113.7 (first seen 4 days after the report), 192.0.2.0 (first seen 2 days after the report), 192.0.2.1 (first seen 2 days after the report) and 17 more. Up to [midnight 2], other addresses may have used it too. / Active / [1h] / added [10d] / 201 tokens issued, no requests refused. / Tokens: Up to [midnight 2], others may have got tokens too. / 203.0.113.7 1 [1h] [1h] / many',
     rotation: `${ALONE} / Last used on [1h]. Longest time between two uses since [10d]: 2 days 23 hours. / Tokens: / 203.0.113.7 [1h] / many`,
-    warning:
-      '[5d]. Used since from 203.0.113.7 (first seen 4 days after the report), 192.0.2.0 (first seen 2 days after the report), 192.0.2.1 (first seen 2 days after the report) and 17 more. Up to [midnight 2], other addresses may have used it too.',
   },
   'Leaked and old': {
     created: 200 * DAY,
     found: HOUR,
     tokens: { [SHOP]: [150 * DAY, 10] },
     row: 'Secret found / [10m]',
-    page: `Active / [10m] / added [200d] / ${ONE} [10m] [10m]`,
+    page: `Reported [1h]. Used since from 203.0.113.7 (first seen 50 minutes after the report, looking back 100 days). / Active / [10m] / added [200d] / ${ONE} [10m] [10m]`,
     rotation: `${ALONE} / Last used on [10m]. Longest time between two uses since [200d]: 150 days. / Tokens: / 203.0.113.7 [10m]`,
-    warning:
-      '[1h]. Used since from 203.0.113.7 (first seen 50 minutes after the report, looking back 100 days).',
   },
 }
 
@@ -375,23 +361,25 @@ const MISSING: Record<string, Sentences> = {
     rotation: `${ROTATE} / Next: deploy the replacement / Put the new id and secret where your system has the old one. The first token of % 2 appears here within seconds. / Old / % / Active / Last used on [2h]. Uses since [2h] may be missing. / Replacement / % 2 / Active / No known use. Uses up to [5m] may be missing. / Tokens: / 203.0.113.7 [2h] None / Revoke the old client`,
   },
   'Leaked and safe': {
-    warning: '[1h]. No use since is known. Uses up to [5m] may be missing.',
+    page: `Reported [1h]. No use since is known. Uses up to [5m] may be missing. / Active / [4h] Uses up to [5m] may be missing. / added [10d] / ${ONE} [4h] [4h]`,
   },
   'Leaked at home': {
-    warning:
-      '[1h]. Used since from 203.0.113.7 (first seen 3 hours before the report). Uses up to [5m] may be missing.',
+    page: `Reported [1h]. Used since from 203.0.113.7 (first seen 3 hours before the report). Uses up to [5m] may be missing. / Active / [10m] Uses up to [5m] may be missing. / added [10d] / 2 tokens issued, no requests refused. / Tokens: / 203.0.113.7 2 [4h] [10m]`,
   },
 }
 
 /** What else a row says. */
 const NEITHER_MARK_NOR_TIME = /^(?:Active|Never|\d+|\w+:read|read ×2)$/
 
+/** The screen, without the warnings above it. */
+const SCREEN = 'main > .page:not(.mb-7)'
+
 /** What is compared elsewhere, or is the same of each client. */
 const HIDDEN = [
-  ...['figure', 'thead', 'search', 'dt', 'h1:has(bdi)', '.crumb', '.page-actions', '.lede a', '[role=alert]'],
+  ...['figure', 'thead', 'search', 'dt', 'h1:has(bdi)', '.crumb', '.page-actions', '.lede a'],
   ...[
     '.sheet ul',
-    '.sheet .sheet, .sheet dd dl',
+    '.sheet dl',
     '.with-copy',
     '#usage-title',
     '#seen-title',
@@ -405,6 +393,8 @@ const HIDDEN = [
 
 /** Longer sentences, and how they are written above. */
 const SHORT: [RegExp | string, string][] = [
+  ['This client’s secret was found / ', ''],
+  [/ \/ Revoke it: .*? If a secret has leaked/, ''],
   [/ \/ \(documentation, new tab\)/g, ''],
   [/shown once, when the client was created \/ /, ''],
   [/\[([^\]]+)\] \(\[\1\]\)/g, '[$1]'],
@@ -520,7 +510,7 @@ describe('workspace: every sentence about a client', () => {
   }
 
   /** Returns what each such part of a page says. */
-  async function read(page: Page, root: string, hidden = HIDDEN): Promise<string[]> {
+  async function read(page: Page, root: string): Promise<string[]> {
     const texts = await page.evaluate(
       ({ root, hidden, start_ms }) => {
         for (const time of document.querySelectorAll('time')) {
@@ -539,13 +529,10 @@ describe('workspace: every sentence about a client', () => {
             : `${minutes / Number(length)}${unit}`
           time.textContent = `[${text}]`
         }
-        // The warning says it too.
-        const found = [...document.querySelectorAll('dt')].find((name) => name.textContent === 'Secret found')
-        for (const part of [...document.querySelectorAll<HTMLElement>(hidden), found?.parentElement])
-          if (part) part.style.display = 'none'
+        for (const part of document.querySelectorAll<HTMLElement>(hidden)) part.style.display = 'none'
         return [...document.querySelectorAll<HTMLElement>(root)].map(({ innerText }) => innerText)
       },
-      { root, hidden, start_ms },
+      { root, hidden: HIDDEN, start_ms },
     )
     return texts.map((text) => {
       const lines = text.split('\n').map((line) => line.trim().replaceAll('\t', ' '))
@@ -569,23 +556,19 @@ describe('workspace: every sentence about a client', () => {
   /** Returns which of its sentences differ from what is expected. */
   async function differences(page: Page, name: string, expected: Sentences): Promise<string[]> {
     const differing: string[] = []
-    const compare = async (screen: keyof Sentences, say: () => Promise<string | undefined>) => {
-      if (expected[screen] === undefined) return
+    for (const screen of ['page', 'rotation'] as const) {
+      if (expected[screen] === undefined) continue
       const path = `${CLIENTS}/${ids.get(name)}${screen === 'rotation' ? '/rotate' : ''}`
       await page.evaluate((to) => window.history.pushState(null, '', to), path)
+      const say = async () => (await read(page, SCREEN)).join(' / ').replaceAll(name, '%')
       const said = await untilSaid(say, expected[screen])
       if (said !== expected[screen])
         differing.push(`${name}, ${screen}: ${said}`, `expected: ${expected[screen]}`)
     }
-    const says = (root: string, hidden?: string) => async () =>
-      (await read(page, root, hidden)).join(' / ').replaceAll(name, '%')
-    const notice = says('main [role=alert]', '[role=alert] ul .button')
-    await compare('warning', async () => /[Rr]eported (.*?)(?= \/ |$)/.exec(await notice())?.[1])
-    for (const screen of ['page', 'rotation'] as const) await compare(screen, says('main > .page:not(.mb-7)'))
     return differing
   }
 
-  it('says what is true on the page of each client, in its rotation and in the warning', async () => {
+  it('says what is true on the page of each client, and in its rotation', async () => {
     const { page } = await visit({ sessionToken, path: CLIENTS })
     const differing: string[] = []
     for (const [name, history] of Object.entries(HISTORIES)) {
@@ -607,15 +590,12 @@ describe('workspace: every sentence about a client', () => {
     const rows = () => readRows(page)
     assert.deepEqual(await untilSaid(rows, expected.sort()), expected)
     const attention = (await read(page, '[aria-label="Needs attention"]')).join()
-    assert.deepEqual(
-      [...new Set(attention.match(/\d+ (?:revoked )?clients? [\w ]+\w/g))],
-      [
-        '2 clients fail',
-        '1 revoked client still asks',
-        '1 client expires within 30 days',
-        '1 client was not used for 30 days',
-      ],
-    )
+    assert.deepEqual(attention.match(/\d+ (?:revoked )?clients? [\w ]+\w/g), [
+      '2 clients fail',
+      '1 revoked client still asks',
+      '1 client expires within 30 days',
+      '1 client was not used for 30 days',
+    ])
   })
 
   async function readRows(page: Page): Promise<string[]> {
@@ -628,12 +608,8 @@ describe('workspace: every sentence about a client', () => {
         const facts = parts
           .map((part) => part.trim())
           .filter((part) => part && !NEITHER_MARK_NOR_TIME.test(part))
-        const [name = '', ...marks] = facts.map((fact) => fact.replace(/^Expires (?=\[)/, ''))
-        const added = marks.lastIndexOf(`[${inUnits(HISTORIES[name]?.created ?? 0)}]`)
-        const others = added < 0 ? marks : marks.toSpliced(added, 1)
-        return [name, ...new Set(others.map((mark) => mark.replace('Revoked[', 'Revoked [')).sort())].join(
-          ' / ',
-        )
+        const [name = '', ...marks] = facts
+        return [name, ...marks.sort()].join(' / ')
       })
       .sort()
   }
@@ -643,7 +619,7 @@ describe('workspace: every sentence about a client', () => {
     await using db = connectedDatabase(stores.postgres.ownerUrl)
     const writer = randomUUID()
     await using _ = afterwards(() => db('usage_writers').where({ writer }).delete())
-    await db('usage_writers').insert({ writer, batch: 1, lost_at: ago(5) })
+    await db('usage_writers').insert({ writer, batch: 1, flushed_at: ago(-HOUR), lost_at: ago(5) })
     const { page } = await visit({ sessionToken, path: CLIENTS })
     const differing: string[] = []
     for (const [name, sentences] of Object.entries(MISSING)) {
@@ -664,6 +640,3 @@ describe('workspace: every sentence about a client', () => {
     assert.deepEqual(words, [...new Set(words)])
   })
 })
-
-const inUnits = (minutes: number): string =>
-  minutes % DAY === 0 ? `${minutes / DAY}d` : minutes % HOUR === 0 ? `${minutes / HOUR}h` : `${minutes}m`
