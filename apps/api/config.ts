@@ -68,7 +68,7 @@ export const apiShape = {
   }),
   RATE_API_PER_SESSION: rate('1200/60').meta({
     description:
-      'requests in a session; one for more than 50 entries counts once per 50 entries or part thereof',
+      'requests in a session; one for more than 50 entries counts once per 50 entries or part thereof, and one that explains a request that was not refused counts as 26',
   }),
   RATE_CHANGES_PER_COMPANY: rate('1200/3600').meta({
     description: 'changes by the people of a company: new and renamed clients, saved callbacks, people',

@@ -249,6 +249,14 @@ describe('the limits of sessions', () => {
     assertProblem(await owner.request('GET', 'activity'), 'rate_limited')
   })
 
+  it('counts a search of the logs of requests as 25 more', async () => {
+    api = await startApi({ env: { RATE_API_PER_SESSION: '51/60' } })
+    const owner = await api.createOwner()
+    const explain = () => owner.request('GET', 'refusals/unknown')
+    assert.match((await explain()).headers.get('ratelimit') ?? '', /;r=25;/)
+    assertProblem(await explain(), 'rate_limited')
+  })
+
   it('limits the requests of one session, on every route', async () => {
     api = await startApi({ env: { RATE_API_PER_SESSION: '2/60' } })
     const owner = await api.createOwner()

@@ -28,10 +28,10 @@ describe('why a workload was refused, for its company', () => {
     const token = await platformToken(signer, auth.clock.now(), { ...claims }, { ...header })
     const answer = await auth.post('/v1/oauth/token', workloadFields(workload, token))
     assert.equal(answer.status, 401)
-    const path = `/v1/vendor/${workload.client.vendorId}/refusals/${answer.headers.get('x-request-id')}`
     return eventually(async () => {
-      const { status, json } = await api.request('GET', path, { token: owner.sessionToken })
-      return status === 200 && json
+      const { refusals } = (await owner.request('GET', 'refusals')).json
+      const requestId = answer.headers.get('x-request-id')
+      return refusals.find((refusal: { requestId: string }) => refusal.requestId === requestId)
     })
   }
 

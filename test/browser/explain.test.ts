@@ -73,10 +73,9 @@ describe('workspace: explaining a refusal', () => {
 
   it('says that a request was granted, and of which client it was', async () => {
     const { requestId } = await requestToken(client)
-    const found = async () =>
-      (await api(`/v1/vendor/ven_acme/refusals/${requestId}`, { token: await sessionToken(OWNER) }))
-        .status === 200
-    await eventually(found, { every_ms: 100 })
+    const token = await sessionToken(OWNER)
+    const listed = async () => api(`/v1/vendor/ven_acme/oauth-clients/${client.clientId}/requests`, { token })
+    await eventually(async () => JSON.stringify(await listed()).includes(requestId), { every_ms: 100 })
     const { page } = await visit({ as: OWNER, path: `/explain/${requestId}` })
     const outcome = page.getByRole('region', { name: 'This request was granted' })
     await outcome.getByRole('link', { name: 'Refused' }).waitFor()

@@ -259,8 +259,8 @@ export async function untilUsed(token: string, clientId: string, tokens = 1): Pr
 /** Waits until a refused request can be explained, about a second after it was answered. */
 export async function untilExplained(token: string, requestId: string): Promise<void> {
   await until(`the refusal ${requestId}`, async () => {
-    const { reason } = await api(`/v1/vendor/ven_acme/refusals/${requestId}`, { token })
-    return reason !== undefined
+    const { refusals } = await api('/v1/vendor/ven_acme/refusals', { token })
+    return refusals.some((refusal: { requestId: string }) => refusal.requestId === requestId)
   })
 }
 

@@ -1,3 +1,4 @@
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { route } from '../http/route.ts'
 import { canView } from '../people/access.ts'
 import { Problem } from '../problems/problems.ts'
@@ -5,6 +6,9 @@ import { readRefusals } from '../usage/refusals.ts'
 import { findLoggedRequest, type LoggedRequest } from '../usage/request-log.ts'
 import type { UsageStores } from '../usage/windows.ts'
 import { ExplainedRequest, readFromRedis, refusalAnswers } from './refusal.ts'
+
+/** A search of a company's logs of requests costs Redis as much as about this many other requests. */
+const SEARCH_WEIGHT = 25
 
 /** The X-Request-Id of any answer. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -21,7 +25,8 @@ export const explainRefusalRoute = route({
   access: canView,
   answers: { 200: { description: 'The request.', schema: ExplainedRequest } },
   problems: ['not_found'],
-  async handle({ vendorId, params: { requestId } }, { db, redis, clock }: UsageStores) {
+  async handle({ vendorId, session, params: { requestId } }, needs: ExplanationNeeds, ctx) {
+    const { db, redis, clock } = needs
     const requestIds = REQUEST_ID.test(requestId) ? [requestId] : []
     const findRefusal = async () => {
       const range = { vendorId, requestIds, now_ms: clock.now() }
@@ -31,6 +36,9 @@ export const explainRefusalRoute = route({
     const refusal = await findRefusal()
     if (refusal) return refusal
     const [id] = requestIds
+    const rate = await needs.requestsPerSession.consume(session.sessionId, SEARCH_WEIGHT)
+    ctx.set(rateLimitHeaders(rate))
+    if (!rate.allowed) throw new Problem('rate_limited', 'Too many requests in this session.')
     const request = id && (await readFromRedis(() => findLoggedRequest(redis, { vendorId, requestId: id })))
     if (!request) throw new Problem('not_found', 'No request with this id is on record.')
     // A refused one may have been recorded since, before it was logged.
@@ -38,6 +46,10 @@ export const explainRefusalRoute = route({
     return recorded ?? unexplained(request)
   },
 })
+
+interface ExplanationNeeds extends UsageStores {
+  requestsPerSession: RateLimit
+}
 
 const unexplained = ({ at_ms, refusal: _, ...request }: LoggedRequest & { clientId: string }) => ({
   ...request,
