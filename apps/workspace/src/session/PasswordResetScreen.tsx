@@ -1,9 +1,8 @@
 import { useState } from 'react'
-import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { requestPasswordReset, setForgottenPassword } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
-import { newPasswordError, useForm } from '../ui/form.ts'
+import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
 import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
@@ -134,7 +133,7 @@ function NewPassword({ token }: { token: string }) {
       <form className="grid gap-2" onSubmit={form.submit} noValidate>
         <Field
           label="New password"
-          hint={`At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words.`}
+          hint={NEW_PASSWORD_HINT}
           error={form.errors.password}
           ref={takeFocus}
           name="password"
