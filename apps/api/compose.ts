@@ -308,12 +308,8 @@ function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics
 }
 
 function createSender(settings: MailSettings, services: Services, metrics: Metrics): MailSender {
-  const { openid, ...needs } = services
-  const findAddressees = {
-    invitation: createInvitee(needs),
-    ...createResetAddressees({ ...needs, hasProvider: openid !== undefined }),
-  }
-  return createMailSender({ ...needs, settings, metrics, findAddressees })
+  const findAddressees = { invitation: createInvitee(services), ...createResetAddressees(services) }
+  return createMailSender({ ...services, settings, metrics, findAddressees })
 }
 
 /* Routes */

@@ -228,13 +228,14 @@ describe('a forgotten password', () => {
         beside: api,
         env: { ...mailEnv(), TRUSTED_PROXIES: '127.0.0.1' },
       })
-      async function count(emailOf: (time: number) => string): Promise<number> {
-        const times = Array.from({ length: 500 }, (_, time) => time)
-        const answers = await Promise.all(times.map((time) => request(emailOf(time), behind, headers)))
-        return answers.filter(({ status }) => status === 202).length
+      let heard = 0
+      for (let batch = 0; batch < 50; batch++) {
+        const asking = Array.from({ length: 20 }, (_, n) =>
+          request(`${batch}.${n}@many.example`, behind, headers),
+        )
+        heard += (await Promise.all(asking)).filter(({ status }) => status === 202).length
       }
-      assert.equal(await count((time) => `${time}@many.example`), 100)
-      assert.equal(await count((time) => `${time}@more.example`), 0)
+      assert.equal(heard, 100)
       assert.equal((await request(`${crypto.randomUUID()}@many.example`, behind)).status, 202)
     })
   })

@@ -157,12 +157,10 @@ export async function takeMails<Kind extends MailKind>(
   return rows
 }
 
+/** `failed`: given up. */
 export interface MailProgress {
-  userId: string
-  /** null: not yet, or never. */
+  progress: 'waiting' | 'sent' | 'failed'
   sentAt: Date | null
-  /** Whether it is still to be sent. */
-  isWaiting: boolean
 }
 
 /** Returns how far a company's mails of a kind to these people are. */
@@ -170,10 +168,11 @@ export async function readMailProgress(
   db: Queryable,
   kind: MailKind,
   { vendorId, userIds }: { vendorId: string; userIds: readonly string[] },
-): Promise<MailProgress[]> {
+): Promise<(MailProgress & { userId: string })[]> {
   const { rows } = await db.raw(
-    `select user_id as "userId", sent_at as "sentAt", due_at is not null as "isWaiting" from mails
-     where user_id = any(?) and kind = ? and vendor_id = ?`,
+    `select user_id as "userId", sent_at as "sentAt",
+       case when due_at is not null then 'waiting' when sent_at is null then 'failed' else 'sent' end as progress
+     from mails where user_id = any(?) and kind = ? and vendor_id = ?`,
     bindings([userIds, kind, vendorId]),
   )
   return rows

@@ -27,8 +27,8 @@ import { type LinkNeeds, linkToken, requireLink } from '../sessions/link-token.t
 import { passwordInput, proveAccount, type SignInNeeds, wrongCredentials } from '../sessions/prove-account.ts'
 import type { EndedSession } from '../sessions/session-events.ts'
 import { deleteSessions } from '../sessions/sessions.ts'
-import { INVITATION_LINK, invitationNotValid } from './invitation-link.ts'
 import { type Invitation, withdrawInvitation } from './invitations.ts'
+import { INVITATION_LINK } from './preview-invitation.ts'
 
 const AcceptedInvitation = z
   .strictObject({
@@ -74,7 +74,7 @@ export const acceptInvitationRoute = route({
     const { account, unproven } = await proveOrPrepareAccount(ctx, needs, invitee, body)
     const join = async (transaction: Queryable) => {
       await lockMembers(transaction, invitation.vendorId)
-      if (!(await withdrawInvitation(transaction, invitation))) throw invitationNotValid()
+      if (!(await withdrawInvitation(transaction, invitation))) throw INVITATION_LINK.notValid()
       if (!(await addMember(transaction, invitation, account))) throw wrongCredentials()
       const endedSessions = await endUnprovenSessions(transaction, unproven)
       if (!(await lockPassword(transaction, account))) throw wrongCredentials()

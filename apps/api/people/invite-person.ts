@@ -115,9 +115,9 @@ export const invitePersonRoute = route({
         await addMail(transaction, 'invitation', { topic: vendorId, userId, vendorId, detail: {} })
       else await addInvitationLink(transaction, { userId, tokenHash: hashSecret(token), now: createdAt })
     })
-    const mail = isMailed ? { sentAt: null, isWaiting: true } : undefined
-    const invitationUrl = isMailed ? null : linkTo(baseUrl, token)
-    return { ...invitationAnswer(invitation, mail), invitationUrl }
+    return isMailed
+      ? { ...invitationAnswer(invitation, { progress: 'waiting', sentAt: null }), invitationUrl: null }
+      : { ...invitationAnswer(invitation, undefined), invitationUrl: linkTo(baseUrl, token) }
   },
 })
 

@@ -45,7 +45,7 @@ export const memberAnswer = ({ userId, name, email, role, status }: Member): Per
 
 export const invitationAnswer = (
   { userId, name, email, role, expiresAt }: Omit<Invitation, 'vendorId'>,
-  mail: Omit<MailProgress, 'userId'> | undefined,
+  mail: MailProgress | undefined,
 ): PersonAnswer => ({
   userId,
   name,
@@ -53,7 +53,7 @@ export const invitationAnswer = (
   role,
   status: 'invited',
   expiresAt: expiresAt.toISOString(),
-  mail: mail ? (mail.isWaiting ? 'waiting' : mail.sentAt ? 'sent' : 'failed') : null,
+  mail: mail?.progress ?? null,
   mailedAt: mail?.sentAt?.toISOString() ?? null,
 })
 

@@ -3,9 +3,20 @@ import { vendorId } from '../accounts/actor.ts'
 import { ASSIGNABLE_ROLES } from '../accounts/people.ts'
 import { instant } from '../http/instant.ts'
 import { route } from '../http/route.ts'
+import { Problem } from '../problems/problems.ts'
 import { requireBuiltInAccounts } from '../sessions/access.ts'
 import { type LinkNeeds, linkToken, requireLink } from '../sessions/link-token.ts'
-import { INVITATION_LINK } from './invitation-link.ts'
+import { findInvitation, INVITATION_LIFETIME_HOURS } from './invitations.ts'
+
+/** For requireLink. */
+export const INVITATION_LINK = {
+  find: findInvitation,
+  notValid: () =>
+    new Problem(
+      'invitation_not_valid',
+      `The link was used, withdrawn or replaced, or is older than ${INVITATION_LIFETIME_HOURS} hours.`,
+    ),
+}
 
 const PresentedToken = z.strictObject({ token: linkToken }).meta({ id: 'PresentedToken' })
 

@@ -55,12 +55,12 @@ interface ResetMailSettings {
   /** The workspace's URL. */
   baseUrl: string
   builtInAccounts: boolean
-  /** Whether people may sign in with an OpenID provider. */
-  hasProvider: boolean
+  /** The OpenID provider that people may sign in with, if there is one. */
+  openid: object | undefined
 }
 
 /** Returns whom the mails about a forgotten password are for. */
-export function createResetAddressees({ clock, baseUrl, builtInAccounts, hasProvider }: ResetMailSettings) {
+export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid }: ResetMailSettings) {
   /**
    * Replaces requests by the mails for the accounts of their addresses. It takes others along, so that a
    * flood of them does not hold up mails. What strangers typed is not kept.
@@ -98,7 +98,7 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, hasProv
   }
 
   const sign_in_with_provider: FindAddressee = async (db, { userId }) =>
-    hasProvider && userId !== null ? findAccountAddressee(db, userId) : undefined
+    openid && userId !== null ? findAccountAddressee(db, userId) : undefined
 
   return { password_reset_request, password_reset, sign_in_with_provider }
 }
