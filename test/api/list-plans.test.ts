@@ -6,7 +6,13 @@ import { readPublishedRevocations, readStandings } from '#shared/revocation/stat
 import { listActivity, wasRemoved } from '../../apps/api/accounts/activity.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
 import { listMembers, listMemberships, PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
-import { findClient, listClients } from '../../apps/api/clients/records.ts'
+import {
+  findClient,
+  listClients,
+  listExpiringClients,
+  listQuietClients,
+  listSuspectedClients,
+} from '../../apps/api/clients/records.ts'
 import { listPurges } from '../../apps/api/compose.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
 import { REVOKED_TOKEN_PURGE } from '../../apps/api/revocation/start-reconciling.ts'
@@ -15,7 +21,7 @@ import { readOverdue } from '../../apps/api/stores/purge.ts'
 import { readHistories } from '../../apps/api/usage/failing.ts'
 import { readUsageHistory, readUsageSummaries, readUses } from '../../apps/api/usage/read.ts'
 import type { UsageStores } from '../../apps/api/usage/windows.ts'
-import { listIssuers } from '../../apps/api/workload/issuers.ts'
+import { listFailingIssuers, listIssuers } from '../../apps/api/workload/issuers.ts'
 import { forBlock } from '../support/block.ts'
 import { silentLog } from '../support/log.ts'
 import { explainedDatabase, type Plan } from '../support/plans.ts'
@@ -270,6 +276,71 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
         const rows = rowsRead(found)
         assert.ok(found.length > 0)
         assert.ok(rows <= PAGE_ROWS_MAX + most, `${rows} rows: ${JSON.stringify(found)}`)
+      }
+    })
+})
+
+describe('the plan of a search for what is to be mailed, among clients that need no mail', () => {
+  const explained = forBlock(explainedDatabase)
+  const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
+  const page = { after: '', limit: LIMIT }
+
+  before(async function () {
+    this.timeout(300_000)
+    const { db } = explained
+    await db.raw('set session_replication_role = replica')
+    for (const rows of [
+      `companies (vendor_id, name, timezone, currency) select 'ven_' || n, 'n', 'UTC', 'EUR'`,
+      `oauth_clients
+         (client_id, vendor_id, name, scopes, workload_issuer, workload_claims, expires_at, replaces)
+       select 'cli_' || lpad(n::text, 22, '0'), 'ven_' || n, 'n', array['boost:read'],
+         'https://idp.example', '{"sub": "a"}', now() + n * interval '1 hour',
+         case when n % 2 = 0 then 'cli_none' || n end`,
+      ...Object.entries(OF_EACH_CLIENT).map(
+        ([table, columns]) => `${table} select 'cli_' || lpad(n::text, 22, '0'), ${columns}`,
+      ),
+      `workload_issuers select 'ven_' || n, 'https://idp.example', 'issuer', '[{}]', now(), now()`,
+    ])
+      await db.raw(`insert into ${rows} from generate_series(1, ?::int) as n`, [ROWS])
+    await db.raw('analyze')
+    await db.raw('set random_page_cost = 1.5')
+    await explained.explain()
+  })
+
+  for (const [name, search, most] of [
+    [
+      'clients that expire',
+      (db) => listExpiringClients(db, { ...page, windows: [[inHours(24), inHours(72)]] }),
+      300,
+    ],
+    [
+      'clients that fail',
+      (db) =>
+        listSuspectedClients(db, {
+          ...page,
+          refusedSince: inHours(-6),
+          lastUsed: [inHours(-168), inHours(1)],
+        }),
+      0,
+    ],
+    [
+      'issuers that fail',
+      (db) => listFailingIssuers(db, { before: inHours(1), after: undefined, limit: LIMIT }),
+      0,
+    ],
+    // Each Active replacement, once, since no index knows which client is replaced.
+    [
+      'quiet clients',
+      (db) => listQuietClients(db, { quietSince: inHours(-168), now: new Date(), limit: LIMIT }),
+      2 * ROWS,
+    ],
+  ] as [string, (db: Knex) => Promise<unknown>, number][])
+    it(`reads at most ${most} rows for ${name}`, async () => {
+      for (let run = 1; run <= 7; run += 1) {
+        const found = await explained.plansOf(() => search(explained.db))
+        assert.ok(found.length > 0)
+        const rows = rowsRead(found)
+        assert.ok(rows <= most, `${rows} rows: ${JSON.stringify(found)}`)
       }
     })
 })
