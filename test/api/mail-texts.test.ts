@@ -35,7 +35,7 @@ const quiet = {
 }
 const found = { client: SYNC, foundAt: at }
 const FOUND =
-  'On Sun 29 Nov 2026 at 15:04 (Europe/Berlin), someone reported that they had found the secret of “Sync”. It is the right secret: whoever has it can get tokens as this client until the client is revoked.'
+  'On Sun 29 Nov 2026 at 15:04 (Europe/Berlin), someone reported that they had found the secret of “Sync”. It is the right secret: whoever has it can get tokens as this client until the client is revoked or expires.'
 
 const ROWS = [
   row(

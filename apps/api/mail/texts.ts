@@ -114,7 +114,7 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
   secret_found: ({ client: { clientId, name }, foundAt, willBeRevoked }, { at, page }) => ({
     subject: `The secret of ${inSubject(name)} was found`,
     paragraphs: [
-      `On ${at(foundAt)}, someone reported that they had found the secret of ${quoted(name)}. It is the right secret: whoever has it can get tokens as this client until the client is revoked.`,
+      `On ${at(foundAt)}, someone reported that they had found the secret of ${quoted(name)}. It is the right secret: whoever has it can get tokens as this client until the client is revoked or expires.`,
       willBeRevoked
         ? 'This service revokes such a client on its own within seconds, and whatever uses it is refused from then on. Create a replacement and deploy it.'
         : 'If you revoke now, whatever uses the client fails until it has a replacement. If you replace it first, nothing fails, but the secret works until you revoke.',
