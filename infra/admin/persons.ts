@@ -190,6 +190,8 @@ const ACCOUNT_QUERIES = {
       openid_issuer as "openidIssuer" from sessions where user_id = ?`,
   signInPlaces: `select case when starts_with(address, 'browser:') then 'a browser' else address end as place,
       last_at as "lastAt" from sign_in_addresses where user_id = ?`,
+  mails: `select kind, topic as about, vendor_id as "vendorId", created_at as "createdAt" from mails
+    where user_id = ?`,
   openidIdentities: `select issuer, subject, created_at as "createdAt" from openid_identities
     where user_id = ?`,
   clientsCreated: `select vendor_id as "vendorId", client_id as "clientId", name, created_at as at

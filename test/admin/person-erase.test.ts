@@ -55,6 +55,10 @@ describe('admin person', () => {
     for (const password of [PASSWORD, 'a wrong password of that address'])
       await api.request('POST', '/v1/session', { body: { email: ADDRESS, password } })
 
+    const change = { currentPassword: PASSWORD, newPassword: `${PASSWORD}, changed` }
+    const changed = await api.request('PUT', '/v1/session/password', { token: kimToken, body: change })
+    assert.equal(changed.status, 204)
+
     // Another company's account of the address, which has ended, and an invitation that is still out.
     const other = await api.createOwner()
     const { userId } = await join(await invite(other), TEST_PASSWORD)
@@ -74,6 +78,10 @@ describe('admin person', () => {
         [1, NAME, 'A shop'],
       )
       assert.ok(kim.sessions.length > 0 && kim.signInPlaces.length > 0)
+      assert.deepEqual(
+        kim.mails.map(({ kind }: { kind: string }) => kind),
+        ['password_changed'],
+      )
       assert.deepEqual([kim.callbacksSaved.length, kim.idempotencyKeys[0].key], [1, 'a-key-of-kim'])
       assert.equal(invitations.length, 1)
       const actions = activity.map(({ action }: { action: string }) => action)

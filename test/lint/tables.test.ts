@@ -107,6 +107,7 @@ const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
       'sessions',
       'sign_in_addresses',
       'invitations',
+      'mails',
       'openid_identities',
       'oauth_clients',
       'client_creation_keys',
