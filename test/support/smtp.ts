@@ -64,7 +64,7 @@ export async function startSmtp({
     async mailTo(address: string): Promise<ArrivedMail> {
       const mail = await eventually(
         () => smtp.mails.find((arrived) => arrived.to === address && !returned.has(arrived)),
-        { otherwise: () => `no mail to ${address}`, limit_ms: 20_000 },
+        { otherwise: () => `no mail to ${address}`, limit_ms: 60_000 },
       )
       returned.add(mail)
       return mail
