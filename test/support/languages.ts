@@ -1,21 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JWT_BEARER } from './assertions.ts'
 
-/** A compiler's first run on a busy machine takes minutes. */
-const START_MAX_MS = 180_000
-
-/** Variables with which programs that run for a second start sooner: their commands stay as they are. */
-export const QUICK_START = {
-  // Code that runs once is not worth the second compiler, nor its heap several collectors.
-  JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto',
-  // No debugging information is linked.
-  GOFLAGS: '-ldflags=-w',
-  CGO_ENABLED: '0',
-}
+/** Many times what a busy machine takes. */
+const START_MAX_MS = 60_000
 
 /**
  * Posts JSON to a program that is starting, until it answers.
- * @throws Error if nothing listens after three minutes.
+ * @throws Error if nothing listens after a minute.
  */
 export async function untilAnswered(url: string, body: string): Promise<Response> {
   const headers = { 'Content-Type': 'application/json' }
@@ -44,35 +35,6 @@ export const SIGNING: Record<string, { file: string; changes: [before: RegExp, a
     changes: [
       [/^/, 'from assertion import assertion\n'],
       [/"client_secret": .*/, `"client_assertion_type": "${JWT_BEARER}", "client_assertion": assertion(),`],
-    ],
-  },
-  go: {
-    file: 'access_token.go',
-    changes: [
-      [
-        /\n(\tresponse, err)/,
-        '\n\tsigned, err := assertion()\n\tif err != nil {\n\t\treturn "", err\n\t}\n$1',
-      ],
-      [/"client_secret": .*/, `"client_assertion_type": {"${JWT_BEARER}"}, "client_assertion": {signed},`],
-    ],
-  },
-  java: {
-    file: 'AccessToken.java',
-    changes: [
-      [
-        /"client_secret", .*/,
-        `"client_assertion_type", "${JWT_BEARER}", "client_assertion", Assertion.get(),`,
-      ],
-    ],
-  },
-  php: {
-    file: 'access-token.php',
-    changes: [
-      [/\n/, "\nrequire 'assertion.php';\n"],
-      [
-        /'client_secret' => .*/,
-        `'client_assertion_type' => '${JWT_BEARER}', 'client_assertion' => assertion(),`,
-      ],
     ],
   },
 }

@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { collectText } from './collect-text.ts'
-import { QUICK_START } from './languages.ts'
 import { run } from './program.ts'
 
 const PAGES = join(import.meta.dirname, '../../apps/api/discovery/docs/pages')
 const INSTALL_DEADLINE_MS = 280_000
-const ENV = { ...process.env, ...QUICK_START }
 
 /** `verify` checks a token, `revocations` keeps a copy of the revocations page. */
 const PROGRAMS = ['verify', 'revocations'] as const
@@ -34,9 +32,7 @@ export interface Language {
   tools: string[][]
   /** Commands that install the libraries in a folder. */
   install: string[][]
-  files?: Record<string, string>
-  /** Commands for a program in a folder. */
-  build?(folder: string, program: ProgramName): string[]
+  /** Returns the command for a program in a folder. */
   run(folder: string, program: ProgramName): string[]
 }
 
@@ -104,116 +100,6 @@ export const PYTHON: Language = {
   run: (folder, program) => ['venv/bin/python', `${folder}/${program}.py`],
 }
 
-const GO_LOOP = `
-func main() {
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if err := answer(lines.Text()); err != nil {
-			fmt.Println("refused:", strings.ReplaceAll(err.Error(), "\\n", " "))
-		} else {
-			fmt.Println("ok")
-		}
-	}
-}
-`
-const GO_MAIN = /\nfunc main\(\) \{[\s\S]*$/
-export const GO: Language = {
-  name: 'Go',
-  programs: {
-    verify: {
-      file: 'go verify.go',
-      main: GO_MAIN,
-      loop: `${GO_LOOP}
-func answer(line string) error {
-	_, err := verify(line, "analytics:read")
-	return err
-}
-`,
-    },
-    revocations: {
-      file: 'go revocations.go',
-      main: GO_MAIN,
-      loop: `${GO_LOOP}
-func answer(line string) error {
-	ids := strings.Fields(line)
-	if len(ids) == 0 {
-		return poll()
-	}
-	return requireLive(ids[0], ids[1], ids[2])
-}
-`,
-    },
-  },
-  keyLife: { '5 * time.Minute': 'time.Second' },
-  tools: [['go', 'version']],
-  install: [
-    ['go', 'mod', 'init', 'example.com/verifier'],
-    ['go', 'get', 'github.com/golang-jwt/jwt/v5@v5.3.1', 'github.com/MicahParks/keyfunc/v3@v3.9.1'],
-  ],
-  build: (folder, program) => ['go', 'build', '-o', `${folder}/${program}`, `${folder}/${program}.go`],
-  run: (folder, program) => [`${folder}/${program}`],
-}
-
-const JAVA_LOOP = (answer: string) => `
-    public static void main(String[] args) throws Exception {
-        var lines = new java.io.BufferedReader(new java.io.InputStreamReader(System.in));
-        for (String line; (line = lines.readLine()) != null; ) {
-            try {
-                ${answer}
-                System.out.println("ok");
-            } catch (Exception error) {
-                System.out.println("refused: " + String.valueOf(error).replace('\\n', ' '));
-            }
-        }
-    }
-}
-`
-const JAVA_MAIN = /\n {4}public static void main[\s\S]*$/
-const LIBRARIES = [
-  ['org.springframework.security', 'spring-security-oauth2-jose', '6.5.1'],
-  ['org.springframework.security', 'spring-security-oauth2-resource-server', '6.5.1'],
-  ['org.springframework', 'spring-web', '6.2.8'],
-]
-export const JAVA: Language = {
-  name: 'Java',
-  programs: {
-    verify: {
-      file: 'java Verify.java',
-      main: JAVA_MAIN,
-      loop: `
-    static final JwtDecoder decoder = decoder();
-${JAVA_LOOP('decoder.decode(line);')}`,
-    },
-    revocations: {
-      file: 'java Revocations.java',
-      main: JAVA_MAIN,
-      loop: JAVA_LOOP(`var ids = line.split(" ");
-                if (ids.length == 3) requireLive(ids[0], ids[1], ids[2]);
-                else poll();`),
-    },
-  },
-  // The library wants the time between fetches to be less than the life.
-  keyLife: { '300_000, 6_000': '1_000, 900', '20_000': '500' },
-  files: {
-    'pom.xml': `<project xmlns="http://maven.apache.org/POM/4.0.0">
-<modelVersion>4.0.0</modelVersion><groupId>example</groupId><artifactId>verifier</artifactId><version>1</version>
-<dependencies>${LIBRARIES.map(
-      ([group, name, version]) =>
-        `<dependency><groupId>${group}</groupId><artifactId>${name}</artifactId><version>${version}</version></dependency>`,
-    ).join('')}</dependencies></project>`,
-  },
-  tools: [
-    ['javac', '-version'],
-    ['mvn', '--version'],
-  ],
-  install: [['mvn', '--batch-mode', '--quiet', 'dependency:copy-dependencies', '-DoutputDirectory=lib']],
-  build: (folder, program) => [
-    ...['javac', '-nowarn', '-d', folder, '-cp', `lib/*:${folder}`],
-    `${folder}/${chooseClassName(program)}.java`,
-  ],
-  run: (folder, program) => ['java', '-cp', `lib/*:${folder}`, chooseClassName(program)],
-}
-const chooseClassName = (program: ProgramName) => (program === 'verify' ? 'Verify' : 'Revocations')
-
 export const isInstalled = ({ tools }: Language): boolean =>
   tools.every(([tool = '', ...args]) => spawnSync(tool, args).status === 0)
 
@@ -224,14 +110,13 @@ const KEY_LIVES = ['printed', 'second'] as const
 type KeyLife = (typeof KEY_LIVES)[number]
 
 /**
- * Installs the libraries of a language and builds its printed examples, with all but their start as they are
+ * Installs the libraries of a language and writes its printed examples, with all but their start as they are
  * printed, and the addresses of a test's issuer filled in.
  */
 export async function buildVerifiers(language: Language, addresses: Record<string, string>) {
   const { path: folder, remove } = await mkdtempDisposable(join(tmpdir(), 'integration-access-verifiers-'))
   const execute = ([command = '', ...args]: string[]) =>
-    run(command, args, { cwd: folder, env: ENV, timeout: INSTALL_DEADLINE_MS })
-  for (const [file, text] of Object.entries(language.files ?? {})) await writeFile(join(folder, file), text)
+    run(command, args, { cwd: folder, timeout: INSTALL_DEADLINE_MS })
   for (const command of language.install) await execute(command)
   const page = await readFile(`${PAGES}/verify-${language.name.toLowerCase()}.md`, 'utf8')
   for (const keyLife of KEY_LIVES) {
@@ -241,7 +126,6 @@ export async function buildVerifiers(language: Language, addresses: Record<strin
       const printed = filled(printedIn(page, language.programs[program]), addresses)
       const text = keyLife === 'printed' ? printed : filled(printed, language.keyLife)
       await writeFile(join(folder, keyLife, file.split(' ')[1] ?? file), text)
-      if (language.build) await execute(language.build(keyLife, program))
     }
   }
   const running = new Set<Verifier>()
@@ -249,7 +133,7 @@ export async function buildVerifiers(language: Language, addresses: Record<strin
     /** `second`: the program keeps its keys for one second in place of five minutes. */
     start(program: ProgramName, keyLife: KeyLife = 'printed') {
       const [command = '', ...args] = language.run(keyLife, program)
-      const verifier = startVerifier(spawn(command, args, { cwd: folder, env: ENV }))
+      const verifier = startVerifier(spawn(command, args, { cwd: folder }))
       running.add(verifier)
       return verifier
     },
@@ -265,7 +149,7 @@ function printedIn(page: string, { file, main, loop }: Program): string {
   const [, printed = ''] = new RegExp(`\`\`\`${file}\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
   const text = printed.replace(main, () => loop)
   if (text === printed) throw new Error(`${file}: its start is not found`)
-  return loop.includes('bufio') ? text.replace('import (', 'import (\n\t"bufio"') : text
+  return text
 }
 
 const filled = (text: string, values: Record<string, string>): string =>

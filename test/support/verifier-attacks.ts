@@ -43,11 +43,8 @@ const HOSTILE_TOKENS: Record<string, (issuer: TestIssuer) => Promise<TokenOption
   "signed with a stranger's key under a published kid": async (issuer) => ({
     key: await issuer.newKey('key-1'),
   }),
-}
-/** Which scopes a token needs is configured outside of Spring's decoder. */
-const HOSTILE_SCOPES: Record<string, TokenOptions> = {
-  'without the scope': { claims: { scope: 'analytics:write' } },
-  'with a longer scope': { claims: { scope: 'analytics:reading xanalytics:read' } },
+  'without the scope': () => ({ claims: { scope: 'analytics:write' } }),
+  'with a longer scope': () => ({ claims: { scope: 'analytics:reading xanalytics:read' } }),
 }
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -124,10 +121,6 @@ export function describeVerifiers(language: Language): void {
       for (const [title, members] of Object.entries(HOSTILE_HEADERS))
         it(`refuses one ${title}`, async () =>
           refuses(await withHeader(await issuer.token(CLIENT), members, issuer.key)))
-
-      if (language.name !== 'Java')
-        for (const [title, options] of Object.entries(HOSTILE_SCOPES))
-          it(`refuses one ${title}`, async () => refuses(await issuer.token(CLIENT, options)))
 
       for (const alg of ['none', 'None', 'nOnE'])
         it(`refuses one without a signature, alg ${alg}`, async () =>
