@@ -103,7 +103,7 @@ describe('infra/check-node, before each npm script', () => {
     assert.deepEqual(await check({ version: 'v18.0.0' }), [0, ''])
   })
 
-  for (const version of ['v24.7.0', 'v24.21.0', 'v26.0.0'])
+  for (const version of ['v24.7.0', 'v26.0.0'])
     it(`accepts the machine's own ${version} where the packages have none`, async () => {
       await installPackages()
       for (const machine of [{ platform: 'darwin', arch: 'arm64' }, { arch: 'riscv64' }, {}])
@@ -131,9 +131,7 @@ describe('infra/check-node, before each npm script', () => {
   for (const [how, script, reason] of [
     // As execvp does, the shell runs what the system does not.
     ['is cut off', '\x7fELF', 'exit code 127'],
-    ['is empty', '', 'exit code 0'],
     ['lacks its libraries', '#!/lib64/no-such-loader.so\n', 'ENOENT'],
-    ['fails', '#!/bin/sh\nexit 127\n', 'exit code 127'],
     ['crashes', '#!/bin/sh\nkill -SEGV $$\n', 'SIGSEGV'],
   ] as const)
     it(`says that the Node of the packages ${how}`, async () => {

@@ -82,12 +82,6 @@ describe('the gateway: what it says for a caller', () => {
     })
   }
 
-  it('answers Expect itself, and does not pass it on', async () => {
-    const { request, answer } = await passedOn(['Expect: 100-continue', 'Content-Length: 5'], 'hello')
-    assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
-    assert.equal(request.headers.expect, undefined)
-  })
-
   for (const [apiResource, expected] of [
     ['https://integration.example.com', 'max-age=31536000'],
     ['http://localhost:8080', null],

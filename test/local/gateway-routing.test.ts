@@ -51,17 +51,6 @@ describe('the gateway: where a path goes', () => {
     })
   }
 
-  for (const [what, head, host] of [
-    ['an absolute target (RFC 9112 §3.2.2)', 'GET http://y.test/v1/session?x HTTP/1.1\r\nHost: x', 'y.test'],
-    ['HTTP/1.0 without a Host', 'GET /v1/session?x HTTP/1.0', undefined],
-  ] as const)
-    it(`passes on ${what}`, async () => {
-      await gateway.raw(`${head}\r\nConnection: close\r\n\r\n`)
-      const [request] = gateway.received
-      assert.deepEqual([request?.service, request?.url], ['api', '/v1/session?x'])
-      if (host) assert.equal(request?.headers.host, host)
-    })
-
   for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
     it(`passes ${method} on, whether or not the service has it`, async () => {
       await fetch(`${gateway.url}/v1/session`, { method })
@@ -168,11 +157,6 @@ describe('the gateway: where a path goes', () => {
       assert.equal(gateway.received.length, 0)
     })
   }
-
-  it('opens no tunnel', async () => {
-    const answer = await gateway.raw('CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n')
-    assert.match(answer, /^HTTP\/1\.1 501 .*\r\nX-Request-Id: /s)
-  })
 
   it('refuses what is not HTTP with a problem and a request id', async () => {
     const [head = '', body = ''] = (await gateway.raw('hello\r\n\r\n')).split('\r\n\r\n')
