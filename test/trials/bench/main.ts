@@ -1,10 +1,10 @@
+import { cpus, totalmem } from 'node:os'
 import { Lifecycle } from '../../../infra/local/lifecycle.ts'
 import { moveTo } from './cores.ts'
 import type { Measured } from './measure.ts'
 import { HELP, readOptions } from './options.ts'
 import { businessText } from './quiet.ts'
-import { machine, type RowResult, saveResults } from './results.ts'
-import type { Bench, Row } from './row.ts'
+import type { Bench, Row, RowResult } from './row.ts'
 import { ROWS } from './rows.ts'
 import { findingsTable, loadsTable } from './table.ts'
 import { startBenchServers } from './world.ts'
@@ -27,13 +27,18 @@ async function main(): Promise<number> {
     return EXIT_USAGE
   }
   const { results, loads, failures } = await measureAll(rows, options.rounds)
-  const measured = { ...machine(), rows: results }
   process.stdout.write(
-    `\n${measured.machine}. ${businessText(results)}\n\n${findingsTable([measured])}\n\n${loadsTable(loads)}\n`,
+    `\n${describeMachine()}. ${businessText(results)}\n\n${findingsTable(results)}\n\n${loadsTable(loads)}\n`,
   )
-  if (options.save) await saveResults(measured)
   for (const failure of failures) say(failure)
   return failures.length > 0 ? 1 : 0
+}
+
+/** Returns all that figures depend on: processor, memory and Node. */
+function describeMachine(): string {
+  const cores = cpus()
+  const gibibytes = Math.round(totalmem() / 2 ** 30)
+  return `${cores.length} cores of ${cores[0]?.model.trim()}, ${gibibytes} GiB, Node ${process.versions.node}`
 }
 
 function optionsOrExit() {
@@ -68,7 +73,7 @@ async function measureAll(rows: Row[], rounds: number) {
       const bench: Bench = { ...world, rounds, progress, loads: [], business: [] }
       try {
         const findings = await measure(bench)
-        results.push({ name, measuredAt: new Date().toISOString(), findings, business: bench.business })
+        results.push({ findings, business: bench.business })
         loads.push(...bench.loads)
       } catch (error) {
         failures.push(`${name}: failed: ${(error as Error).message}`)

@@ -12,9 +12,7 @@ What is measured:
 How much:
   --rounds N           rounds of each row, after warming up; default 10
 
-What becomes of it:
-  --save               keep the rows that were measured in results/, in the file of this model of CPU, and
-                       write the table of the README from all files
+What else:
   --list               show the rows and end
 `
 
@@ -26,7 +24,6 @@ export function readOptions(args: string[]) {
       memory: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       rounds: { type: 'string', default: '10' },
-      save: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
     },
   })

@@ -24,6 +24,13 @@ export interface Bench extends BenchServers {
   business: Business[]
 }
 
+/** What a row found. */
+export interface RowResult {
+  findings: Finding[]
+  /** Empty where nothing was measured in rounds. */
+  business: Business[]
+}
+
 /** One line of the table. */
 export interface Finding {
   what: string

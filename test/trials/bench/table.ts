@@ -1,45 +1,26 @@
 import { markdownTable } from '../table.ts'
-import { type Goal, goalText, meets } from './goals.ts'
+import { goalText, meets } from './goals.ts'
 import type { Measured, Sample } from './measure.ts'
 import type { Finding } from './row.ts'
 import { spread } from './statistics.ts'
 
-/** What was measured on one machine. */
-interface OnMachine {
-  /** The model of its CPU. */
-  cpu: string
-  rows: readonly { findings: Finding[] }[]
-}
-
 /**
- * Returns the findings beside their goals: a Markdown table that also reads well in a terminal, with a column
- * for each machine. Each figure is the one that is compared with the goal. One in bold misses it.
+ * Returns the findings beside their goals: a Markdown table that also reads well in a terminal. Each figure
+ * is the one that is compared with the goal. One in bold misses it.
  */
-export function findingsTable(machines: readonly OnMachine[]): string {
-  const lines = new Map<string, { finding: Finding; byMachine: Finding[] }>()
-  machines.forEach(({ rows }, machine) => {
-    for (const finding of rows.flatMap(({ findings }) => findings)) {
-      const key = `${finding.what} beside ${finding.beside}`
-      const line = lines.get(key) ?? { finding, byMachine: [] }
-      line.byMachine[machine] = finding
-      lines.set(key, line)
-    }
-  })
-  return markdownTable(
-    ['what', 'beside', ...machines.map(({ cpu }) => cpu), 'goal'],
-    [...lines.values()].map(({ finding: { what, beside = '', goal }, byMachine }) => [
-      what,
-      beside,
-      ...machines.map((_, machine) => figureText(byMachine[machine], goal)),
-      goalText(goal),
-    ]),
+export const findingsTable = (rows: readonly { findings: Finding[] }[]): string =>
+  markdownTable(
+    ['what', 'beside', 'figure', 'goal'],
+    rows
+      .flatMap(({ findings }) => findings)
+      .map((finding) => {
+        const { what, beside = '', goal } = finding
+        return [what, beside, figureText(finding), goalText(goal)]
+      }),
   )
-}
 
 /** The median, and in brackets the least and the most when they are not the same. */
-function figureText(finding: Finding | undefined, goal: Goal): string {
-  if (!finding) return ''
-  const { value, perCpuSecond = value, unit } = finding
+function figureText({ value, perCpuSecond = value, unit, goal }: Finding): string {
   const { median, min, max } = perCpuSecond
   const [middle = '', from, to] = [median, min, max].map((number) => number.toFixed(unit === 'MiB' ? 0 : 2))
   const figure = meets(goal, median) ? middle : `**${middle}**`
