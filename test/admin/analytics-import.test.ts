@@ -13,7 +13,7 @@ import { testOperator } from '../support/operator.ts'
 import { run } from '../support/program.ts'
 import { EVERYTHING } from '../support/tier.ts'
 
-const IMPORT_ONCE = join(import.meta.dirname, '../support/import-once.ts')
+const IMPORT_ONCE = join(import.meta.dirname, './import-once.ts')
 const MIB = 1_024 * 1_024
 const RUNS = EVERYTHING ? 60 : 30
 const NOON = '2020-01-01T12:00:00Z'

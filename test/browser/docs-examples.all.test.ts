@@ -6,10 +6,10 @@ import { exampleRequest, testEventPayload } from '../../apps/workspace/src/webho
 import { afterwards } from '../support/afterwards.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
-import { SIGNING, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
 import { run } from '../support/program.ts'
 import { api, createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
+import { SIGNING, untilAnswered } from './signing-examples.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const DEADLINE_MS = 60_000

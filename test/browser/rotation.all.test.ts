@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { setZone, weekdayTime } from '../../apps/workspace/src/api/time.ts'
-import { createPastUse, every, type Past } from '../support/past-use.ts'
 import { closeReveal, readReveal } from '../support/reveal.ts'
 import {
   ADMIN,
@@ -17,6 +16,7 @@ import {
   untilUsed,
   visit,
 } from '../support/workspace.ts'
+import { createPastUse, every, type Past } from './past-use.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 const HOUR = 60

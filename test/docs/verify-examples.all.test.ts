@@ -1,5 +1,5 @@
-import { isInstalled, PYTHON } from '../support/printed-verifiers.ts'
-import { describeVerifiers } from '../support/verifier-attacks.ts'
+import { isInstalled, PYTHON } from './printed-verifiers.ts'
+import { describeVerifiers } from './verifier-attacks.ts'
 
 const unrun = isInstalled(PYTHON) ? 'none' : 'Python'
 

@@ -1,4 +1,4 @@
-import { NODE } from '../support/printed-verifiers.ts'
-import { describeVerifiers } from '../support/verifier-attacks.ts'
+import { NODE } from './printed-verifiers.ts'
+import { describeVerifiers } from './verifier-attacks.ts'
 
 describeVerifiers(NODE)

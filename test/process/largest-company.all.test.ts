@@ -13,9 +13,9 @@ import { sharedAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
-import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
 import { testOperator } from '../support/operator.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
+import { DAYS, fillLargestCompany, type LargestCompany } from './largest-company.ts'
 
 /**
  * How long the process serves no one else, be it in one turn of the event loop or in several that are due.

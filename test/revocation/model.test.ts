@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { forBlock } from '../support/block.ts'
-import { createRevocationWorld, type RevocationWorld } from '../support/revocation-world.ts'
 import { createTestDatabase, createTestRedis } from '../support/servers.ts'
 import { EVERYTHING } from '../support/tier.ts'
+import { createRevocationWorld, type RevocationWorld } from './world.ts'
 
 /*
  * Random histories of processes, revocations and faults, in real time against real servers. Whatever happens:

@@ -24,8 +24,8 @@ import { sharedFolder } from '../support/folder.ts'
 import { createTestLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { assertStatuses } from '../support/problem.ts'
-import { createRedisCluster, startClusterServer } from '../support/redis-cluster.ts'
 import { createTestRedis } from '../support/servers.ts'
+import { createRedisCluster, startClusterServer } from './cluster-servers.ts'
 
 describe('a Redis Cluster for rates and requests', () => {
   const folder = sharedFolder()

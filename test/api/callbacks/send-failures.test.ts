@@ -3,7 +3,6 @@ import { generateKeyPairSync } from 'node:crypto'
 import { TLSSocket, type TlsOptions } from 'node:tls'
 import type { TestResult } from '../../../apps/api/callbacks/test-result.ts'
 import { createResolver, type Resolution } from '../../../apps/api/guarded-fetch/resolver.ts'
-import { startBlackhole } from '../../support/blackhole.ts'
 import { createCertificate } from '../../support/certificates.ts'
 import {
   answering,
@@ -15,6 +14,7 @@ import {
   startTlsReceiver,
   strangeAuthority,
 } from '../../support/receivers.ts'
+import { startBlackhole } from './blackhole.ts'
 import {
   assertUnconfirmed,
   createResolution,

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { REDIS_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis.ts'
-import { eventually } from './eventually.ts'
-import { freePort } from './ports.ts'
+import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/ports.ts'
 
 const SLOTS = 16_384
 const NODE_TIMEOUT_MS = 500

@@ -3,7 +3,7 @@ import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import type { Step } from '../../apps/api/revocation/round.ts'
-import { repeat } from './repeat.ts'
+import { repeat } from '../support/repeat.ts'
 import {
   asAdmin,
   createSubjects,
@@ -20,8 +20,8 @@ import {
   revokeToken,
   startNetworked,
   type TestProcess,
-} from './revocation.ts'
-import type { TestDatabase, TestRedis } from './servers.ts'
+} from '../support/revocation.ts'
+import type { TestDatabase, TestRedis } from '../support/servers.ts'
 
 /** Half of the other tests' times. */
 const TIMINGS = {

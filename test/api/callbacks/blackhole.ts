@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { startChild } from '../../infra/local/child.ts'
+import { startChild } from '../../../infra/local/child.ts'
 
 const FULL_AFTER_MS = 500
 

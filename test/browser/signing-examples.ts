@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { JWT_BEARER } from './assertions.ts'
+import { JWT_BEARER } from '../support/assertions.ts'
 
 /** Many times what a busy machine takes. */
 const START_MAX_MS = 60_000
@@ -26,7 +26,7 @@ export const SIGNING: Record<string, { file: string; changes: [before: RegExp, a
   js: {
     file: 'access-token.mjs',
     changes: [
-      [/^/, "import { assertion } from './assertion.mjs'\n"],
+      [/^/, "import { assertion } from '../support/assertion.mjs'\n"],
       [/client_secret: .*/, `client_assertion_type: '${JWT_BEARER}', client_assertion: assertion(),`],
     ],
   },

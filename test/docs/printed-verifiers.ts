@@ -3,8 +3,8 @@ import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { collectText } from './collect-text.ts'
-import { run } from './program.ts'
+import { collectText } from '../support/collect-text.ts'
+import { run } from '../support/program.ts'
 
 const PAGES = join(import.meta.dirname, '../../apps/api/discovery/docs/pages')
 const INSTALL_DEADLINE_MS = 280_000

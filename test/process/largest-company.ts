@@ -1,9 +1,9 @@
 import type { Knex } from 'knex'
 import { newClientId, newUserId } from '../../apps/api/accounts/new-ids.ts'
 import { PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
-import { reviseDays } from './analytics.ts'
-import type { TestApi } from './api.ts'
-import { createTestUsage } from './client-usage.ts'
+import { reviseDays } from '../support/analytics.ts'
+import type { TestApi } from '../support/api.ts'
+import { createTestUsage } from '../support/client-usage.ts'
 
 export const DAYS = 366
 const ACTIVE = 100

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import type { TestStack } from './stack.ts'
+import type { TestStack } from '../support/stack.ts'
 
 const MINUTE_MS = 60_000
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exportSPKI, importJWK } from 'jose'
-import { forBlock } from './block.ts'
-import { createTestClock } from './clock.ts'
+import { forBlock } from '../support/block.ts'
+import { createTestClock } from '../support/clock.ts'
 import {
   API_RESOURCE,
   createTestIssuer,
@@ -11,9 +11,9 @@ import {
   type TestIssuer,
   type TestKey,
   type TokenOptions,
-} from './issuer.ts'
+} from '../support/issuer.ts'
+import { createTestPages } from '../support/revocations-page.ts'
 import { buildVerifiers, type Language, type ProgramName, type Verifier } from './printed-verifiers.ts'
-import { createTestPages } from './revocations-page.ts'
 
 const CLIENT = { clientId: 'cli_a', vendorId: 'ven_a' }
 const now_s = () => Math.floor(Date.now() / 1_000)

@@ -1,7 +1,7 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { importEvents } from '../../infra/admin/analytics.ts'
-import { testOperator } from './operator.ts'
+import { testOperator } from '../support/operator.ts'
 
 /*
  * Arguments: the URL of a database, a vendor_id and a file. Imports the file's events for the company, and
