@@ -45,6 +45,21 @@ describe('the gateway: bodies and failures', () => {
     assert.ok(Buffer.from(await response.arrayBuffer()).equals(body))
   })
 
+  it('gives the answer of a service that refuses a large body before it has read it', async () => {
+    gateway.answerWith((_incoming, response) => {
+      response.writeHead(413, { Connection: 'close' })
+      response.end('too large')
+    })
+    for (let i = 0; i < 10; i += 1) {
+      const response = await fetch(`${gateway.url}/v1/session`, {
+        method: 'POST',
+        body: Buffer.alloc(5_000_000),
+      })
+      assert.equal(response.status, 413)
+      assert.equal(await response.text(), 'too large')
+    }
+  })
+
   it('answers 502 as a problem when the resource API does not listen', async () => {
     await gateway.stopService('api')
     const { response, body } = await problemAt('/v1/session')
@@ -109,6 +124,17 @@ describe('the gateway: bodies and failures', () => {
       end()
       await assert.rejects(response.text())
     })
+
+  it('reads a large body to its end when the service does not listen', async () => {
+    await gateway.stopService('api')
+    const outgoing = request(`${gateway.url}/v1/session`, { method: 'POST' })
+    const sent = once(outgoing, 'finish')
+    outgoing.end(Buffer.alloc(20_000_000))
+    const [response] = await once(outgoing, 'response')
+    assert.equal(response.statusCode, 502)
+    await sent
+    outgoing.destroy()
+  })
 
   it('ends the request to the service when the caller goes away', async () => {
     const arrived = new Promise<IncomingMessage>((resolve) => gateway.answerWith(resolve))

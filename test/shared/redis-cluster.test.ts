@@ -191,11 +191,12 @@ describe('a Redis Cluster that cannot be used', () => {
       // Longer than the time between two probes.
       await sleep(2_500)
       const hosts = authority().split(',')
+      // A busy machine has probes that time out, too.
+      const ofReason = lines.filter((line) => reason.test(String(line.reason)))
       assert.deepEqual(
-        lines.map(({ event, redis }) => `${event} ${redis}`),
+        ofReason.map(({ event, redis }) => `${event} ${redis}`),
         hosts.map(() => 'redis.unusable rate'),
       )
-      assert.match(String(lines[0]?.reason), reason)
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
 
