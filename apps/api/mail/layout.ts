@@ -77,4 +77,5 @@ ${blocks.join('\n')}
 const inHtml = (text: string): string =>
   text
     .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
-    .replace(/“([^”]*)”/g, '“<bdi>$1</bdi>”')
+    .replaceAll('“', '“<bdi>')
+    .replaceAll('”', '</bdi>”')

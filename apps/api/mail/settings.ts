@@ -25,7 +25,7 @@ const smtpUrl = z.string().transform((text, context) => {
   if (server) return server
   const message = !/^smtps?:\/\//i.test(text)
     ? 'must start with smtp:// or smtps://'
-    : /\?[^@]*$/.test(text)
+    : text.includes('?', text.lastIndexOf('@'))
       ? 'may have no query'
       : INVALID_URL
   context.addIssue({ code: 'custom', message })
@@ -49,7 +49,8 @@ function parseSmtpUrl(text: string): SmtpServer | undefined {
 /** Returns an empty text if this is not percent-encoded, or has a control character. */
 function decode(text: string): string {
   try {
-    return decodeURIComponent(text).replace(/^.*\p{Cc}.*$/su, '')
+    const decoded = decodeURIComponent(text)
+    return /\p{Cc}/u.test(decoded) ? '' : decoded
   } catch {
     return ''
   }
@@ -60,17 +61,19 @@ const INVALID_URL =
   'percent-encoded (# is %23, % is %25, / is %2F, : is %3A, ? is %3F, @ is %40)'
 
 const ADDRESS_MAX_CHARACTERS = 254
-const LABEL = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
-const ADDRESS = new RegExp(`^[\\w!#$%&'*+/=?^\`{|}~.-]{1,64}@((?:${LABEL}\\.)+${LABEL})$`, 'i')
+/** RFC 5321 §4.5.3.1, RFC 1035 §2.3.4. */
+const address = z
+  .email()
+  .max(ADDRESS_MAX_CHARACTERS)
+  .regex(/^[^@]{1,64}@[^.]{1,63}(?:\.[^.]{1,63})+$/)
 /** No character that is invisible, ends the name, or could make it look like another address. */
 const NAME = /^[^\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}@<>"\\]{0,100}$/u
 
 const mailFrom = z.string().transform((text, context): Sender => {
   const [, name = '', inner] = /^([^<>]*)<([^<>]*)>$/.exec(text) ?? []
-  const address = inner ?? text
-  const [, domain] = (address.length <= ADDRESS_MAX_CHARACTERS && ADDRESS.exec(address)) || []
-  if (domain && NAME.test(name) && NAME.test(name.normalize('NFKC')))
-    return { name: name.trim(), address, domain: domain.toLowerCase() }
+  const { data } = address.safeParse(inner ?? text)
+  if (data && NAME.test(name) && NAME.test(name.normalize('NFKC')))
+    return { name: name.trim(), address: data, domain: data.slice(data.lastIndexOf('@') + 1).toLowerCase() }
   context.addIssue({
     code: 'custom',
     message: 'must be one address: mail@example.com or Name <mail@example.com>',
