@@ -62,12 +62,13 @@ export async function createSmtpClient({ server, from }: MailSettings, timings =
   return {
     /** Resolves when the server has accepted the mail. Rejects with Nodemailer's error. */
     async send({ mailId, to, ...content }: SmtpMessage, stopping?: AbortSignal): Promise<void> {
+      if (!PLAIN_ADDRESS.test(to)) throw Object.assign(new Error('no plain address'), NOT_PLAIN)
       await transport.sendMail({
         ...content,
         ...safety,
         from: { name: from.name, address: from.address },
         to: { name: '', address: to },
-        envelope: { from: from.address, to: [to] },
+        envelope: { from: from.address, to: [{ name: '', address: to }] },
         messageId: `<${mailId}@${from.domain}>`,
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
         signal: limitBy(timings.mail_ms, stopping),
@@ -104,6 +105,10 @@ const limitBy = (limit_ms: number, stopping?: AbortSignal): AbortSignal =>
 /** Whether the server refused this one mail, and may accept others. */
 export const isRefusal = ({ code, responseCode }: NodemailerError): boolean =>
   (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode !== 421
+
+/** Anything else could be read as several addresses, as a group, or as a comment. */
+const PLAIN_ADDRESS = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/
+const NOT_PLAIN = { code: 'EENVELOPE', responseCode: 501, response: '501 5.1.3 Not a plain address' }
 
 /** RFC 3463: mailbox, host or address does not exist. RFC 7505: the host takes no mail. */
 const NO_SUCH_ADDRESS = /^5\d\d[ -]5\.1\.(?:1|2|3|10)\b/

@@ -240,7 +240,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'IntegrationMailNotSent',
     fires: { [`${MAIL_GIVEN_UP}{${API},kind="secret_found"}`]: '0x120 1x59' },
-    quiet: { [`up{${API}}`]: '1x180' },
+    quiet: {
+      [`${MAIL_WAITS}{${API}}`]: '0x140 901x39',
+      'integration_mails_sent_total{kind="clients_expire"}': '0+9x180',
+    },
   },
   {
     alert: 'IntegrationIssuerKeysOld',
