@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { setZone, weekdayTime } from '../../apps/workspace/src/api/time.ts'
+import { createClock } from '../../apps/workspace/src/api/time.ts'
 import { closeReveal, readReveal } from '../support/reveal.ts'
 import {
   ADMIN,
@@ -36,11 +36,10 @@ async function revoke(clientId: string): Promise<void> {
 const readRotation = async (clientId: string) =>
   api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/rotation`, { token: await sessionToken(OWNER) })
 
+const { weekdayTime } = createClock('Europe/Berlin')
 const said = (at: string): string => weekdayTime(new Date(at))
 
 describe('workspace: the rotation of a client', () => {
-  before(() => setZone('Europe/Berlin'))
-  after(() => setZone(undefined))
   afterEach(leaveVisits)
 
   /** Opens the rotation of two new clients that have this past. */

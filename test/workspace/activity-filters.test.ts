@@ -7,14 +7,12 @@ import {
   NO_FILTERS,
   toActivityQuery,
 } from '../../apps/workspace/src/activity/filters.ts'
-import { setZone } from '../../apps/workspace/src/api/time.ts'
 
 describe('workspace: the filters of Activity', () => {
-  before(() => setZone('Europe/Berlin'))
-  after(() => setZone(undefined))
+  const ZONE = 'Europe/Berlin'
 
   it('includes the whole last day of an activity filter', () => {
-    const { from, to } = toActivityQuery({ ...NO_FILTERS, from: '2026-11-22', to: '2026-11-22' })
+    const { from, to } = toActivityQuery({ ...NO_FILTERS, from: '2026-11-22', to: '2026-11-22' }, ZONE)
     assert.deepEqual([from, to], ['2026-11-21T23:00:00.000Z', '2026-11-22T23:00:00.000Z'])
   })
 
@@ -23,12 +21,12 @@ describe('workspace: the filters of Activity', () => {
       ['2026-02-28', '2026-02-28T23:00:00.000Z'],
       ['2026-12-31', '2026-12-31T23:00:00.000Z'],
     ] as const) {
-      assert.equal(toActivityQuery({ ...NO_FILTERS, to: day }).to, next)
+      assert.equal(toActivityQuery({ ...NO_FILTERS, to: day }, ZONE).to, next)
     }
   })
 
   it('asks the API for nothing that was not chosen', () => {
-    assert.deepEqual(toActivityQuery(NO_FILTERS), {})
+    assert.deepEqual(toActivityQuery(NO_FILTERS, ZONE), {})
   })
 
   it('keeps every filter in the address, and reads it back', () => {

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
-import { isoDate, since } from '../../apps/workspace/src/api/time.ts'
+import { BROWSER_CLOCK } from '../../apps/workspace/src/api/time.ts'
 
 describe('the words for a cause', () => {
   for (const [cause, words] of [
@@ -21,9 +21,9 @@ describe('since when something lasts', () => {
     [new Date(2026, 10, 17, 12, 0), 'Tue 12:00'],
     [new Date(2026, 10, 17, 11, 59), '17 Nov 2026'],
   ] as const)
-    it(`says that something lasts ${words}`, () => assert.equal(since(at, now), words))
+    it(`says that something lasts ${words}`, () => assert.equal(BROWSER_CLOCK.since(at, now), words))
 
   it('writes a day as a date input has it', () => {
-    assert.equal(isoDate(new Date(2026, 0, 5, 23, 59)), '2026-01-05')
+    assert.equal(BROWSER_CLOCK.isoDate(new Date(2026, 0, 5, 23, 59)), '2026-01-05')
   })
 })

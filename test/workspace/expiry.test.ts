@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { setZone } from '../../apps/workspace/src/api/time.ts'
+import { BROWSER_CLOCK } from '../../apps/workspace/src/api/time.ts'
 import {
   clientLifetime,
   expiresAt,
@@ -28,27 +28,26 @@ describe('workspace: when clients expire', () => {
     assert.equal(expiresSoon({ expiresAt: from(-DAY_MS) }, NOW), true)
   })
 
-  it('turns a choice into a time: never, after so many days, or at the end of a day', () => {
-    assert.equal(expiresAt({ lifetime: 'never', date: '' }, NOW), undefined)
-    assert.equal(expiresAt({ lifetime: 90, date: '' }, NOW), from(90 * DAY_MS))
+  it('turns a choice into a time: never, after so many days, or at the end of a day', async () => {
+    assert.equal(await expiresAt({ lifetime: 'never', date: '' }, 'UTC', NOW), undefined)
+    assert.equal(await expiresAt({ lifetime: 90, date: '' }, 'UTC', NOW), from(90 * DAY_MS))
   })
 
-  it('lets a client work until the end of the last day where the company is', () => {
+  it('lets a client work until the end of the last day where the company is', async () => {
     for (const [zone, end] of [
       ['Pacific/Auckland', '2027-01-31T10:59:59.000Z'],
       ['America/New_York', '2027-02-01T04:59:59.000Z'],
     ] as const) {
-      setZone(zone)
-      assert.equal(expiresAt({ lifetime: 'date', date: '2027-01-31' }, NOW), end)
+      assert.equal(await expiresAt({ lifetime: 'date', date: '2027-01-31' }, zone, NOW), end)
     }
-    setZone(undefined)
   })
 
-  it('offers no day that ends within 24 hours, whatever the hour', () => {
+  it('offers no day that ends within 24 hours, whatever the hour', async () => {
     for (const hour of [0, 12, 23]) {
       const now = new Date(2026, 10, 22, hour, 59)
-      const date = firstDay(now)
-      const end_ms = Date.parse(expiresAt({ lifetime: 'date', date }, now) as string) - now.getTime()
+      const date = firstDay(BROWSER_CLOCK, now)
+      const end = await expiresAt({ lifetime: 'date', date }, BROWSER_CLOCK.zone, now)
+      const end_ms = Date.parse(end as string) - now.getTime()
       assert.ok(end_ms >= DAY_MS && end_ms < 2 * DAY_MS, date)
     }
   })

@@ -1,21 +1,11 @@
 import { strict as assert } from 'node:assert'
 import { zoneDayAt } from '../../apps/api/analytics/calendar.ts'
+import { midnight } from '../../apps/workspace/src/api/midnight.ts'
 import { ApiProblem, retryIn } from '../../apps/workspace/src/api/request.ts'
-import {
-  bothClocks,
-  clockShort,
-  duration,
-  isoDate,
-  midnight,
-  relative,
-  setZone,
-  since,
-  weekdayTime,
-  zone,
-} from '../../apps/workspace/src/api/time.ts'
+import { BROWSER_CLOCK, bothClocks, createClock, duration } from '../../apps/workspace/src/api/time.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
-const at = (seconds: number) => relative(new Date(NOW.getTime() + seconds * 1_000), NOW)
+const at = (seconds: number) => BROWSER_CLOCK.relative(new Date(NOW.getTime() + seconds * 1_000), NOW)
 
 describe('workspace: times in words', () => {
   it('rounds an age down', () => {
@@ -25,13 +15,12 @@ describe('workspace: times in words', () => {
   })
 
   it('means the days of the company’s calendar', () => {
-    setZone('Europe/Berlin')
+    const { relative } = createClock('Europe/Berlin')
     const now = new Date('2026-11-24T02:40:00Z')
     const dayBefore = (utc: string) => relative(new Date(utc), now)
     assert.equal(dayBefore('2026-11-22T20:07:00Z'), '2 days ago')
     assert.equal(dayBefore('2026-11-22T23:01:00Z'), 'yesterday')
     assert.equal(dayBefore('2026-11-25T23:01:00Z'), 'in 2 days')
-    setZone(undefined)
   })
 
   it('rounds a time to come to the nearest', () => {
@@ -65,9 +54,6 @@ describe('workspace: times in words', () => {
 })
 
 describe('workspace: times of a company', () => {
-  const here = Intl.DateTimeFormat().resolvedOptions().timeZone
-  afterEach(() => setZone(undefined))
-
   it('writes times as the clocks of the company show them', () => {
     const now = new Date('2026-11-22T23:30:00Z')
     for (const [timezone, date, clock] of [
@@ -75,26 +61,24 @@ describe('workspace: times of a company', () => {
       ['Pacific/Honolulu', '2026-11-22', '13:30'],
       ['Asia/Kathmandu', '2026-11-23', '05:15'],
     ] as const) {
-      setZone(timezone)
-      assert.deepEqual([isoDate(now), clockShort(now), zone()], [date, clock, timezone])
+      const { isoDate, time, zone } = createClock(timezone)
+      assert.deepEqual([isoDate(now), time(now), zone], [date, clock, timezone])
     }
-    setZone('Europe/Berlin')
+    const { since, weekdayTime } = createClock('Europe/Berlin')
     assert.equal(weekdayTime(new Date('2026-11-21T23:30:00Z')), 'Sun, 22 Nov 2026, 00:30')
     assert.equal(since(new Date('2026-11-22T22:59:00Z'), now), 'Sun 23:59')
   })
 
   it('adds the clock of the browser only where it differs', () => {
     const at = new Date('2026-11-22T12:00:00Z')
-    const own = bothClocks(at)
+    const own = bothClocks(at, BROWSER_CLOCK)
     assert.doesNotMatch(own, /your time/)
-    setZone(here === 'Asia/Kathmandu' ? 'UTC' : 'Asia/Kathmandu')
-    assert.ok(bothClocks(at).endsWith(` (${own} your time)`))
+    const elsewhere = createClock(BROWSER_CLOCK.zone === 'Asia/Kathmandu' ? 'UTC' : 'Asia/Kathmandu')
+    assert.ok(bothClocks(at, elsewhere).endsWith(` (${own} your time)`))
   })
 
   it('keeps the clock of the browser where it does not know the zone of the company', () => {
-    setZone('Europe/Berlin')
-    setZone('Mars/Olympus')
-    assert.equal(zone(), here)
+    assert.equal(createClock('Mars/Olympus'), BROWSER_CLOCK)
   })
 
   for (const timezone of [
@@ -111,11 +95,10 @@ describe('workspace: times of a company', () => {
     'Pacific/Apia',
   ]) {
     it(`begins each day when the service does, in ${timezone}`, () => {
-      setZone(timezone)
       let { end_ms } = zoneDayAt(timezone, Date.parse('2016-01-01T12:00Z'))
       while (end_ms < Date.parse('2028-01-01')) {
         const day = zoneDayAt(timezone, end_ms)
-        assert.equal(midnight(day.date).getTime(), day.start_ms, day.date)
+        assert.equal(midnight(day.date, timezone).getTime(), day.start_ms, day.date)
         end_ms = day.end_ms
       }
     })

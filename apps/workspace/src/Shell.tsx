@@ -2,7 +2,6 @@ import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } fr
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { CompanyContext, currentCompany, SCREENS, useCompany } from './api/company.ts'
 import { useSignedIn } from './api/session.ts'
-import { setZone } from './api/time.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
 import { FirstEvent } from './clients/FirstEvent.tsx'
@@ -68,11 +67,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
   const [location] = useLocation()
   useRestLoaded()
   const company = companies.find((item) => item.vendorId === vendorId)
-  const current = useMemo(() => {
-    // Before anything of the company is drawn.
-    setZone(company?.timezone)
-    return company && currentCompany(company)
-  }, [company])
+  const current = useMemo(() => company && currentCompany(company), [company])
   if (!current) return <UnknownCompany />
   return (
     <CompanyContext value={current}>

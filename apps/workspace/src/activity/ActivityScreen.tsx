@@ -1,9 +1,8 @@
 import { Fragment, type ReactNode, useEffect } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { ROLE_NAMES, roleName, SCREENS, useCompany } from '../api/company.ts'
+import { ROLE_NAMES, roleName, SCREENS, useClock, useCompany } from '../api/company.ts'
 import type { ActivityEntry, Role } from '../api/contract.ts'
 import { type ActivityQuery as Filter, readAllActivity, useActivity } from '../api/resources.ts'
-import { clockShort, day } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
 import { Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -18,12 +17,13 @@ import { filterParams, filtersIn, toActivityQuery } from './filters.ts'
 
 export default function ActivityScreen() {
   const [search] = useSearchParams()
+  const { zone } = useClock()
   return (
     <Page
       title="Activity"
       section="Company"
       lede="Who changed clients, the callback URL and people, and when."
-      actions={<ExportButton filter={toActivityQuery(filtersIn(search))} />}
+      actions={<ExportButton filter={toActivityQuery(filtersIn(search), zone)} />}
     >
       <Entries />
     </Page>
@@ -33,7 +33,8 @@ export default function ActivityScreen() {
 function Entries() {
   const [search, setSearch] = useSearchParams()
   const filters = filtersIn(search)
-  const filter = toActivityQuery(filters)
+  const { day, zone } = useClock()
+  const filter = toActivityQuery(filters, zone)
   const isFiltered = Object.keys(filter).length > 0
   const query = useActivity(filter)
   const pages = query.data?.pages ?? []
@@ -58,7 +59,7 @@ function Entries() {
                   : 'Nothing has happened yet. Your first client will be the first entry.'}
               </p>
             )}
-            {byDay(entries).map(([title, ofDay]) => (
+            {[...Map.groupBy(entries, ({ at }) => day(new Date(at)))].map(([title, ofDay]) => (
               <Day key={title} title={title} entries={ofDay} />
             ))}
             <More query={query} />
@@ -105,10 +106,6 @@ function ExportButton({ filter }: { filter: Filter }) {
   )
 }
 
-const byDay = (entries: ActivityEntry[]): [string, ActivityEntry[]][] => [
-  ...Map.groupBy(entries, (entry) => day(new Date(entry.at))),
-]
-
 /** What was added and what was taken away, by the last part of its action. */
 const EDGES: Readonly<Record<string, string>> = {
   created: 'border-good',
@@ -122,8 +119,8 @@ const EDGES: Readonly<Record<string, string>> = {
 }
 
 function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
-  const now = useNow()
-  const today = title === day(now)
+  const { day } = useClock()
+  const today = title === day(useNow())
   return (
     <section className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2 border-t border-line-strong py-5 min-[721px]:grid-cols-[160px_minmax(0,1fr)]">
       <h2 className="text-[15px]">{today ? 'Today' : title}</h2>
@@ -131,7 +128,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
         {entries.map((entry) => (
           <li key={entry.entryId} className="grid grid-cols-[52px_minmax(0,1fr)] gap-4">
             <span className="pt-px font-mono text-[14px] text-ink-3">
-              <Time at={entry.at} format={clockShort} />
+              <Time at={entry.at} format="time" />
             </span>
             <p
               className={`border-s-3 ps-4 ${EDGES[entry.action.split('.')[1] ?? ''] ?? 'border-line-strong'}`}

@@ -1,5 +1,6 @@
+import { midnight } from '../api/midnight.ts'
 import type { ActivityQuery } from '../api/resources.ts'
-import { daysLater, isDay, midnight } from '../api/time.ts'
+import { daysLater, isDay } from '../api/time.ts'
 
 /** The kinds of entries, as they are called in the filter. */
 export const KINDS: Readonly<Record<string, string>> = {
@@ -59,12 +60,13 @@ export function filtersIn(search: URLSearchParams): Filters {
 export const filterParams = (filters: Filters): URLSearchParams =>
   new URLSearchParams(NAMES.filter((name) => filters[name]).map((name) => [name, filters[name]]))
 
-export function toActivityQuery({ person, kind, client, from, to }: Filters): ActivityQuery {
+/** @param zone of the company. */
+export function toActivityQuery({ person, kind, client, from, to }: Filters, zone: string): ActivityQuery {
   return {
     ...(person && { userId: person }),
     ...(kind && { action: kind }),
     ...(client && { clientId: client }),
-    ...(from && { from: midnight(from).toISOString() }),
-    ...(to && { to: midnight(daysLater(to, 1)).toISOString() }),
+    ...(from && { from: midnight(from, zone).toISOString() }),
+    ...(to && { to: midnight(daysLater(to, 1), zone).toISOString() }),
   }
 }

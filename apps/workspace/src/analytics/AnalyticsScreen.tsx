@@ -1,8 +1,8 @@
 import { type ComponentType, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { useClock } from '../api/company.ts'
 import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
 import { useDailyAnalytics } from '../api/resources.ts'
-import { isoDate } from '../api/time.ts'
 import { Page } from '../shell/Page.tsx'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -50,7 +50,7 @@ export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
 function Analytics({ FirstEvent }: AnalyticsScreenProps) {
   const [search] = useSearchParams()
   const chosen = readRange(search)
-  const today = isoDate(new Date())
+  const today = useClock().isoDate(new Date())
   const standard = useDailyAnalytics(undefined)
   const range = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
   const other = useDailyAnalytics(chosen === DEFAULT_DAYS ? null : range)
@@ -108,6 +108,7 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
 
 /** What the totals are totals of. */
 function Coverage({ daily, before }: DailyProps) {
+  const { isoDate } = useClock()
   const provisional = daily.days.filter(({ status }) => status === 'provisional').length
   return (
     <p className="small -mb-3 text-ink-2">

@@ -1,5 +1,5 @@
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
-import { daysLater, isDay } from '../api/time.ts'
+import { daysApart, daysLater, isDay } from '../api/time.ts'
 
 export const PRESETS = [7, 30, 90, RANGE_MAX_DAYS] as const
 export type Preset = (typeof PRESETS)[number]
@@ -10,15 +10,13 @@ export interface DayRange {
   to: string
 }
 
-const DAY_MS = 86_400_000
-
 /** The `days` days that end with `to`. */
 export const lastDays = (days: number, to: string): DayRange => ({ from: daysLater(to, 1 - days), to })
 
 /** The range of the same length that ends the day before it. */
 export const rangeBefore = (range: DayRange): DayRange => lastDays(daysIn(range), daysLater(range.from, -1))
 
-export const daysIn = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
+export const daysIn = ({ from, to }: DayRange): number => daysApart(from, to) + 1
 
 /** Returns why the API would refuse the range, as a sentence, undefined if it would not. */
 export function rangeError({ from, to }: DayRange, today: string): string | undefined {

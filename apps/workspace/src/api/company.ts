@@ -1,11 +1,14 @@
 import { createContext, useContext } from 'react'
 import type { Company, Role } from './contract.ts'
+import { BROWSER_CLOCK, createClock, type WallClock } from './time.ts'
 
 export interface CurrentCompany extends Company {
   /** The owner, and admins who are not suspended. */
   mayManage: boolean
   /** Those who may manage, and viewers who are not suspended. */
   mayView: boolean
+  /** Shows the times of the company's zone. */
+  clock: WallClock
   maySee(screen: keyof typeof SCREENS): boolean
   /** The address of a screen of this company. */
   to(screen: string): string
@@ -20,6 +23,9 @@ export function useCompany(): CurrentCompany {
   return company
 }
 
+/** The clock of the company in the address, or of the browser outside a company. */
+export const useClock = (): WallClock => useContext(CompanyContext)?.clock ?? BROWSER_CLOCK
+
 export function currentCompany(company: Company): CurrentCompany {
   const isActive = company.status === 'active'
   const mayManage = isActive && (company.role === 'owner' || company.role === 'admin')
@@ -28,6 +34,7 @@ export function currentCompany(company: Company): CurrentCompany {
     ...company,
     mayManage,
     mayView,
+    clock: createClock(company.timezone),
     maySee: (screen) => (MANAGERS_ONLY.includes(screen) ? mayManage : mayView),
     to: (screen) => `/${encodeURIComponent(company.vendorId)}/${screen}`,
   }

@@ -2,39 +2,6 @@ const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-const formatsIn = (timeZone: string) => ({
-  timeZone,
-  dateTime: new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'short' }),
-  day: new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium' }),
-  clock: new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'medium' }),
-  clockShort: new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' }),
-  weekDay: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short' }),
-  weekDayTime: new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone, weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
-    ...{ hour: '2-digit', minute: '2-digit' },
-  }),
-  // Swedish dates are ISO 8601.
-  iso: new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }),
-})
-
-const local = formatsIn(HERE)
-let formats = local
-
-/**
- * Shows all times in a company's time zone from now on, and in the browser's without a company.
- * @param timezone IANA name. One that this browser does not know is ignored.
- */
-export function setZone(timezone: string | undefined): void {
-  try {
-    formats = timezone === undefined ? local : formatsIn(timezone)
-  } catch {
-    formats = local
-  }
-}
-
-/** The IANA name of the zone that times are shown in. */
-export const zone = (): string => formats.timeZone
-
 const UNITS = [
   ['year', 365 * 86_400],
   ['month', 30 * 86_400],
@@ -42,63 +9,77 @@ const UNITS = [
   ['hour', 3_600],
   ['minute', 60],
 ] as const
-
-/** How many days lie between two dates. */
-const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
-
-/** "3 minutes ago", "in 2 months". A day is one of the calendar: "yesterday" ended at midnight. */
-export function relative(at: Date, now: Date): string {
-  const seconds = (at.getTime() - now.getTime()) / 1000
-  // Two months and two years ahead of themselves: "40 days" says more than "last month".
-  const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
-  if (unit?.[0] === 'day') return RELATIVE.format(daysBetween(isoDate(now), isoDate(at)), 'day')
-  // A past time is rounded down, a future one to the nearest.
-  const round = seconds < 0 ? Math.ceil : Math.round
-  if (unit) return RELATIVE.format(round(seconds / unit[1]), unit[0])
-  return 'just now'
-}
-
-export const dateTime = (at: Date): string => formats.dateTime.format(at)
-export const day = (at: Date): string => formats.day.format(at)
-export const clock = (at: Date): string => formats.clock.format(at)
-export const clockShort = (at: Date): string => formats.clockShort.format(at)
-
-/** "on 22 Nov 2026 at 03:04", in a sentence. */
-export const onDay = (at: Date): string => `on ${day(at)} at ${clockShort(at)}`
-
-/** "22 Nov 2026, 03:04 Europe/Berlin", and what the clock of this browser showed then, if that differs. */
-export function bothClocks(at: Date): string {
-  const [companyTime, localTime] = [dateTime(at), local.dateTime.format(at)]
-  return `${companyTime} ${zone()}${companyTime === localTime ? '' : ` (${localTime} ${HERE} your time)`}`
-}
-
 const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000
 
-/** "Wed, 25 Nov 2026, 03:04", so that a day within a week is not taken for another. */
-export const weekdayTime = (at: Date): string => formats.weekDayTime.format(at)
+export type WallClock = ReturnType<typeof clockIn>
 
-/** Returns when something lasting began: "14:00" today, "Sat 14:00" in the last six days, else a date. */
-export function since(at: Date, now: Date): string {
-  if (isoDate(at) === isoDate(now)) return clockShort(at)
-  if (now.getTime() - at.getTime() > WEEK_DAYS_CLEAR_MS) return day(at)
-  return `${formats.weekDay.format(at)} ${clockShort(at)}`
+function clockIn(zone: string) {
+  const format = (options: Intl.DateTimeFormatOptions, locale = 'en-GB') => {
+    const { format } = new Intl.DateTimeFormat(locale, { timeZone: zone, ...options })
+    return (at: Date): string => format(at)
+  }
+  const day = format({ dateStyle: 'medium' })
+  const time = format({ timeStyle: 'short' })
+  const weekday = format({ weekday: 'short' })
+  // Swedish dates are ISO 8601.
+  const isoDate = format({ dateStyle: 'short' }, 'sv-SE')
+  return {
+    /** The IANA name. */
+    zone,
+    /** "22 Nov 2026, 03:04" */
+    dateTime: format({ dateStyle: 'medium', timeStyle: 'short' }),
+    /** "22 Nov 2026, 03:04:05" */
+    precise: format({ dateStyle: 'medium', timeStyle: 'medium' }),
+    day,
+    time,
+    timeOfDay: format({ timeStyle: 'medium' }),
+    /** "Wed, 25 Nov 2026, 03:04", so that a day within a week is not taken for another. */
+    weekdayTime: format({
+      ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+      ...{ hour: '2-digit', minute: '2-digit' },
+    }),
+    /** "on 22 Nov 2026 at 03:04", in a sentence. */
+    onDay: (at: Date) => `on ${day(at)} at ${time(at)}`,
+    /** As a date input has it, "2027-01-31". */
+    isoDate,
+    /** "14:00" today, "Sat 14:00" in the last six days, else a date. */
+    since(at: Date, now: Date): string {
+      if (isoDate(at) === isoDate(now)) return time(at)
+      return now.getTime() - at.getTime() > WEEK_DAYS_CLEAR_MS ? day(at) : `${weekday(at)} ${time(at)}`
+    },
+    /** "3 minutes ago", "in 2 months". A day is one of the calendar: "yesterday" ended at midnight. */
+    relative(at: Date, now: Date): string {
+      const seconds = (at.getTime() - now.getTime()) / 1000
+      // Two months and two years ahead of themselves: "40 days" says more than "last month".
+      const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
+      if (unit?.[0] === 'day') return RELATIVE.format(daysApart(isoDate(now), isoDate(at)), 'day')
+      // A past time is rounded down, a future one to the nearest.
+      const round = seconds < 0 ? Math.ceil : Math.round
+      return unit ? RELATIVE.format(round(seconds / unit[1]), unit[0]) : 'just now'
+    },
+  }
 }
 
-/** As a date input has it, "2027-01-31". */
-export const isoDate = (at: Date): string => formats.iso.format(at).slice(0, 10)
+export const BROWSER_CLOCK = clockIn(HERE)
 
-/** When a day begins. @param date as a date input has it. */
-export function midnight(date: string): Date {
-  const begin = Date.parse(`${date}T00:00Z`)
-  const guess = begin - offset_ms(begin)
-  // If the clocks change between the guess and midnight, or at midnight, the day begins with the change.
-  const better = new Date(begin - offset_ms(guess))
-  return isoDate(better) < date ? new Date(guess) : better
+/** Returns the clock of a time zone, or the browser's if it does not know the zone. */
+export function createClock(zone: string): WallClock {
+  try {
+    return clockIn(zone)
+  } catch {
+    return BROWSER_CLOCK
+  }
 }
 
-/** How far the clocks are ahead of UTC. */
-const offset_ms = (at_ms: number): number =>
-  Date.parse(`${formats.iso.format(at_ms).replace(' ', 'T')}Z`) - Math.floor(at_ms / 1_000) * 1_000
+/** "22 Nov 2026, 03:04 Europe/Berlin", and what the clock of this browser showed then, if that differs. */
+export function bothClocks(at: Date, { dateTime, zone }: WallClock): string {
+  const [companyTime, localTime] = [dateTime(at), BROWSER_CLOCK.dateTime(at)]
+  return `${companyTime} ${zone}${companyTime === localTime ? '' : ` (${localTime} ${HERE} your time)`}`
+}
+
+/** Returns how many days lie between two dates. */
+export const daysApart = (from: string, to: string): number =>
+  (Date.parse(to) - Date.parse(from)) / 86_400_000
 
 /** Counts whole days on from a date. */
 export const daysLater = (date: string, days: number): string =>

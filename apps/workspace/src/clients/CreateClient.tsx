@@ -1,8 +1,8 @@
 import { type ReactNode, useId, useState } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { useUsage } from '../api/clients.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { day } from '../api/time.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
@@ -11,7 +11,7 @@ import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
-import { clientLifetime, type Expiry, expiresAt, firstDay, hasExpired, type Lifetime } from './expiry.ts'
+import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifetime } from './expiry.ts'
 import { isPrivateKey } from './key-pair.ts'
 import { MissingUses, ScopeUse } from './Status.tsx'
 import { type CredentialKind, inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
@@ -295,9 +295,9 @@ interface ExpiryFieldsProps {
 
 function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
   const { lifetime, date } = expiry
+  const { clock } = useCompany()
   const now = new Date()
   const isUnlisted = typeof before === 'number' && !LIFETIMES.some(({ days }) => days === before)
-  const at = lifetime === 'date' ? undefined : expiresAt(expiry, now)
   return (
     <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-[18px]">
       <Labelled
@@ -305,8 +305,8 @@ function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
         hint={
           lifetime === 'never'
             ? 'It works until someone revokes it.'
-            : at &&
-              `On ${day(new Date(at))}. Its token requests are refused from then on. This cannot be changed later.`
+            : lifetime !== 'date' &&
+              `On ${clock.day(daysFrom(now, lifetime))}. Its token requests are refused from then on. This cannot be changed later.`
         }
         error={lifetime !== 'date' && error}
       >
@@ -343,7 +343,7 @@ function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
               className="input"
               type="date"
               name="expiresAt"
-              min={firstDay(now)}
+              min={firstDay(clock, now)}
               value={date}
               onChange={(event) => onChange({ lifetime, date: event.target.value })}
             />

@@ -1,8 +1,7 @@
 import { Link } from 'wouter'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { SCREENS, useClock, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { isoDate, since } from '../api/time.ts'
 import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.tsx'
@@ -10,8 +9,9 @@ import { say } from '../ui/say.tsx'
 type Failing = NonNullable<OAuthClient['failing']>
 
 const Since = ({ at }: { at: string }) => {
+  const { since } = useClock()
   const text = useTimed((now) => since(new Date(at), now))
-  return <Time at={at} format={() => text} />
+  return <Time at={at}>{text}</Time>
 }
 
 /** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */
@@ -66,8 +66,9 @@ const Credential = ({ client: { keyThumbprint, secretHint, workload } }: { clien
 
 /** Leads to everything that people did in the company between the last token and the first refusal. */
 function WhatChanged({ from, to }: { from: string; to: string }) {
-  const company = useCompany()
+  const { clock, maySee, to: pathOf } = useCompany()
+  const { isoDate } = clock
   const search = new URLSearchParams({ from: isoDate(new Date(from)), to: isoDate(new Date(to)) })
-  if (!company.maySee('activity')) return null
-  return <Link href={`${company.to(SCREENS.activity)}?${search}`}>What changed in the company then</Link>
+  if (!maySee('activity')) return null
+  return <Link href={`${pathOf(SCREENS.activity)}?${search}`}>What changed in the company then</Link>
 }

@@ -1,5 +1,4 @@
 import type { ClientUsage } from '../api/contract.ts'
-import { day } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
 
 export type Hour = ClientUsage['hours'][number]
@@ -36,7 +35,7 @@ export function HourChart({ hours, most, label }: HourChartProps) {
         <path className="usage-refused fill-bad" d={drawBars(refusals, most, tokens)} />
       </svg>
       <figcaption className={LEGEND}>
-        <span>{first && <Time at={first.hour} format={day} />}</span>
+        <span>{first && <Time at={first.hour} format="day" />}</span>
         <span className={LEGEND}>
           <span className={`${KEY} before:bg-bar`}>Tokens per hour</span>
           {refusals.some((count) => count > 0) && <span className={`${KEY} before:bg-bad`}>Refused</span>}

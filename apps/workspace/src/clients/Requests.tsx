@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode, useState } from 'react'
 import { useRequests } from '../api/clients.ts'
+import { useClock } from '../api/company.ts'
 import type { ClientRequest } from '../api/contract.ts'
-import { clock, dateTime, isoDate, onDay } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -150,13 +150,13 @@ function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
     <>
       <tr className={explains ? '[&>*]:border-b-0' : undefined}>
         <th scope="row">
-          <Time at={at} format={timeOf} />
+          <TimeOrDate at={at} />
         </th>
         <td>
           <Answer request={request} isOpen={isOpen} onOpenChange={setOpen} />
           {count > 1 && (
             <p className="small quiet">
-              {count} times since <Time at={firstAt} format={timeOf} />
+              {count} times since <TimeOrDate at={firstAt} />
             </p>
           )}
         </td>
@@ -233,7 +233,7 @@ function Explanation({
 const withTimes = (sentence: string): ReactNode =>
   sentence
     .split(/at (\d{4}-\d\d-\d\dT[\d:.]+Z)/)
-    .map((part, index) => (index % 2 === 0 ? part : <Time key={part} at={part} format={onDay} />))
+    .map((part, index) => (index % 2 === 0 ? part : <Time key={part} at={part} format="onDay" />))
 
 /** A narrow column breaks it after / and _, in place of within a word. */
 const Breakable = ({ text }: { text: string }) =>
@@ -245,4 +245,7 @@ const Breakable = ({ text }: { text: string }) =>
     </Fragment>
   ))
 
-const timeOf = (at: Date): string => (isoDate(at) === isoDate(new Date()) ? clock(at) : dateTime(at))
+function TimeOrDate({ at }: { at: string }) {
+  const { isoDate } = useClock()
+  return <Time at={at} format={isoDate(new Date(at)) === isoDate(new Date()) ? 'timeOfDay' : 'dateTime'} />
+}

@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
-import { weekdayTime } from '../api/time.ts'
 import { Moment, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { listed, say } from '../ui/say.tsx'
@@ -50,7 +49,7 @@ function Refused({ old, rotation }: Omit<RevokeOldProps, 'isReplaced'>) {
   const isRecent = now.getTime() - Date.parse(old.revokedAt) < REFUSALS_KEPT_MS
   return (
     <>
-      <p>{say`Revoked on ${<Time at={old.revokedAt} format={weekdayTime} />} by ${old.revokedBy?.name}.`}</p>
+      <p>{say`Revoked on ${<Time at={old.revokedAt} format="weekdayTime" />} by ${old.revokedBy?.name}.`}</p>
       <p>
         {isRecent ? 'Refused since: ' : 'Refused in the last 24 hours: '}
         {rotation ? <Refusals {...rotation.refusedSinceRevoke} /> : '–'}
@@ -64,7 +63,7 @@ function Refusals({ count, lastAt, addresses }: ClientRotation['refusedSinceRevo
   return (
     <>
       {count >= REFUSALS_KEPT && 'at least '}
-      {count} {count === 1 ? 'request' : 'requests'}, the last on <Moment at={lastAt} format={weekdayTime} />,
+      {count} {count === 1 ? 'request' : 'requests'}, the last on <Moment at={lastAt} format="weekdayTime" />,
       from {listed(addresses.map((address) => <code key={address}>{address}</code>))}
     </>
   )

@@ -2,7 +2,6 @@ import { useLocation } from 'wouter'
 import { useRequests } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { clock, day } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -25,15 +24,13 @@ export function RevokedNotice({ client, revokedAt }: { client: OAuthClient; revo
         )
       }
     >
-      <p>{say`Revoked ${<Time at={revokedAt} format={precise} />} by ${client.revokedBy?.name}.`}</p>
+      <p>{say`Revoked ${<Time at={revokedAt} format="precise" />} by ${client.revokedBy?.name}.`}</p>
       <p>
         <SinceRevoke clientId={client.clientId} revokedAt={revokedAt} />
       </p>
     </Notice>
   )
 }
-
-const precise = (at: Date): string => `${day(at)}, ${clock(at)}`
 
 /** Someone who has just revoked it waits for what happens. */
 const WATCH_MS = 5_000
@@ -56,10 +53,10 @@ function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: str
   return (
     <>
       {requests.length || 'No'} {requests.length === 1 ? 'request' : 'requests'} on record since{' '}
-      <Time at={begin} format={precise} />
+      <Time at={begin} format="precise" />
       {requests.length > 0 && `, ${accepted.length || 'none'} accepted`}
       {begin > revokedAt ? '. Older ones may no longer be on record.' : '.'}
-      {accepted[0] && say` The last was accepted ${<Time at={accepted[0].at} format={precise} />}.`}
+      {accepted[0] && say` The last was accepted ${<Time at={accepted[0].at} format="precise" />}.`}
     </>
   )
 }

@@ -5,7 +5,6 @@ import { hoursInWords } from '#shared/rules/hours-in-words.ts'
 import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
-import { day, weekdayTime } from '../api/time.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
 import { say } from '../ui/say.tsx'
 import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
@@ -34,15 +33,15 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
         <LastUse client={old} known={seen} />
         {seen &&
           seen.longestQuietHours !== null &&
-          say` Longest time between two uses since ${<Time at={rotation.seenSince} format={day} />}: ${hoursInWords(seen.longestQuietHours)}.`}
+          say` Longest time between two uses since ${<Time at={rotation.seenSince} format="day" />}: ${hoursInWords(seen.longestQuietHours)}.`}
         {rotation?.usesMissingSince &&
-          say` Uses since ${<Time at={rotation.usesMissingSince} format={weekdayTime} />} may be missing.`}
+          say` Uses since ${<Time at={rotation.usesMissingSince} format="weekdayTime" />} may be missing.`}
       </Side>
       {replacement && (
         <Side title="Replacement" client={replacement} hours={histories[1]} most={most}>
           <LastUse client={replacement} known={rotation?.replacement} />
           {rotation?.replacement?.firstUsedAt &&
-            say` First used on ${<Time at={rotation.replacement.firstUsedAt} format={weekdayTime} />}.`}
+            say` First used on ${<Time at={rotation.replacement.firstUsedAt} format="weekdayTime" />}.`}
           {rotation && <MissingUses client={replacement} />}
         </Side>
       )}
@@ -61,7 +60,7 @@ function LastUse({ client, known }: LastUseProps) {
   if (!known) return 'Last used: –.'
   const { lastUsedAt } = known
   return lastUsedAt
-    ? say`Last used on ${<Moment at={lastUsedAt} format={weekdayTime} />}.`
+    ? say`Last used on ${<Moment at={lastUsedAt} format="weekdayTime" />}.`
     : `${unusedWords(client)}.`
 }
 
@@ -141,5 +140,5 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
 }
 
 const UsedAt = ({ at }: { at: string | undefined }) => (
-  <td>{at ? <Time at={at} format={weekdayTime} /> : <span className="quiet">None</span>}</td>
+  <td>{at ? <Time at={at} format="weekdayTime" /> : <span className="quiet">None</span>}</td>
 )

@@ -4,7 +4,6 @@ import { useClient, useRequests } from '../api/clients.ts'
 import { CompanyContext } from '../api/company.ts'
 import type { ClientRequest, OAuthClient } from '../api/contract.ts'
 import { useSession } from '../api/session.ts'
-import { clock } from '../api/time.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -219,12 +218,12 @@ function FirstCall({ client, onToken }: FirstCallProps) {
       <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-semibold text-good' : ''}`} role="status">
         <span className={`${DOT} ${tokenAt ? DOT_USED : DOT_WAITING}`} aria-hidden="true" />
         {tokenAt
-          ? say`Token issued at ${<Time at={tokenAt} format={clock} />}: the id and ${credentialName(client)} work.`
+          ? say`Token issued at ${<Time at={tokenAt} format="timeOfDay" />}: the id and ${credentialName(client)} work.`
           : `Waiting for the first token request: run the ${client.workload ? 'job' : 'curl command'} and see it arrive here.`}
       </p>
       {tokenAt && (
         <p className="small quiet" role="status">
-          {call ? say`Call granted at ${<Time at={call.at} format={clock} />}.` : waitingWords(client)}
+          {call ? say`Call granted at ${<Time at={call.at} format="timeOfDay" />}.` : waitingWords(client)}
         </p>
       )}
       <Attempts client={client} />
@@ -251,7 +250,7 @@ function Attempts({ client }: { client: OAuthClient }) {
             key={request.requestId}
             className={`grid grid-cols-[auto_minmax(0,1fr)] gap-3 ${isGranted(request) ? '[&_strong]:text-good' : '[&_strong]:text-bad'}`}
           >
-            <Time at={request.at} format={clock} />{' '}
+            <Time at={request.at} format="timeOfDay" />{' '}
             {isGranted(request) ? (
               <Granted route={request.route} />
             ) : (

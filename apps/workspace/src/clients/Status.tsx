@@ -1,5 +1,4 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { day } from '../api/time.ts'
 import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { expiresSoon, hasExpired } from './expiry.ts'
@@ -17,7 +16,7 @@ export function Status({ client }: { client: Dated }) {
 
 /** "Never", "31 Jan 2027". */
 export const Expires = ({ client: { expiresAt } }: { client: Dated }) =>
-  expiresAt ? <Time at={expiresAt} format={day} /> : <span className="quiet">Never</span>
+  expiresAt ? <Time at={expiresAt} format="day" /> : <span className="quiet">Never</span>
 
 /** Marks a client that expires soon or has expired. */
 export function ExpiryMark({ client }: { client: Dated }) {

@@ -54,7 +54,7 @@ const NOT_REPLACED = {
 /** The form that creates a client, and shows its secret or key once when it has. */
 export function useCreation({ onClose, replaces }: CreationOptions) {
   const company = useCompany()
-  const { vendorId } = company
+  const { vendorId, clock } = company
   // A replacement begins as what it replaces.
   const [draft, setDraft] = useDraft<Draft>('new client', {
     name: replaces ? nextName(replaces.name) : '',
@@ -83,7 +83,13 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       expiresAt: draft.expiry.lifetime === 'date' && draft.expiry.date === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {
-      const { body, idempotencyKey, credential } = await request({ ...draft, name, publicKey, replaces })
+      const { body, idempotencyKey, credential } = await request({
+        ...draft,
+        name,
+        publicKey,
+        replaces,
+        zone: clock.zone,
+      })
       const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey).catch(
         (error) => {
           const errors = error instanceof ApiProblem ? error.errors : []
@@ -123,6 +129,8 @@ const workloadErrors = (draft: WorkloadDraft): FieldErrors<WorkloadField> => ({
 
 interface Input extends Draft {
   replaces: OAuthClient | undefined
+  /** Of the company: a day that is chosen ends there. */
+  zone: string
 }
 
 interface CreationRequest {
@@ -143,9 +151,9 @@ function useRequest(): (input: Input) => Promise<CreationRequest> {
 }
 
 async function buildRequest(input: Input): Promise<CreationRequest> {
-  const { name, scopes, auth, expiry, replaces } = input
+  const { name, scopes, auth, expiry, replaces, zone } = input
   const idempotencyKey = crypto.randomUUID()
-  const at = expiresAt(expiry, new Date())
+  const at = await expiresAt(expiry, zone, new Date())
   const body = {
     name,
     scopes,

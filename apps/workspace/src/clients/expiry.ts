@@ -1,5 +1,5 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { daysLater, isoDate, midnight } from '../api/time.ts'
+import { daysLater, type WallClock } from '../api/time.ts'
 
 const DAY_MS = 86_400_000
 /** A client that expires within this is marked wherever it is shown. */
@@ -30,13 +30,19 @@ export const clientLifetime = ({ createdAt, expiresAt }: Dated & Pick<OAuthClien
     : Math.max(1, Math.round((Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS))
 
 /** The first day that can be chosen, as a date input has it. The API says which is the last. */
-export const firstDay = (now: Date): string => daysLater(isoDate(now), 1)
+export const firstDay = ({ isoDate }: WallClock, now: Date): string => daysLater(isoDate(now), 1)
 
-/** When a client created now expires (RFC 3339), undefined if never. A date lasts until its end. */
-export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undefined {
+/** Returns when a client expires after so many days. */
+export const daysFrom = (now: Date, days: number): Date => new Date(now.getTime() + days * DAY_MS)
+
+/** Returns when a client created now expires (RFC 3339), undefined if never. A date lasts until its end. */
+export async function expiresAt(
+  { lifetime, date }: Expiry,
+  zone: string,
+  now: Date,
+): Promise<string | undefined> {
   if (lifetime === 'never') return undefined
-  const at_ms = lifetime === 'date' ? toLastSecond(date).getTime() : now.getTime() + lifetime * DAY_MS
-  return new Date(at_ms).toISOString()
+  if (lifetime !== 'date') return daysFrom(now, lifetime).toISOString()
+  const { midnight } = await import('../api/midnight.ts')
+  return new Date(midnight(daysLater(date, 1), zone).getTime() - 1_000).toISOString()
 }
-
-const toLastSecond = (date: string): Date => new Date(midnight(daysLater(date, 1)).getTime() - 1_000)

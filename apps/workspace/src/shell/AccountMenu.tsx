@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
+import { useCompany } from '../api/company.ts'
 import { idleTime, signOut, useSignedIn } from '../api/session.ts'
-import { clockShort, zone } from '../api/time.ts'
 import { ChangePassword } from '../session/ChangePassword.tsx'
 import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
@@ -16,6 +16,7 @@ const THEME_ICONS = { system: <ScreenIcon />, light: <SunIcon />, dark: <MoonIco
 export function AccountMenu() {
   const session = useSignedIn()
   const { user, expiresAt } = session
+  const { clock } = useCompany()
   const [, navigate] = useLocation()
   const [open, setOpen] = useState<'sessions' | 'password'>()
   const [theme, setTheme] = useTheme()
@@ -51,10 +52,10 @@ export function AccountMenu() {
           <bdi className="strong">{user.name}</bdi>
           <span className="small quiet">{user.email}</span>
           <span className="small quiet">
-            Signed in until <Time at={expiresAt} format={clockShort} /> at the latest. Ends after{' '}
+            Signed in until <Time at={expiresAt} format="time" /> at the latest. Ends after{' '}
             {idleTime(session)} without use.
           </span>
-          <span className="small quiet">Times are in {zone()}.</span>
+          <span className="small quiet">Times are in {clock.zone}.</span>
         </div>
         <MenuLine />
         <MenuItem onSelect={() => setOpen('sessions')}>Your sessions</MenuItem>

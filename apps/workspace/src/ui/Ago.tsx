@@ -1,5 +1,6 @@
-import { useSyncExternalStore } from 'react'
-import { bothClocks, dateTime, relative } from '../api/time.ts'
+import { type ReactNode, useSyncExternalStore } from 'react'
+import { useClock } from '../api/company.ts'
+import { bothClocks } from '../api/time.ts'
 
 const TICK_MS = 1_000
 const listeners = new Set<() => void>()
@@ -30,17 +31,22 @@ export const useTimed = <T extends string | boolean | undefined>(read: (now: Dat
 
 interface TimeProps {
   at: string
-  /** How the text is written. */
-  format?: (at: Date) => string
+  format?: 'dateTime' | 'precise' | 'day' | 'time' | 'timeOfDay' | 'weekdayTime' | 'onDay'
   by?: string
+  /** In place of the time in a format. */
+  children?: ReactNode
 }
 
 /** A time in the company's zone, which the account menu names. Pointing at it shows the browser's too. */
-export const Time = ({ at, format = dateTime, by }: TimeProps) => (
-  <time dateTime={at} title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}>
-    {format(new Date(at))}
-  </time>
-)
+export function Time({ at, format = 'dateTime', by, children }: TimeProps) {
+  const clock = useClock()
+  const date = new Date(at)
+  return (
+    <time dateTime={at} title={`${bothClocks(date, clock)}${by ? `, by ${by}` : ''}`}>
+      {children ?? clock[format](date)}
+    </time>
+  )
+}
 
 /** "22 Nov 2026, 03:04 (3 minutes ago)", in a sentence that has room for both. */
 export const Moment = ({ at, format }: Pick<TimeProps, 'at' | 'format'>) => (
@@ -50,9 +56,10 @@ export const Moment = ({ at, format }: Pick<TimeProps, 'at' | 'format'>) => (
 )
 
 /** "3 minutes ago". Pointing at it shows the exact time, and who did it. */
-export function Ago(props: Omit<TimeProps, 'format'>) {
+export function Ago(props: Pick<TimeProps, 'at' | 'by'>) {
+  const { relative } = useClock()
   const date = new Date(props.at)
   // The text, not the time: a row is drawn again when it says something else, not once a second.
   const text = useTimed((now) => relative(date, now))
-  return <Time {...props} format={() => text} />
+  return <Time {...props}>{text}</Time>
 }

@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
-import { clock, day } from '../api/time.ts'
 import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Code } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Loaded.tsx'
@@ -22,7 +21,9 @@ export function TestResults({ results, saved }: TestResultsProps) {
   return (
     <section className="section [&_h3]:mt-2.5" aria-labelledby="result-title">
       <h2 id="result-title" tabIndex={-1}>
-        {current === results[0] ? 'Last test' : say`Test at ${<Time at={current.sentAt} format={clock} />}`}
+        {current === results[0]
+          ? 'Last test'
+          : say`Test at ${<Time at={current.sentAt} format="timeOfDay" />}`}
       </h2>
       {results.length > 1 && (
         <Tests
@@ -60,7 +61,7 @@ function Tests({ results, current, onChoose }: TestsProps) {
               onClick={() => onChoose(result)}
             >
               <span className="font-mono text-[13px] text-ink-3">
-                <Time at={result.sentAt} format={clock} />
+                <Time at={result.sentAt} format="timeOfDay" />
               </span>
               <span className="font-mono font-semibold text-tone">{result.status ?? '–'}</span>
               <span>{title}</span>
@@ -121,7 +122,7 @@ function Certificate({ expiresAt }: { expiresAt: string }) {
   return (
     <StatusText tone={tone}>
       <span>
-        {left_ms < 0 ? 'Expired' : 'Valid until'} <Moment at={expiresAt} format={day} />
+        {left_ms < 0 ? 'Expired' : 'Valid until'} <Moment at={expiresAt} format="day" />
       </span>
     </StatusText>
   )
