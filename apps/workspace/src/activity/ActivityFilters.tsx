@@ -3,7 +3,8 @@ import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
 import { Button } from '../ui/Button.tsx'
-import { type Filters, KINDS, NO_FILTERS } from './filters.ts'
+import { ACTIONS } from './actions.ts'
+import { type Filters, NO_FILTERS } from './filters.ts'
 
 export interface ActivityFilterProps {
   filters: Filters
@@ -39,7 +40,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
         label="Kind"
         any="Everything"
         value={filters.kind}
-        options={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
+        options={Object.entries(ACTIONS).map(([value, [label]]) => ({ value, label }))}
         onChange={(kind) => change({ kind })}
       />
       <Choice

@@ -1,29 +1,7 @@
 import { midnight } from '../api/midnight.ts'
 import type { ActivityQuery } from '../api/resources.ts'
 import { daysLater, isDay } from '../api/time.ts'
-
-/** The kinds of entries, as they are called in the filter. */
-export const KINDS: Readonly<Record<string, string>> = {
-  'client.created': 'Client created',
-  'client.renamed': 'Client renamed',
-  'client.revoked': 'Client revoked',
-  'callback.saved': 'Callback URL saved',
-  'workload_issuer.keys_replaced': 'Issuer keys replaced',
-  'client.secret_found': 'Client secret found',
-  'company.created': 'Company created',
-  'person.added': 'Person added',
-  'person.invited': 'Person invited',
-  'person.joined': 'Person joined',
-  'person.changed': 'Role or status changed',
-  'person.linked': 'Account linked',
-  'person.unlinked': 'Account unlinked',
-  'person.password_reset': 'Password reset',
-  'person.removed': 'Person removed',
-  'person.erased': 'Person erased',
-  'address.claimed': 'Address used elsewhere',
-  'invitation.withdrawn': 'Invitation withdrawn',
-  'analytics.imported': 'Events imported',
-}
+import { ACTIONS } from './actions.ts'
 
 /** The filter in the address. Empty text matches all. `from` and `to` are the company's days, inclusive. */
 export interface Filters {
@@ -51,7 +29,7 @@ export function filtersIn(search: URLSearchParams): Filters {
     const text = search.get(name) ?? ''
     if (SHAPES[name].test(text)) filters[name] = text
   }
-  if (!Object.hasOwn(KINDS, filters.kind)) filters.kind = ''
+  if (!Object.hasOwn(ACTIONS, filters.kind)) filters.kind = ''
   if (!isDay(filters.from)) filters.from = ''
   if (!isDay(filters.to)) filters.to = ''
   return filters

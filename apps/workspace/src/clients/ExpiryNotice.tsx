@@ -4,7 +4,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { expiresSoon } from './expiry.ts'
 import { useExpired } from './Status.tsx'
 

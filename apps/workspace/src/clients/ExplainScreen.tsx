@@ -9,7 +9,7 @@ import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { groupAlike, RequestTable } from './Requests.tsx'
 
 /** Takes the id of a request and says why it was refused, and what to do. */

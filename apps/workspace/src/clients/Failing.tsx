@@ -4,7 +4,7 @@ import { SCREENS, useClock, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 
 type Failing = NonNullable<OAuthClient['failing']>
 

@@ -5,7 +5,7 @@ import { Button } from '../ui/Button.tsx'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { UseIt } from './UseIt.tsx'
 
 /** What there is before the first event: how to report one, with a client that may. */

@@ -12,7 +12,7 @@ import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Fact } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { listed, say } from '../ui/say.tsx'
+import { listed, say } from '../ui/say.ts'
 import { MissingUses } from './Status.tsx'
 
 const SHOWN_MAX = 3

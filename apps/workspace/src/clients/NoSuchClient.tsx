@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import { SCREENS, useCompany } from '../api/company.ts'
 import { Notice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 
 export function NoSuchClient({ clientId }: { clientId: string }) {
   const { name, to } = useCompany()

@@ -3,7 +3,7 @@ import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { Moment, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { listed, say } from '../ui/say.tsx'
+import { listed, say } from '../ui/say.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 
 export interface RevokeOldProps {

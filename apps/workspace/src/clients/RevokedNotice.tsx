@@ -5,7 +5,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { isGranted } from './Requests.tsx'
 
 /** Who revoked the client, and what its requests met since. */

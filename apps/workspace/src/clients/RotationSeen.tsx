@@ -6,7 +6,7 @@ import { useUsage } from '../api/clients.ts'
 import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
 import { MissingUses, Status, unusedWords } from './Status.tsx'
 

@@ -10,7 +10,7 @@ import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
 import { Skeleton } from '../ui/Loaded.tsx'
 import { FailureNotice, Notice } from '../ui/Notice.tsx'
 import { PlainPage } from '../ui/PlainPage.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
 

@@ -10,7 +10,7 @@ import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { Loaded, More, Skeleton } from '../ui/Loaded.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { browserName } from './user-agent.ts'
 

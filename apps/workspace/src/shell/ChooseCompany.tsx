@@ -4,7 +4,7 @@ import { signOut, useSignedIn } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { ForwardIcon } from '../ui/icons.tsx'
 import { PlainPage } from '../ui/PlainPage.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 
 /** The start: straight to the company when there is one, else the choice. */
 export function ChooseCompany() {

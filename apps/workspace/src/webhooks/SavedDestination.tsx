@@ -8,7 +8,7 @@ import { DOCS } from '../ui/docs.ts'
 import { SendIcon } from '../ui/icons.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { type TestSend, testVerdict } from './test-send.ts'
 
 export interface SavedDestinationProps {

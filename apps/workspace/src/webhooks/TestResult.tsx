@@ -4,7 +4,7 @@ import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Code } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Loaded.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
-import { say } from '../ui/say.tsx'
+import { say } from '../ui/say.ts'
 import { testVerdict } from './test-send.ts'
 
 export interface TestResultsProps {
