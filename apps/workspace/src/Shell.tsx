@@ -25,7 +25,7 @@ import {
   SearchIcon,
   WebhookIcon,
 } from './ui/icons.tsx'
-import { Skeleton } from './ui/Loaded.tsx'
+import { Skeleton } from './ui/Skeleton.tsx'
 
 const OUTLINE = (
   <div className="page">

@@ -7,7 +7,7 @@ import { Shell } from './Shell.tsx'
 import { SignInScreen } from './session/SignInScreen.tsx'
 import { ChooseCompany } from './shell/ChooseCompany.tsx'
 import { FindRefusal } from './shell/FindRefusal.tsx'
-import { Announcer } from './ui/CopyButton.tsx'
+import { Announcer } from './ui/Announcer.tsx'
 import { Toaster } from './ui/Toaster.tsx'
 
 /** Everything behind the sign-in, in its own file, so that signing in does not wait for it. */

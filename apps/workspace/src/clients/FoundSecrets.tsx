@@ -10,10 +10,10 @@ import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
-import { Fact } from '../ui/Loaded.tsx'
+import { Fact } from '../ui/Fact.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { listed, say } from '../ui/say.ts'
-import { MissingUses } from './Status.tsx'
+import { MissingUses } from './LastUsed.tsx'
 
 const SHOWN_MAX = 3
 

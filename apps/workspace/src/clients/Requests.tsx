@@ -9,7 +9,8 @@ import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { ChevronIcon } from '../ui/icons.tsx'
-import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Loaded } from '../ui/Loaded.tsx'
+import { Skeleton } from '../ui/Skeleton.tsx'
 
 const SHOWN_AT_FIRST = 20
 const OUTCOMES = [

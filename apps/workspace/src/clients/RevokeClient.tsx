@@ -10,7 +10,7 @@ import { say } from '../ui/say.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
-import { MissingUses } from './Status.tsx'
+import { MissingUses } from './LastUsed.tsx'
 
 export interface RevokeClientProps {
   client: OAuthClient

@@ -8,7 +8,8 @@ import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
 import { say } from '../ui/say.ts'
 import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
-import { MissingUses, Status, unusedWords } from './Status.tsx'
+import { MissingUses, unusedWords } from './LastUsed.tsx'
+import { Status } from './Status.tsx'
 
 const HISTORY_MS = 10_000
 

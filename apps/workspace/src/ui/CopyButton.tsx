@@ -1,10 +1,11 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useState } from 'react'
+import { announce } from './Announcer.tsx'
 import { Button } from './Button.tsx'
 import { CheckIcon, CopyIcon } from './icons.tsx'
 
 const SHOWN_MS = 2_000
 
-export interface CopyButtonProps {
+interface CopyButtonProps {
   text: string
   /** What is copied: "client id". */
   what: string
@@ -63,48 +64,3 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
     </span>
   )
 }
-
-export interface CodeProps {
-  text: string
-  /** What it is: "curl command". */
-  what: string
-}
-
-const SCROLLED = 'max-h-[300px] overflow-auto rounded-md in-[.dialog]:max-h-[15rem]'
-
-/** A block of code that scrolls sideways, by keyboard too, and can be copied. */
-export const Code = ({ text, what }: CodeProps) => (
-  <div className="code grid grid-cols-[minmax(0,1fr)_auto] [&>.copy]:self-start [&>.copy]:p-1">
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard. */}
-    <section className={SCROLLED} aria-label={what} tabIndex={0}>
-      <pre className="w-max min-w-full text-[13px]">
-        <code>{text}</code>
-      </pre>
-    </section>
-    <CopyButton text={text} what={what} />
-  </div>
-)
-
-let announcement = ''
-const listeners = new Set<() => void>()
-
-/** Has a screen reader say something that is seen elsewhere already. */
-function announce(text: string): void {
-  announcement = text
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-/**
- * One live region for the whole page, since one in each button would be read out with every row of a table.
- * It needs the aria-live attribute: an open dialog hides everything else from assistive technology.
- */
-export const Announcer = () => (
-  <p className="off-screen" role="status" aria-live="polite">
-    {useSyncExternalStore(subscribe, () => announcement)}
-  </p>
-)

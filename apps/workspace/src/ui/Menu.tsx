@@ -1,14 +1,5 @@
 import { DropdownMenu as Primitive } from 'radix-ui'
-import {
-  type ButtonHTMLAttributes,
-  cloneElement,
-  type KeyboardEvent,
-  type ReactElement,
-  type ReactNode,
-  useEffect,
-  useRef,
-  useState,
-} from 'react'
+import type { ReactElement, ReactNode } from 'react'
 
 const MENU =
   'z-40 animate-appear overflow-auto rounded-lg border border-line-strong bg-sheet p-1.5 shadow-raised'
@@ -19,53 +10,23 @@ const ITEM =
 
 export interface MenuProps {
   /** A button. */
-  trigger: ReactElement<ButtonHTMLAttributes<HTMLButtonElement>>
+  trigger: ReactElement
   align?: 'start' | 'end'
   children: ReactNode
-}
-
-/** Until it is first opened it is its button alone: a table has one in each row. */
-export function Menu(props: MenuProps) {
-  const [openedBy, setOpenedBy] = useState<'by pointer' | 'by keyboard'>()
-  if (openedBy) return <OpenedMenu {...props} byKeyboard={openedBy === 'by keyboard'} />
-  return cloneElement(props.trigger, {
-    'aria-haspopup': 'menu',
-    'aria-expanded': false,
-    // A press of a key clicks no times.
-    onClick: ({ detail }) => setOpenedBy(detail === 0 ? 'by keyboard' : 'by pointer'),
-    onKeyDown(event: KeyboardEvent) {
-      if (event.key !== 'ArrowDown') return
-      event.preventDefault()
-      setOpenedBy('by keyboard')
-    },
-  })
 }
 
 /**
  * Not modal, because the library's scroll lock writes a style element, which the Content-Security-Policy
  * forbids. It is rendered beside its button, so that it belongs to the same landmark.
  */
-function OpenedMenu({ trigger, align = 'end', children, byKeyboard }: MenuProps & { byKeyboard: boolean }) {
-  const content = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    // The key was pressed before the library could see it.
-    if (byKeyboard) content.current?.querySelector<HTMLElement>('[role^="menuitem"]')?.focus()
-  }, [byKeyboard])
-  return (
-    <Primitive.Root modal={false} defaultOpen>
-      <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
-      <Primitive.Content
-        ref={content}
-        className={`${MENU} ${MENU_SIZE}`}
-        align={align}
-        sideOffset={6}
-        collisionPadding={12}
-      >
-        {children}
-      </Primitive.Content>
-    </Primitive.Root>
-  )
-}
+export const Menu = ({ trigger, align = 'end', children }: MenuProps) => (
+  <Primitive.Root modal={false}>
+    <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
+    <Primitive.Content className={`${MENU} ${MENU_SIZE}`} align={align} sideOffset={6} collisionPadding={12}>
+      {children}
+    </Primitive.Content>
+  </Primitive.Root>
+)
 
 export interface MenuItemProps {
   onSelect: () => void

@@ -1,0 +1,31 @@
+import type { OAuthClient } from '../api/contract.ts'
+import { Ago, Moment } from '../ui/Ago.tsx'
+
+type Used = Pick<OAuthClient, 'lastUsedAt' | 'usesMissingBefore'>
+
+export const LastUsed = ({ client }: { client: Used }) =>
+  client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : <span className="quiet">{unusedWords(client)}</span>
+
+/** What is known of a client that has no recorded use. */
+export const unusedWords = ({ usesMissingBefore }: Pick<OAuthClient, 'usesMissingBefore'>) =>
+  usesMissingBefore ? 'No known use' : 'Never used'
+
+/** @param at null: no use is recorded; undefined: it cannot be read. */
+export function ScopeUse({ client, at }: { client: Used; at: string | null | undefined }) {
+  if (at === undefined) return 'Last used: –'
+  if (at === null) return unusedWords(client)
+  return (
+    <>
+      Last used <Ago at={at} />
+    </>
+  )
+}
+
+/** What the time of its last use cannot tell. */
+export const MissingUses = ({ client: { usesMissingBefore } }: { client: OAuthClient }) =>
+  usesMissingBefore && (
+    <span className="quiet">
+      {' '}
+      Uses up to <Moment at={usesMissingBefore} /> may be missing.
+    </span>
+  )
