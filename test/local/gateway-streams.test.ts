@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { eventually } from '../support/eventually.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
@@ -144,5 +144,18 @@ describe('the gateway: bodies and failures', () => {
     caller.abort()
     await answer
     await eventually(() => socket.destroyed)
+  })
+
+  it('lets requests in flight finish when it stops, and takes no new ones', async () => {
+    const arrived = new Promise<ServerResponse>((resolve) =>
+      gateway.answerWith((_incoming, response) => resolve(response)),
+    )
+    const answer = fetch(`${gateway.url}/v1/session`)
+    const response = await arrived
+    const stopped = gateway.gateway.stop()
+    await assert.rejects(fetch(`${gateway.url}/v1/session`))
+    response.end('whole')
+    assert.equal(await (await answer).text(), 'whole')
+    await stopped
   })
 })
