@@ -72,6 +72,17 @@ describe('npm start that cannot', () => {
     await api.raw('select 1')
   })
 
+  it('says that DATA_DIR is a file', async () => {
+    await writeFile(dataDir, '')
+    await expectStartToFail(/^DATA_DIR .* cannot be used \(EEXIST\): set it to a writable folder\.$/)
+  })
+
+  it('says that DATA_DIR lies below a file', async () => {
+    await writeFile(dataDir, '')
+    dataDir = join(dataDir, 'below')
+    await expectStartToFail(/^DATA_DIR .* cannot be used \(ENOTDIR\): /)
+  })
+
   it('says that DATA_DIR cannot be written', async () => {
     // Not even root makes a folder there.
     dataDir = '/sys/integration'
@@ -102,10 +113,25 @@ describe('npm start that cannot', () => {
     await expectStartToFail(/secrets\.json cannot be read, and the data beside it is useless without it/)
   })
 
+  it('says that another version of Postgres made the data', async () => {
+    await mkdir(join(dataDir, 'postgres'), { recursive: true })
+    await writeFile(join(dataDir, 'postgres/PG_VERSION'), '12\n')
+    await expectStartToFail(
+      /^The data in .* was made by Postgres 12, which Postgres 18 cannot read: set DATA_DIR/,
+    )
+  })
+
   it('says that DATABASE_URL leads nowhere, without the password', async () => {
     await expectStartToFail(
       /^The Postgres of DATABASE_URL cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
       { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/postgres' },
+    )
+  })
+
+  it('says that DATABASE_URL names a certificate that cannot be read', async () => {
+    await expectStartToFail(
+      /^The Postgres of DATABASE_URL cannot be used: ENOENT: no such file or directory, open '\/nonexistent\.crt'\.$/,
+      { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/d?sslmode=verify-full&sslrootcert=/nonexistent.crt' },
     )
   })
 

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { AUDITED, NOT_AUDITED } from '#shared/process/events.ts'
-import { routeOutput } from '../../infra/local/service-output.ts'
+import { printedLevel, routeOutput } from '../../infra/local/service-output.ts'
 import { sharedFolder } from '../support/folder.ts'
 
 describe('the audit trail of the local stack', () => {
@@ -42,6 +42,23 @@ describe('the audit trail of the local stack', () => {
     assert.equal(printed, `${writeLine('client.revoked')}\n`)
   })
 
+  it('keeps every event at any log level', () => {
+    for (const level of ['silent', 'error', 'warn', 'info']) assert.equal(printedLevel(level), 'info')
+    assert.equal(printedLevel('trace'), 'trace')
+  })
+
+  it('puts a line together that a service prints in pieces, and takes a last one without an end', async () => {
+    const [printed, output, auditFile] = [new PassThrough(), new PassThrough(), join(folder, 'pieces')]
+    routeOutput(printed, { logLevel: 'warn', auditFile, output })
+    const line = writeLine('client.revoked')
+    printed.write(line.slice(0, 20))
+    printed.write(`${line.slice(20)}\n`)
+    printed.end('no line of a log')
+    await once(printed, 'end')
+    assert.equal(await readFile(auditFile, 'utf8'), `${line}\n`)
+    assert.equal(String(output.read()), 'no line of a log\n')
+  })
+
   it('keeps a character whose bytes arrive in two pieces', async () => {
     const [printed, auditFile] = [new PassThrough(), join(folder, 'characters')]
     routeOutput(printed, { logLevel: 'warn', auditFile, output: new PassThrough() })
@@ -50,6 +67,11 @@ describe('the audit trail of the local stack', () => {
     printed.end()
     await once(printed, 'end')
     assert.equal(await readFile(auditFile, 'utf8'), `${line}\n`)
+  })
+
+  it('prints lines of exactly the wanted level', async () => {
+    const warning = JSON.stringify({ level: 40, time: 1, msg: 'x' })
+    assert.equal((await routed('level', [warning])).printed, `${warning}\n`)
   })
 
   it('keeps the audit trail from other users of the machine', async () => {
