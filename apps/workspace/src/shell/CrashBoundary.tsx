@@ -17,6 +17,7 @@ export class CrashBoundary extends Component<{ children: ReactNode }, { crashed:
     if (!this.state.crashed) return this.props.children
     return (
       <div className="page grid gap-5 py-2">
+        <title>This screen could not be shown</title>
         <h1>This screen could not be shown</h1>
         <Notice
           tone="warn"

@@ -37,15 +37,13 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
   const company = useCompany()
   const headingRef = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · ${company.name}`
-  }, [title, company.name])
-  useEffect(() => {
     if (!first) headingRef.current?.focus({ preventScroll: true })
     if (!first) window.scrollTo(0, 0)
     first = false
   }, [])
   return (
     <div className={wide ? 'page max-w-[1480px]' : 'page'}>
+      <title>{`${title} · ${company.name}`}</title>
       <header className="mb-4 flex flex-wrap items-end justify-between gap-x-6 gap-y-4 max-desk:mb-[22px]">
         <div className="grid min-w-0 flex-[1_1_340px] gap-1.5">
           {back ? (

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from 'react'
+import type { ReactNode } from 'react'
 import { checkSession } from '../api/session.ts'
 import { Brand } from './Brand.tsx'
 import { Button } from './Button.tsx'
@@ -16,11 +16,9 @@ export interface PlainPageProps {
 
 /** A page outside a company: its title, and one column. */
 export function PlainPage({ title, heading = title, action, children }: PlainPageProps) {
-  useEffect(() => {
-    document.title = `${title} · Integration Access`
-  }, [title])
   return (
     <div className="grid min-h-dvh grid-rows-[auto_1fr]">
+      <title>{`${title} · Integration Access`}</title>
       <header className="flex flex-wrap items-center justify-between px-[clamp(16px,4vw,48px)] py-5">
         <Brand />
         <div className="flex items-center gap-x-4">
@@ -41,6 +39,7 @@ export function PlainPage({ title, heading = title, action, children }: PlainPag
 /** Until the service has said who is signed in. */
 export const Opening = ({ error }: { error?: Error }) => (
   <main className="grid min-h-screen place-content-center justify-items-center gap-6 p-6">
+    <title>Integration Access</title>
     <h1 className="off-screen">Integration Access</h1>
     <Brand />
     {error ? (
