@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
-import { CompanyContext, currentCompany, SCREENS, useCompany } from './api/company.ts'
+import { CompanyContext, currentCompany, useCompany } from './api/company.ts'
+import { SCREENS, type Screen } from './api/screens.ts'
 import { useSignedIn } from './api/session.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
@@ -78,7 +79,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
         <header className="rail max-desk:flex-row max-desk:items-center max-desk:bg-paper max-desk:px-4 max-desk:py-2 low:static low:flex-wrap">
           <Link
             className="mx-2 self-start text-inherit no-underline max-desk:m-0 max-desk:self-center max-desk:py-1 max-desk:pe-3 max-desk:[&_.brand-name]:hidden"
-            href={current.to(SCREENS.clients)}
+            href={current.to('clients')}
             aria-label="Integration Access, home"
           >
             <Brand />
@@ -110,20 +111,19 @@ export function Shell({ vendorId }: { vendorId: string }) {
 
 function Screens() {
   const { to, maySee } = useCompany()
-  const clients = `/:vendorId/${SCREENS.clients}`
   return (
     <Switch>
       <Route path="/:vendorId">
-        <Redirect to={to(SCREENS.clients)} replace />
+        <Redirect to={to('clients')} replace />
       </Route>
-      <Route path={clients}>
+      <Route path={`/:vendorId/${SCREENS.clients}`}>
         <ClientsScreen />
       </Route>
-      <Route path={`${clients}/:clientId`}>
-        {({ clientId }) => <ClientScreen key={clientId} clientId={clientId} />}
+      <Route path={`/:vendorId/${SCREENS.client}`}>
+        {({ id }) => <ClientScreen key={id} clientId={id} />}
       </Route>
-      <Route path={`${clients}/:clientId/rotate`}>
-        {({ clientId }) => <RotateScreen key={clientId} clientId={clientId} />}
+      <Route path={`/:vendorId/${SCREENS.rotation}`}>
+        {({ id }) => <RotateScreen key={id} clientId={id} />}
       </Route>
       <Route path={`/:vendorId/${SCREENS.webhooks}`}>
         <WebhooksScreen />
@@ -137,8 +137,8 @@ function Screens() {
       <Route path={`/:vendorId/${SCREENS.people}`}>
         {maySee('people') ? <PeopleScreen /> : <NoAccess />}
       </Route>
-      <Route path={`/:vendorId/${SCREENS.explain}/:requestId?`}>
-        {({ requestId }) => <ExplainScreen key={requestId} requestId={requestId} />}
+      <Route path={`/:vendorId/${SCREENS.explain}`}>
+        {({ id }) => <ExplainScreen key={id} requestId={id} />}
       </Route>
       <Route>
         <NotFound />
@@ -152,7 +152,7 @@ function NotFound() {
   return (
     <Page title="Page not found" lede="The address may be mistyped, or the page no longer exists.">
       <p>
-        <Link className="touch" href={to(SCREENS.clients)}>
+        <Link className="touch" href={to('clients')}>
           Go to OAuth2 Clients
         </Link>
       </p>
@@ -257,7 +257,7 @@ function Navigation() {
 }
 
 interface NavItemProps {
-  screen: keyof typeof SCREENS
+  screen: Screen
   icon: ReactNode
   label: string
   short?: string
@@ -275,8 +275,8 @@ function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   const { to, maySee } = useCompany()
   const [location] = useLocation()
   if (!maySee(screen)) return null
-  const href = to(SCREENS[screen])
-  const within = (name: keyof typeof SCREENS) => `${location}/`.startsWith(`${to(SCREENS[name])}/`)
+  const href = to(screen)
+  const within = (name: Screen) => `${location}/`.startsWith(`${to(name)}/`)
   // Explaining a refusal is a part of the clients.
   const isCurrent = within(screen) || (screen === 'clients' && within('explain'))
   return (

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { SCREENS, useClock, useCompany } from '../api/company.ts'
+import { useClock, useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
 import { type ActivityQuery as Filter, readAllActivity, useActivity } from '../api/resources.ts'
 import { Page } from '../shell/Page.tsx'
@@ -144,7 +144,7 @@ function Entry({ entry }: { entry: ActivityEntry }) {
         <bdi className="strong">{by.userId === null ? `The ${by.name}` : by.name}</bdi>{' '}
         {sentence({
           subject: id,
-          client: <Link href={`${to(SCREENS.clients)}/${subject}`}>{name ? <bdi>{name}</bdi> : id}</Link>,
+          client: <Link href={to('client', subject)}>{name ? <bdi>{name}</bdi> : id}</Link>,
           person: <bdi className="strong">{name ?? subject}</bdi>,
           hostBefore: <code className="wrap">{before.host}</code>,
           ...{ detail, before, after },

@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react'
 import type { Company, Role } from './contract.ts'
+import { pathTo, type Screen } from './screens.ts'
 import { BROWSER_CLOCK, createClock, type WallClock } from './time.ts'
 
 export interface CurrentCompany extends Company {
@@ -9,9 +10,9 @@ export interface CurrentCompany extends Company {
   mayView: boolean
   /** Shows the times of the company's zone. */
   clock: WallClock
-  maySee(screen: keyof typeof SCREENS): boolean
+  maySee(screen: Screen): boolean
   /** The address of a screen of this company. */
-  to(screen: string): string
+  to(screen: Screen, id?: string): string
 }
 
 export const CompanyContext = createContext<CurrentCompany | undefined>(undefined)
@@ -36,21 +37,12 @@ export function currentCompany(company: Company): CurrentCompany {
     mayView,
     clock: createClock(company.timezone),
     maySee: (screen) => (MANAGERS_ONLY.includes(screen) ? mayManage : mayView),
-    to: (screen) => `/${encodeURIComponent(company.vendorId)}/${screen}`,
+    to: (screen, id) => pathTo(company.vendorId, screen, id),
   }
 }
 
-export const SCREENS = {
-  clients: 'integrations/oauth2-clients',
-  webhooks: 'integrations/webhooks',
-  analytics: 'analytics',
-  activity: 'activity',
-  people: 'people',
-  explain: 'explain',
-} as const
-
 /** Screens whose routes refuse a viewer. */
-const MANAGERS_ONLY: readonly (keyof typeof SCREENS)[] = ['activity', 'people']
+const MANAGERS_ONLY: readonly Screen[] = ['activity', 'people']
 
 export const ROLE_NAMES: Record<Role, string> = {
   owner: 'Owner',

@@ -1,5 +1,5 @@
 import { useLocation } from 'wouter'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Button } from '../ui/Button.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
@@ -48,7 +48,7 @@ function Trouble({ view, about, found, onShow }: TroubleProps) {
     <li>
       <Button
         className="border-line bg-transparent text-start"
-        onClick={() => (only ? navigate(`${to(SCREENS.clients)}/${only.clientId}`) : onShow(view))}
+        onClick={() => (only ? navigate(to('client', only.clientId)) : onShow(view))}
       >
         <StatusText tone={view === 'unused' ? 'idle' : 'bad'}>
           {found.length} {about[only ? 0 : 1]}

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { sendClientName, useClient, useIssuers, useUsage } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago, Moment } from '../ui/Ago.tsx'
@@ -40,7 +40,7 @@ import { CompareToken } from './WorkloadClaims.tsx'
 
 export function ClientScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
-  const back = { to: company.to(SCREENS.clients), label: 'OAuth2 Clients' }
+  const back = { to: company.to('clients'), label: 'OAuth2 Clients' }
   const query = useClient(clientId)
   const client = query.data
   const pair = usePair(client)
@@ -59,7 +59,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
               Rename
             </Button>
             {pair === undefined && (
-              <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
+              <Button icon={<RotateIcon />} onClick={() => navigate(company.to('rotation', clientId))}>
                 {rotationName(client)}
               </Button>
             )}
@@ -144,13 +144,13 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
       tone="info"
       title={role === 'old' ? 'This client is being replaced' : 'This client replaces another'}
       actions={
-        <Button onClick={() => navigate(`${to(SCREENS.clients)}/${old.clientId}/rotate`)}>
+        <Button onClick={() => navigate(to('rotation', old.clientId))}>
           {mayManage ? 'Continue the rotation' : 'Show the rotation'}
         </Button>
       }
     >
       {role === 'old' ? 'Its replacement is ' : 'It replaces '}
-      <Link href={`${to(SCREENS.clients)}/${other.clientId}`}>
+      <Link href={to('client', other.clientId)}>
         <bdi>{other.name}</bdi>
       </Link>
       .{' '}

@@ -1,6 +1,6 @@
 import { memo, type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -132,7 +132,7 @@ const ClientRow = memo((props: ClientRowProps) => {
   const { client, role, other, successor, showExpiry, onRevoke } = props
   const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
-  const href = `${to(SCREENS.clients)}/${client.clientId}`
+  const href = to('client', client.clientId)
   const revoked = client.status === 'Revoked'
   return (
     <tr>
@@ -171,7 +171,7 @@ const ClientRow = memo((props: ClientRowProps) => {
               </button>
             }
           >
-            <MenuItem icon={<RotateIcon />} onSelect={() => navigate(`${href}/rotate`)}>
+            <MenuItem icon={<RotateIcon />} onSelect={() => navigate(to('rotation', client.clientId))}>
               {role === 'old' ? 'Continue the rotation' : rotationName(client)}
             </MenuItem>
             <MenuItem icon={<CloseIcon />} danger onSelect={() => onRevoke(client)}>
@@ -217,7 +217,7 @@ function AskingMark({ successor }: { successor: OAuthClient | undefined }) {
       {successor && (
         <>
           , replaced by{' '}
-          <Link href={`${to(SCREENS.clients)}/${successor.clientId}`}>
+          <Link href={to('client', successor.clientId)}>
             <bdi>{successor.name}</bdi>
           </Link>
         </>
@@ -231,7 +231,7 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const { to } = useCompany()
   const old = role === 'old' ? client : other
   return (
-    <Link className="touch" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
+    <Link className="touch" href={to('rotation', old.clientId)}>
       {role === 'old' ? 'Being replaced' : 'Replacement'}
       <span className="off-screen">{` ${role === 'old' ? 'by' : 'of'} ${other.name}`}</span>
     </Link>

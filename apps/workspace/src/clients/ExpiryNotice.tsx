@@ -1,5 +1,5 @@
 import { useLocation } from 'wouter'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -22,9 +22,7 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
       actions={
         !rotating &&
         mayManage && (
-          <Button onClick={() => navigate(`${to(SCREENS.clients)}/${client.clientId}/rotate`)}>
-            Create a replacement
-          </Button>
+          <Button onClick={() => navigate(to('rotation', client.clientId))}>Create a replacement</Button>
         )
       }
     >

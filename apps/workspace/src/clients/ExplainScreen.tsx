@@ -1,7 +1,7 @@
 import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useClient, useExplainedRequest } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { ExplainedRequest } from '../api/contract.ts'
 import { requestIdIn } from '../api/request-id.ts'
 import { Page } from '../shell/Page.tsx'
@@ -19,7 +19,7 @@ export default function ExplainScreen({ requestId }: { requestId: string | undef
   return (
     <Page
       title="Explain a refusal"
-      back={{ to: to(SCREENS.clients), label: 'OAuth2 Clients' }}
+      back={{ to: to('clients'), label: 'OAuth2 Clients' }}
       lede="Why a request from one of your clients was refused in the last 24 hours, and what to do about it."
     >
       <RequestIdForm requestId={requestId} />
@@ -39,7 +39,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
     const id = requestIdIn(idRef.current?.value ?? '')
     setError(id === undefined ? 'Paste a request id, such as the value of X-Request-Id.' : undefined)
     if (id === undefined) idRef.current?.focus()
-    else navigate(`${to(SCREENS.explain)}/${encodeURIComponent(id)}`)
+    else navigate(to('explain', id))
   }
 
   return (
@@ -101,7 +101,7 @@ function Explained({ request }: { request: ExplainedRequest }) {
     <>
       <p>
         A request of{' '}
-        <Link href={`${to(SCREENS.clients)}/${request.clientId}`}>
+        <Link href={to('client', request.clientId)}>
           {client ? <bdi>{client.name}</bdi> : <code>{request.clientId}</code>}
         </Link>
         .

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
-import { SCREENS, useClock, useCompany } from '../api/company.ts'
+import { useClock, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -70,5 +70,5 @@ function WhatChanged({ from, to }: { from: string; to: string }) {
   const { isoDate } = clock
   const search = new URLSearchParams({ from: isoDate(new Date(from)), to: isoDate(new Date(to)) })
   if (!maySee('activity')) return null
-  return <Link href={`${pathOf(SCREENS.activity)}?${search}`}>What changed in the company then</Link>
+  return <Link href={`${pathOf('activity')}?${search}`}>What changed in the company then</Link>
 }

@@ -1,6 +1,6 @@
 import { useLocation } from 'wouter'
 import { useActiveClients } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
@@ -36,7 +36,7 @@ export function FirstEvent() {
             />
           ) : (
             mayManage && (
-              <Button variant="primary" onClick={() => navigate(`${to(SCREENS.clients)}?new`)}>
+              <Button variant="primary" onClick={() => navigate(`${to('clients')}?new`)}>
                 Create a client
               </Button>
             )

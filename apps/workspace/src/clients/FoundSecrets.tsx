@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { ADDRESS_DAYS_KEPT } from '#shared/rules/clients.ts'
 import { useFoundClients, useUsage } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { ClientUsage, OAuthClient } from '../api/contract.ts'
 import { duration } from '../api/time.ts'
 import { OwnerName } from '../shell/Page.tsx'
@@ -22,8 +22,8 @@ export function FoundSecrets() {
   const { to } = useCompany()
   const [location, navigate] = useLocation()
   const [search] = useSearchParams()
-  const list = to(SCREENS.clients)
-  const clients = useFoundClients().filter(({ clientId }) => location !== `${list}/${clientId}`)
+  const list = to('clients')
+  const clients = useFoundClients().filter(({ clientId }) => location !== to('client', clientId))
   const [first, ...others] = clients
   if (!first) return null
   const several = others.length > 0
@@ -43,7 +43,7 @@ export function FoundSecrets() {
         }
         actions={
           !isListed && (
-            <Button onClick={() => navigate(several ? `${list}?show=found` : `${list}/${first.clientId}`)}>
+            <Button onClick={() => navigate(several ? `${list}?show=found` : to('client', first.clientId))}>
               Review
             </Button>
           )
@@ -56,7 +56,7 @@ export function FoundSecrets() {
 function Names({ clients }: { clients: OAuthClient[] }) {
   const { to } = useCompany()
   const names = clients.slice(0, SHOWN_MAX).map(({ clientId, name }) => (
-    <Link key={clientId} href={`${to(SCREENS.clients)}/${clientId}`}>
+    <Link key={clientId} href={to('client', clientId)}>
       <bdi>{name}</bdi>
     </Link>
   ))

@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
 
@@ -11,7 +11,7 @@ export function NoSuchClient({ clientId }: { clientId: string }) {
         <code className="wrap">{clientId}</code> may be mistyped, or belong to another company.
       </p>
       <p>
-        <Link className="touch" href={to(SCREENS.clients)}>
+        <Link className="touch" href={to('clients')}>
           All clients
         </Link>
       </p>

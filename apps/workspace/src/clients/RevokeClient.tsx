@@ -1,5 +1,5 @@
 import { sendRevocation, useClient } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
@@ -91,7 +91,7 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
       await sendRevocation(vendorId, client.clientId)
       onClose()
       onRevoked?.()
-      const page = `${to(SCREENS.clients)}/${client.clientId}`
+      const page = to('client', client.clientId)
       toast(say`${client.name} is revoked`, { href: page, label: 'See requests since' })
     },
   })

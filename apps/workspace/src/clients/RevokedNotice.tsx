@@ -1,6 +1,6 @@
 import { useLocation } from 'wouter'
 import { useRequests } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -18,9 +18,7 @@ export function RevokedNotice({ client, revokedAt }: { client: OAuthClient; revo
       title={client.failing ? 'This client is revoked, and still asks' : 'This client is revoked'}
       actions={
         client.replacedBy && (
-          <Button onClick={() => navigate(`${to(SCREENS.clients)}/${client.clientId}/rotate`)}>
-            Show the rotation
-          </Button>
+          <Button onClick={() => navigate(to('rotation', client.clientId))}>Show the rotation</Button>
         )
       }
     >

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { useClient, useRotation } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -27,7 +27,7 @@ const WATCH_MS = 3_000
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
   const { to, mayManage } = useCompany()
-  const back = { to: `${to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
+  const back = { to: to('client', clientId), label: 'Back to the client' }
   const query = useClient(clientId, WATCH_MS)
   const [creating, setCreating] = useDraft('creating', false)
   return (
@@ -125,9 +125,7 @@ function Rotation({ old, onCreate }: RotationProps) {
 /** The rotations before and after this one. */
 function Chain({ old, replacement }: { old: OAuthClient; replacement: OAuthClient }) {
   const { to } = useCompany()
-  const linkRotation = (clientId: string, text: string) => (
-    <Link href={`${to(SCREENS.clients)}/${clientId}/rotate`}>{text}</Link>
-  )
+  const linkRotation = (clientId: string, text: string) => <Link href={to('rotation', clientId)}>{text}</Link>
   if (old.replaces === null && replacement.replacedBy === null) return null
   return (
     <p className="flex flex-wrap gap-x-5 [&_a]:touch">

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { ADDRESS_DAYS_KEPT, ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { hoursInWords } from '#shared/rules/hours-in-words.ts'
 import { useUsage } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
 import { say } from '../ui/say.ts'
@@ -81,7 +81,7 @@ function Side({ title, client, hours, most, children }: SideProps) {
     <section className="grid gap-2 not-first-of-type:mt-5" aria-label={`${title}: ${client.name}`}>
       <h3 className="flex flex-wrap items-center gap-x-3 [&_a]:touch">
         <span>{title}</span>
-        <Link href={`${to(SCREENS.clients)}/${client.clientId}`}>
+        <Link href={to('client', client.clientId)}>
           <bdi>{client.name}</bdi>
         </Link>
         <Status client={client} />

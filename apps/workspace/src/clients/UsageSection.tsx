@@ -1,7 +1,7 @@
 import { useLocation } from 'wouter'
 import { ADDRESSES_PER_DAY_MAX } from '#shared/rules/clients.ts'
 import { useUsage } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
 import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -97,7 +97,7 @@ function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Usage }) 
   const [, navigate] = useLocation()
   const unused = unusedScopes(client, usage.scopes, new Date())
   if (unused.length === 0 || client.replacedBy !== null) return null
-  const rotate = `${to(SCREENS.clients)}/${client.clientId}/rotate`
+  const rotate = to('rotation', client.clientId)
   return (
     <Notice
       tone="info"

@@ -2,8 +2,9 @@ import { Dialog as Primitive } from 'radix-ui'
 import { type KeyboardEvent, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import { requestIdIn } from '../api/request-id.ts'
+import type { Screen } from '../api/screens.ts'
 import { CloseButton, Modal } from '../ui/Dialog.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { finds } from '../ui/find.ts'
@@ -145,7 +146,7 @@ const foundText = (count: number, listed: number): string =>
   count === listed ? `${count} found` : `${count} found, ${listed} listed`
 
 /** Screens by their titles, with further words that find them. */
-const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, words: string][] = [
+const FOUND_SCREENS: readonly [screen: Screen, title: string, words: string][] = [
   ['clients', 'OAuth2 Clients', 'create rotate replace revoke secrets keys scopes'],
   ['webhooks', 'Callback URL', 'webhooks receiver'],
   ['analytics', 'Analytics', ''],
@@ -170,7 +171,7 @@ function useGroups(text: string): Group[] {
       key: clientId,
       title: name,
       note: status === 'Active' ? clientId : `${clientId} · Revoked`,
-      run: () => navigate(`${to(SCREENS.clients)}/${clientId}`),
+      run: () => navigate(to('client', clientId)),
     }))
   const screens = [
     ...(explained
@@ -180,7 +181,7 @@ function useGroups(text: string): Group[] {
             title: 'Explain this request',
             note: requestId,
             words: text,
-            run: () => navigate(`${to(SCREENS.explain)}/${requestId}`),
+            run: () => navigate(to('explain', requestId)),
           },
         ]
       : []),
@@ -188,7 +189,7 @@ function useGroups(text: string): Group[] {
       key,
       title,
       words,
-      run: () => navigate(to(SCREENS[key])),
+      run: () => navigate(to(key)),
     })),
     { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
   ]

@@ -1,6 +1,6 @@
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
-import { SCREENS, useCompany } from '../api/company.ts'
+import { useCompany } from '../api/company.ts'
 import type { Person, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
@@ -154,7 +154,7 @@ function ClientsStay({ userId }: { userId: string }) {
   return (
     <li>
       Clients that this person created keep working. Revoke those whose secrets or keys are at risk.{' '}
-      <Link href={`${to(SCREENS.clients)}?createdBy=${userId}`}>Show these clients</Link>
+      <Link href={`${to('clients')}?createdBy=${userId}`}>Show these clients</Link>
     </li>
   )
 }

@@ -1,5 +1,6 @@
 import { Link, Redirect } from 'wouter'
-import { roleName, SCREENS } from '../api/company.ts'
+import { roleName } from '../api/company.ts'
+import { pathTo } from '../api/screens.ts'
 import { signOut, useSignedIn } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { ForwardIcon } from '../ui/icons.tsx'
@@ -10,7 +11,7 @@ import { say } from '../ui/say.ts'
 export function ChooseCompany() {
   const { companies } = useSignedIn()
   const only = companies.length === 1 ? companies[0] : undefined
-  if (only) return <Redirect to={`/${encodeURIComponent(only.vendorId)}/${SCREENS.clients}`} replace />
+  if (only) return <Redirect to={pathTo(only.vendorId, 'clients')} replace />
   return <Companies title={companies.length ? 'Choose a company' : 'No company yet'} />
 }
 
@@ -42,7 +43,7 @@ function Companies({ title, note }: { title: string; note?: string }) {
           <li key={company.vendorId}>
             <Link
               className="flex items-center justify-between gap-3 px-2 py-3.5 text-inherit no-underline hover:bg-mark-soft"
-              href={`/${encodeURIComponent(company.vendorId)}/${SCREENS.clients}`}
+              href={pathTo(company.vendorId, 'clients')}
             >
               <span className="grid">
                 <bdi className="strong">{company.name}</bdi>

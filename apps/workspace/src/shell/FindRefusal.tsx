@@ -1,6 +1,7 @@
 import { Redirect } from 'wouter'
-import { currentCompany, SCREENS } from '../api/company.ts'
+import { currentCompany } from '../api/company.ts'
 import { useRefusalCompany } from '../api/resources.ts'
+import { pathTo } from '../api/screens.ts'
 import { useSignedIn } from '../api/session.ts'
 import { Opening } from '../ui/PlainPage.tsx'
 
@@ -15,6 +16,5 @@ export function FindRefusal({ requestId }: { requestId: string | undefined }) {
   if (matchId === undefined) return <Opening />
   const company = visible.find(({ vendorId }) => vendorId === matchId) ?? visible[0] ?? companies[0]
   if (!company) return <Redirect to="/" replace />
-  const path = requestId === undefined ? '' : `/${encodeURIComponent(requestId)}`
-  return <Redirect to={currentCompany(company).to(SCREENS.explain) + path} replace />
+  return <Redirect to={pathTo(company.vendorId, 'explain', requestId)} replace />
 }

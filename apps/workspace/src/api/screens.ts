@@ -1,0 +1,17 @@
+/** The screens of a company: the rest of their paths. `id` is a client's or a request's. */
+export const SCREENS = {
+  clients: 'integrations/oauth2-clients',
+  client: 'integrations/oauth2-clients/:id',
+  rotation: 'integrations/oauth2-clients/:id/rotate',
+  webhooks: 'integrations/webhooks',
+  analytics: 'analytics',
+  activity: 'activity',
+  people: 'people',
+  explain: 'explain/:id?',
+} as const
+
+export type Screen = keyof typeof SCREENS
+
+/** Returns the address of a screen. */
+export const pathTo = (vendorId: string, screen: Screen, id?: string): string =>
+  `/${encodeURIComponent(vendorId)}/${SCREENS[screen].replace(/\/:id\??/, id ? `/${encodeURIComponent(id)}` : '')}`
