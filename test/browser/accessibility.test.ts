@@ -216,7 +216,7 @@ const STATES: State[] = [
     name: 'analytics, compared',
     as: OWNER,
     // The rows of more days are of the same kinds.
-    path: '/ven_acme/analytics?days=7&compare=',
+    path: '/ven_acme/analytics?days=7&compare=yes',
     reach: (page) => page.getByText('Compared with').waitFor(),
   },
   {

@@ -95,13 +95,13 @@ describe('workspace: Analytics', () => {
     await clicks
       .getByText(percent.format(now.totals.clicks / before.totals.clicks - 1), { exact: true })
       .waitFor()
-    await page.waitForURL('**/analytics?days=7&compare=')
+    await page.waitForURL('**/analytics?days=7&compare=yes')
     await page.getByRole('radio', { name: '30 days' }).check({ force: true })
-    await page.waitForURL('**/analytics?compare=')
+    await page.waitForURL('**/analytics?compare=yes')
   })
 
   it('compares no totals with a period of which nothing was reported', async () => {
-    const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90&compare=' })
+    const { page } = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90&compare=yes' })
     await page.getByText(/ 0 of 90 days reported\./).waitFor()
     assert.match(await page.locator('.total').first().innerText(), /^Impressions\s+[\d,]+$/)
   })

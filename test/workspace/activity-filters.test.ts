@@ -1,10 +1,6 @@
 import { strict as assert } from 'node:assert'
-import {
-  filterParams,
-  filtersIn,
-  NO_FILTERS,
-  toActivityQuery,
-} from '../../apps/workspace/src/activity/filters.ts'
+import { FILTERS, NO_FILTERS, toActivityQuery } from '../../apps/workspace/src/activity/filters.ts'
+import { readSearch, writeSearch } from '../../apps/workspace/src/ui/search.ts'
 
 describe('workspace: the filters of Activity', () => {
   const ZONE = 'Europe/Berlin'
@@ -35,13 +31,16 @@ describe('workspace: the filters of Activity', () => {
       from: '2026-11-01',
       to: '2026-11-22',
     }
-    assert.deepEqual(filtersIn(filterParams(chosen)), chosen)
-    assert.equal(filterParams(NO_FILTERS).toString(), '')
+    assert.deepEqual(readSearch(writeSearch(chosen, FILTERS), FILTERS), chosen)
+    assert.equal(writeSearch(NO_FILTERS, FILTERS).toString(), '')
   })
 
   it('ignores what no filter can mean', () => {
-    const mistyped = 'person=me&kind=client.danced&client=cli_1&from=2026-13-99x&to=0000-00-00'
-    assert.deepEqual(filtersIn(new URLSearchParams(mistyped)), NO_FILTERS)
-    assert.deepEqual(filtersIn(new URLSearchParams('from=2026-02-29&to=2026-11-31')), NO_FILTERS)
+    for (const mistyped of [
+      'person=me&kind=client.danced&client=cli_1&from=2026-13-99x&to=0000-00-00',
+      'kind=toString&from=2026-02-29&to=2026-11-31',
+      'from=0000-01-01',
+    ])
+      assert.deepEqual(readSearch(new URLSearchParams(mistyped), FILTERS), NO_FILTERS)
   })
 })

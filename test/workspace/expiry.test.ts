@@ -8,7 +8,11 @@ import {
   firstDay,
   hasExpired,
 } from '../../apps/workspace/src/clients/expiry.ts'
-import { type ClientFilter, searchClients } from '../../apps/workspace/src/clients/find-clients.ts'
+import {
+  CLIENT_FILTER,
+  type ClientFilter,
+  searchClients,
+} from '../../apps/workspace/src/clients/find-clients.ts'
 
 const DAY_MS = 86_400_000
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -80,15 +84,12 @@ describe('workspace: when clients expire', () => {
     ]
     const names = (part: Partial<ClientFilter>) =>
       searchClients(all, {
-        view: 'active',
-        text: '',
-        createdBy: '',
-        order: 'expires',
-        reversed: false,
+        ...CLIENT_FILTER.defaults,
+        sort: 'expires',
         ...part,
       }).clients.map(({ name }) => name)
     assert.deepEqual(names({}), ['expired', 'soon', 'later', 'never'])
-    assert.deepEqual(names({ reversed: true }), ['never', 'later', 'soon', 'expired'])
-    assert.deepEqual(names({ view: 'expiring' }), ['soon'])
+    assert.deepEqual(names({ sort: '-expires' }), ['never', 'later', 'soon', 'expired'])
+    assert.deepEqual(names({ show: 'expiring' }), ['soon'])
   })
 })

@@ -1,7 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { changeText, metricShort, metricText } from '../../apps/workspace/src/analytics/format.ts'
-import { rangeError, readRange } from '../../apps/workspace/src/analytics/range.ts'
+import { chosenRange, RANGE, rangeError } from '../../apps/workspace/src/analytics/range.ts'
 import type { DailyAnalytics, Day } from '../../apps/workspace/src/api/contract.ts'
+import { readSearch } from '../../apps/workspace/src/ui/search.ts'
 
 describe('workspace: the figures of Analytics', () => {
   for (const [currency, text, short] of [
@@ -37,7 +38,8 @@ describe('workspace: the figures of Analytics', () => {
     })
 
   it('takes no range from an address with a day that does not exist', () => {
-    const chosen = (from: string) => readRange(new URLSearchParams({ from, to: '2026-12-05' }))
+    const chosen = (from: string) =>
+      chosenRange(readSearch(new URLSearchParams({ from, to: '2026-12-05' }), RANGE))
     assert.deepEqual(chosen('2026-11-30'), { from: '2026-11-30', to: '2026-12-05' })
     assert.equal(chosen('2026-11-31'), 30)
   })

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { listParams, queryIn, TROUBLES } from '../../apps/workspace/src/clients/find-clients.ts'
+import { CLIENT_FILTER, TROUBLES } from '../../apps/workspace/src/clients/find-clients.ts'
+import { readSearch, writeSearch } from '../../apps/workspace/src/ui/search.ts'
 
 describe('what an address asks the list of clients for', () => {
   for (const sort of ['__proto__', '-constructor', 'toString', 'price'])
     it(`is the usual order if it names ${sort}`, () => {
-      const { order } = queryIn(new URLSearchParams({ sort }))
-      assert.equal(order, 'added')
+      assert.equal(readSearch(new URLSearchParams({ sort }), CLIENT_FILTER).sort, 'added')
     })
 
   it('is the same after it was written and read again', () => {
-    const query = { view: 'revoked', text: 'a b', createdBy: 'usr_a', order: 'name', reversed: true } as const
-    assert.deepEqual(queryIn(listParams(query)), query)
+    const filter = { show: 'revoked', q: 'a b', createdBy: 'usr_a', sort: '-name' } as const
+    assert.deepEqual(readSearch(writeSearch(filter, CLIENT_FILTER), CLIENT_FILTER), filter)
   })
 })
 

@@ -10,7 +10,7 @@ export interface ActivityFilterProps {
   filters: Filters
   /** Those that are loaded: they also name people who have left. */
   entries: readonly ActivityEntry[]
-  onFilter: (filters: Filters) => void
+  onFilter: (part: Partial<Filters>) => void
 }
 
 interface Option {
@@ -22,7 +22,6 @@ interface Option {
 export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterProps) {
   const people = usePeopleOptions(filters.person, entries)
   const clients = useClientOptions(filters.client)
-  const change = (part: Partial<Filters>) => onFilter({ ...filters, ...part })
   const isFiltered = Object.values(filters).some((text) => text !== '')
   return (
     <search
@@ -34,24 +33,24 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
         any="Everyone"
         value={filters.person}
         options={people}
-        onChange={(person) => change({ person })}
+        onChange={(person) => onFilter({ person })}
       />
       <Choice
         label="Kind"
         any="Everything"
         value={filters.kind}
         options={Object.entries(ACTIONS).map(([value, [label]]) => ({ value, label }))}
-        onChange={(kind) => change({ kind })}
+        onChange={(kind) => onFilter({ kind })}
       />
       <Choice
         label="Client"
         any="All"
         value={filters.client}
         options={clients}
-        onChange={(client) => change({ client })}
+        onChange={(client) => onFilter({ client })}
       />
-      <DayChoice label="From" value={filters.from} max={filters.to} onChange={(from) => change({ from })} />
-      <DayChoice label="To" value={filters.to} min={filters.from} onChange={(to) => change({ to })} />
+      <DayChoice label="From" value={filters.from} max={filters.to} onChange={(from) => onFilter({ from })} />
+      <DayChoice label="To" value={filters.to} min={filters.from} onChange={(to) => onFilter({ to })} />
       {isFiltered && (
         <Button variant="quiet" onClick={() => onFilter(NO_FILTERS)}>
           Clear filters

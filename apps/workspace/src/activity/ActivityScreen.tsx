@@ -1,5 +1,5 @@
 import { useEffect } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { Link } from 'wouter'
 import { useClock, useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
 import { type ActivityQuery as Filter, readAllActivity, useActivity } from '../api/resources.ts'
@@ -13,21 +13,22 @@ import { More } from '../ui/More.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
+import { useSearch } from '../ui/search.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { ActivityFilters } from './ActivityFilters.tsx'
 import { ACTIONS, textsIn } from './actions.ts'
 import { activityCsv } from './csv.ts'
-import { filterParams, filtersIn, toActivityQuery } from './filters.ts'
+import { FILTERS, toActivityQuery } from './filters.ts'
 
 export default function ActivityScreen() {
-  const [search] = useSearchParams()
+  const [filters] = useSearch(FILTERS)
   const { zone } = useClock()
   return (
     <Page
       title="Activity"
       section="Company"
       lede="Who changed clients, the callback URL and people, and when."
-      actions={<ExportButton filter={toActivityQuery(filtersIn(search), zone)} />}
+      actions={<ExportButton filter={toActivityQuery(filters, zone)} />}
     >
       <Entries />
     </Page>
@@ -35,8 +36,7 @@ export default function ActivityScreen() {
 }
 
 function Entries() {
-  const [search, setSearch] = useSearchParams()
-  const filters = filtersIn(search)
+  const [filters, setFilters] = useSearch(FILTERS)
   const { day, zone } = useClock()
   const filter = toActivityQuery(filters, zone)
   const isFiltered = Object.keys(filter).length > 0
@@ -46,11 +46,7 @@ function Entries() {
   useEarlierPages(query, pages.length, entries.length)
   return (
     <>
-      <ActivityFilters
-        filters={filters}
-        entries={entries}
-        onFilter={(next) => setSearch(filterParams(next), { replace: true })}
-      />
+      <ActivityFilters filters={filters} entries={entries} onFilter={setFilters} />
       <Loaded query={query} skeleton={<Skeleton lines={9} />}>
         {() => (
           <div aria-busy={query.isPlaceholderData} className="aria-busy:opacity-60">

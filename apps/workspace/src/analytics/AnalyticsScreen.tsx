@@ -1,5 +1,4 @@
 import { type ComponentType, useState } from 'react'
-import { useSearchParams } from 'wouter'
 import { useClock } from '../api/company.ts'
 import { type DailyAnalytics, type Day, METRICS, type Metric } from '../api/contract.ts'
 import { useDailyAnalytics } from '../api/resources.ts'
@@ -10,6 +9,7 @@ import { ScopeName } from '../ui/DocsLink.tsx'
 import { downloadCsv } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { useSearch } from '../ui/search.ts'
 import { Chart } from './Chart.tsx'
 import {
   changeText,
@@ -23,7 +23,7 @@ import {
   totalText,
 } from './format.ts'
 import { RangeChoice } from './RangeChoice.tsx'
-import { DEFAULT_DAYS, lastDays, rangeBefore, readRange } from './range.ts'
+import { chosenRange, DEFAULT_DAYS, lastDays, RANGE, rangeBefore } from './range.ts'
 
 export interface AnalyticsScreenProps {
   /** In place of the figures while no event has been reported. */
@@ -48,14 +48,14 @@ export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
 }
 
 function Analytics({ FirstEvent }: AnalyticsScreenProps) {
-  const [search] = useSearchParams()
-  const chosen = readRange(search)
+  const [search] = useSearch(RANGE)
+  const chosen = chosenRange(search)
   const today = useClock().isoDate(new Date())
   const standard = useDailyAnalytics(undefined)
   const range = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
   const other = useDailyAnalytics(chosen === DEFAULT_DAYS ? null : range)
   const query = chosen === DEFAULT_DAYS ? standard : other.data || !standard.error ? other : standard
-  const comparing = search.has('compare')
+  const comparing = search.compare !== ''
   const shown = query.data?.range
   const before = useDailyAnalytics(comparing && shown ? rangeBefore(shown) : null)
   if (standard.data?.dataThrough === null) return <FirstEvent />

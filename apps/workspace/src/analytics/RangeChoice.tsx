@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
-import { useSearchParams } from 'wouter'
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
-import { type DayRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from './range.ts'
+import { useSearch } from '../ui/search.ts'
+import { type DayRange, PRESETS, type Preset, RANGE, rangeError } from './range.ts'
 
 export interface RangeChoiceProps {
   chosen: Preset | DayRange
@@ -25,9 +25,8 @@ const DAY = 'input w-[152px] max-phone:w-full max-phone:min-w-0 max-phone:flex-[
 
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
 export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
-  const [search, setSearch] = useSearchParams()
-  const kept: Record<string, string> = comparing ? { compare: '' } : {}
-  const ownRange = useOwnRange({ chosen, shown, today, kept })
+  const [, change] = useSearch(RANGE)
+  const ownRange = useOwnRange({ chosen, shown, today })
   return (
     <div className="mb-5 flex flex-wrap items-center gap-x-6 gap-y-2.5">
       <fieldset className="flex rounded-md border border-control bg-sheet max-phone:w-full">
@@ -39,9 +38,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
               type="radio"
               name="days"
               checked={chosen === days}
-              onChange={() =>
-                setSearch(days === DEFAULT_DAYS ? kept : { days: String(days), ...kept }, { replace: true })
-              }
+              onChange={() => change({ days: String(days), from: '', to: '' })}
             />
             <span className={`${PRESET} ${PRESET_CHOSEN} ${PRESET_IN_FOCUS}`}>{presetName(days)}</span>
           </label>
@@ -73,12 +70,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
         <input
           type="checkbox"
           checked={comparing}
-          onChange={(event) => {
-            const params = new URLSearchParams(search)
-            if (event.target.checked) params.set('compare', '')
-            else params.delete('compare')
-            setSearch(params, { replace: true })
-          }}
+          onChange={(event) => change({ compare: event.target.checked ? 'yes' : '' })}
         />
         <span>Compare with the previous period</span>
       </label>
@@ -93,12 +85,10 @@ interface OwnRange {
   chosen: Preset | DayRange
   shown: DayRange | undefined
   today: string
-  /** What stays in the address. */
-  kept: Record<string, string>
 }
 
-function useOwnRange({ chosen, shown, today, kept }: OwnRange) {
-  const [, setSearch] = useSearchParams()
+function useOwnRange({ chosen, shown, today }: OwnRange) {
+  const [, changeSearch] = useSearch(RANGE)
   const current = typeof chosen === 'number' ? shown : chosen
   const [edit, setEdit] = useState<DayRange>()
   const key = JSON.stringify(chosen)
@@ -110,7 +100,7 @@ function useOwnRange({ chosen, shown, today, kept }: OwnRange) {
   function change(part: Partial<DayRange>): void {
     const next = { ...range, ...part }
     setEdit(next)
-    if (!rangeError(next, today)) setSearch({ from: next.from, to: next.to, ...kept }, { replace: true })
+    if (!rangeError(next, today)) changeSearch({ ...next, days: RANGE.defaults.days })
   }
   return { ...range, error, change }
 }

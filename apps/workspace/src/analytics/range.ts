@@ -1,5 +1,6 @@
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
 import { daysApart, daysLater, isDay } from '../api/time.ts'
+import type { SearchShape } from '../ui/search.ts'
 
 export const PRESETS = [7, 30, 90, RANGE_MAX_DAYS] as const
 export type Preset = (typeof PRESETS)[number]
@@ -26,10 +27,12 @@ export function rangeError({ from, to }: DayRange, today: string): string | unde
   return daysIn({ from, to }) > RANGE_MAX_DAYS ? `At most ${RANGE_MAX_DAYS} days.` : undefined
 }
 
-/** What the address asks for: whole days back from today, or a range of its own. */
-export function readRange(search: URLSearchParams): Preset | DayRange {
-  const from = search.get('from')
-  const to = search.get('to')
-  if (from && to && isDay(from) && isDay(to)) return { from, to }
-  return PRESETS.find((days) => String(days) === search.get('days')) ?? DEFAULT_DAYS
+/** The range in the address, and whether the one before is shown beside it. */
+export const RANGE: SearchShape<Record<'days' | 'from' | 'to' | 'compare', string>> = {
+  defaults: { days: String(DEFAULT_DAYS), from: '', to: '', compare: '' },
+  accepts: { days: (text) => PRESETS.some((days) => String(days) === text), from: isDay, to: isDay },
 }
+
+/** Returns what the address asks for: whole days back from today, or a range of its own. */
+export const chosenRange = ({ days, from, to }: (typeof RANGE)['defaults']): Preset | DayRange =>
+  from && to ? { from, to } : (Number(days) as Preset)

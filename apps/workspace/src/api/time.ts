@@ -98,8 +98,8 @@ export function duration(seconds: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** Whether `text` is a day that exists. A Date takes 31 November for 1 December. */
+/** Whether `text` is a day of the years 1000 to 2999. A Date takes 31 November for 1 December. */
 export function isDay(text: string): boolean {
   const at_ms = Date.parse(`${text}T00:00Z`)
-  return !Number.isNaN(at_ms) && new Date(at_ms).toISOString().slice(0, 10) === text
+  return /^[12]/.test(text) && !Number.isNaN(at_ms) && new Date(at_ms).toISOString().slice(0, 10) === text
 }

@@ -11,14 +11,14 @@ import { useDraft } from '../ui/draft.ts'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { useSearch } from '../ui/search.ts'
 import { Attention } from './Attention.tsx'
 import { ClientsTable, ClientsTableSkeleton } from './ClientsTable.tsx'
 import { CreateClient } from './CreateClient.tsx'
 import {
+  CLIENT_FILTER,
   type ClientFilter,
-  listParams,
   mostExpire,
-  queryIn,
   refusalsKnown,
   searchClients,
   TROUBLES,
@@ -61,10 +61,7 @@ function useCreating(): [boolean, (creating: boolean) => void] {
 }
 
 function ClientList() {
-  const [search, setSearch] = useSearchParams()
-  const filter = queryIn(search)
-  const change = (part: Partial<ClientFilter>) =>
-    setSearch(listParams({ ...filter, ...part }), { replace: true })
+  const [filter, change] = useSearch(CLIENT_FILTER)
   const query = useAllClients()
   return (
     <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
@@ -73,7 +70,7 @@ function ClientList() {
         const matches = searchClients(clients, filter)
         return (
           <>
-            <Attention clients={clients} onShow={(view) => change({ view, text: '', createdBy: '' })} />
+            <Attention clients={clients} onShow={(show) => change({ show, q: '', createdBy: '' })} />
             {filter.createdBy && (
               <CreatedBy
                 client={clients.find(({ createdBy }) => createdBy.userId === filter.createdBy)}
@@ -89,10 +86,10 @@ function ClientList() {
             />
             {matches.clients.length > 0 ? (
               <ClientsTable
-                key={filter.view}
+                key={filter.show}
                 clients={matches.clients}
                 find={(clientId) => clients.find((client) => client.clientId === clientId)}
-                showExpiry={filter.view === 'expiring' || mostExpire(clients)}
+                showExpiry={filter.show === 'expiring' || mostExpire(clients)}
                 query={filter}
                 onChange={change}
               />
@@ -130,7 +127,7 @@ interface NothingFoundProps {
 }
 
 /** Where to look instead. */
-function NothingFound({ query: { view, text, createdBy }, counts, onChange }: NothingFoundProps) {
+function NothingFound({ query: { show: view, q: text, createdBy }, counts, onChange }: NothingFoundProps) {
   const client = createdBy ? 'client of this person' : 'client'
   const label = VIEWS.find((option) => option.view === view)?.label.toLowerCase()
   const trouble = TROUBLES.find((option) => option.view === view)
@@ -148,9 +145,9 @@ function NothingFound({ query: { view, text, createdBy }, counts, onChange }: No
       </p>
       <p className="page-actions">
         {view !== 'all' && counts.all > 0 && (
-          <Button onClick={() => onChange({ view: 'all' })}>Show {counts.all} in all clients</Button>
+          <Button onClick={() => onChange({ show: 'all' })}>Show {counts.all} in all clients</Button>
         )}
-        {text && <Button onClick={() => onChange({ text: '' })}>Clear the search</Button>}
+        {text && <Button onClick={() => onChange({ q: '' })}>Clear the search</Button>}
       </p>
     </div>
   )
@@ -168,7 +165,7 @@ interface ClientSearchProps {
 
 /** Finds clients by name or id. Each filter says how many of them it has. */
 function ClientSearch({ query, counts, complete, known, onChange }: ClientSearchProps) {
-  const { view, text } = query
+  const { show: view, q: text } = query
   const countText = (name: View) => {
     if (!known && (name === 'failing' || name === 'asking')) return '–'
     return `${counts[name].toLocaleString('en')}${complete || (name !== 'revoked' && name !== 'all') ? '' : '+'}`
@@ -185,8 +182,8 @@ function ClientSearch({ query, counts, complete, known, onChange }: ClientSearch
         spellCheck={false}
         dir="auto"
         value={text}
-        onChange={(event) => onChange({ text: event.target.value })}
-        onKeyDown={({ key }) => key === 'Escape' && onChange({ text: '' })}
+        onChange={(event) => onChange({ q: event.target.value })}
+        onKeyDown={({ key }) => key === 'Escape' && onChange({ q: '' })}
       />
       <FilterChoice
         legend="Show"
@@ -195,7 +192,7 @@ function ClientSearch({ query, counts, complete, known, onChange }: ClientSearch
         options={VIEWS.filter(
           ({ view: name }) => view === name || !TROUBLES.some((trouble) => trouble.view === name),
         ).map(({ view: name, label }) => ({ value: name, label, count: countText(name) }))}
-        onChange={(next) => onChange({ view: next })}
+        onChange={(next) => onChange({ show: next })}
       />
       <p className="off-screen" role="status">
         {text && `${counts[view]} found`}

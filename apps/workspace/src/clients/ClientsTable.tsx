@@ -11,7 +11,7 @@ import { rotationName } from './credential.ts'
 import { Expires, ExpiryMark } from './Expires.tsx'
 import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
-import type { ClientFilter, Order } from './find-clients.ts'
+import { type ClientFilter, type Order, orderOf } from './find-clients.ts'
 import { Sparkline } from './HourChart.tsx'
 import { LastUsed } from './LastUsed.tsx'
 import { type Pair, rotationPair } from './pair.ts'
@@ -97,9 +97,10 @@ interface SortableProps extends Pick<ClientsTableProps, 'query' | 'onChange'> {
 }
 
 function Sortable({ order, query, onChange, className, children }: SortableProps) {
-  const isSorted = query.order === order
+  const isSorted = orderOf(query.sort) === order
+  const isReversed = query.sort.startsWith('-')
   // Names and expiries ascend at first. The two past times start with the newest.
-  const ascending = (order === 'name' || order === 'expires') !== query.reversed
+  const ascending = (order === 'name' || order === 'expires') !== isReversed
   return (
     <th
       scope="col"
@@ -109,7 +110,7 @@ function Sortable({ order, query, onChange, className, children }: SortableProps
       <button
         type="button"
         className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-[3px] in-aria-[sort]:font-[620] in-aria-[sort]:text-ink"
-        onClick={() => onChange({ order, reversed: isSorted && !query.reversed })}
+        onClick={() => onChange({ sort: isSorted && !isReversed ? `-${order}` : order })}
       >
         {children}
         <span className="inline-block w-[1.2em] text-center" aria-hidden="true">

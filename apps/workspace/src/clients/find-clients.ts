@@ -1,5 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { finds } from '../ui/find.ts'
+import type { SearchShape } from '../ui/search.ts'
 import { expiresSoon, hasExpired, SOON_DAYS } from './expiry.ts'
 import { quietEnd } from './quiet.ts'
 
@@ -69,7 +70,7 @@ export function mostExpire(clients: readonly OAuthClient[]): boolean {
 export const refusalsKnown = (clients: readonly OAuthClient[]): boolean =>
   clients.every(({ failingKnown }) => failingKnown)
 
-/** Each sorts in the order that is wanted first. `reversed` turns it round. */
+/** Each sorts in the order that is wanted first. */
 export const ORDERS = {
   added: (a: OAuthClient, b: OAuthClient) => compare(b.createdAt, a.createdAt),
   used: (a: OAuthClient, b: OAuthClient) => compare(b.lastUsedAt ?? '', a.lastUsedAt ?? ''),
@@ -82,37 +83,26 @@ export type Order = keyof typeof ORDERS
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** What the address asks the list for. */
-export interface ClientFilter {
-  view: View
-  text: string
+export interface ClientFilter extends Record<string, string> {
+  show: View
+  /** What was typed to search for. */
+  q: string
   /** The id of who created the clients. Empty: anyone. */
   createdBy: string
-  order: Order
-  reversed: boolean
+  /** An order, or one that is turned round. */
+  sort: Order | `-${Order}`
 }
 
-export function queryIn(search: URLSearchParams): ClientFilter {
-  const sort = search.get('sort') ?? ''
-  const order = sort.replace('-', '')
-  return {
-    view: VIEWS.find(({ view }) => view === search.get('show'))?.view ?? 'active',
-    text: search.get('q') ?? '',
-    createdBy: search.get('createdBy') ?? '',
-    order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'added',
-    reversed: sort.startsWith('-'),
-  }
+/** What the address asks the list for. */
+export const CLIENT_FILTER: SearchShape<ClientFilter> = {
+  defaults: { show: 'active', q: '', createdBy: '', sort: 'added' },
+  accepts: {
+    show: (text) => VIEWS.some(({ view }) => view === text),
+    sort: (text) => Object.hasOwn(ORDERS, text.replace('-', '')),
+  },
 }
 
-/** Returns the parameters of the address. Defaults are left out. */
-export function listParams({ view, text, createdBy, order, reversed }: ClientFilter): URLSearchParams {
-  return new URLSearchParams({
-    ...(view !== 'active' && { show: view }),
-    ...(text && { q: text }),
-    ...(createdBy && { createdBy }),
-    ...((order !== 'added' || reversed) && { sort: `${reversed ? '-' : ''}${order}` }),
-  })
-}
+export const orderOf = (sort: ClientFilter['sort']) => sort.replace('-', '') as Order
 
 export interface Found {
   clients: OAuthClient[]
@@ -122,19 +112,19 @@ export interface Found {
 
 export function searchClients(
   all: readonly OAuthClient[],
-  { view, text, createdBy, order, reversed }: ClientFilter,
+  { show, q, createdBy, sort }: ClientFilter,
 ): Found {
   const now = new Date()
   const matching = all.filter(
     (client) =>
-      finds(text, client.name, client.clientId) && (!createdBy || client.createdBy.userId === createdBy),
+      finds(q, client.name, client.clientId) && (!createdBy || client.createdBy.userId === createdBy),
   )
   const matchingIn = VIEWS.map(({ view: name, has }) => {
     return [name, matching.filter((client) => has(client, now))] as const
   })
   const counts = Object.fromEntries(matchingIn.map(([name, clients]) => [name, clients.length]))
-  const clients = new Map(matchingIn).get(view) ?? []
-  clients.sort(ORDERS[order])
-  if (reversed) clients.reverse()
+  const clients = new Map(matchingIn).get(show) ?? []
+  clients.sort(ORDERS[orderOf(sort)])
+  if (sort.startsWith('-')) clients.reverse()
   return { clients, counts: counts as Found['counts'] }
 }
