@@ -4,7 +4,7 @@ let announcement = ''
 const listeners = new Set<() => void>()
 
 /** Has a screen reader say something that is seen elsewhere already. */
-export function announce(text: string): void {
+export function announceText(text: string): void {
   announcement = text
   for (const listener of listeners) listener()
 }

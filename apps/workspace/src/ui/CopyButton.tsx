@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { announce } from './Announcer.tsx'
+import { announceText } from './Announcer.tsx'
 import { Button } from './Button.tsx'
 import { CheckIcon, CopyIcon } from './icons.tsx'
 
@@ -17,9 +17,9 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
   const [result, setResult] = useState<'copied' | 'failed'>()
   useEffect(() => {
     if (!result) return
-    announce(result === 'copied' ? 'Copied' : 'Not copied: select it and copy it by hand')
+    announceText(result === 'copied' ? 'Copied' : 'Not copied: select it and copy it by hand')
     const timer = setTimeout(() => {
-      announce('')
+      announceText('')
       setResult(undefined)
     }, SHOWN_MS)
     return () => clearTimeout(timer)
