@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { hoursInWords } from '#shared/rules/hours-in-words.ts'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { quietEnd } from '../../apps/workspace/src/clients/quiet.ts'
 import { unusedScopes } from '../../apps/workspace/src/clients/unused-scopes.ts'
 
 describe('the words of a quiet time', () => {
@@ -44,13 +43,4 @@ describe('the scopes that a client could do without', () => {
     ['only older uses may be missing', [1, null], { usesMissingBefore: daysAgo(31) }, ['boost:read']],
   ] as const)
     it(`finds ${unused.join() || 'none'} if ${what}`, () => assert.deepEqual(find([...used], more), unused))
-})
-
-describe('the end of days without use', () => {
-  it('counts from the last use, or from the creation of a client that was never used', () => {
-    const createdAt = '2026-11-01T00:00:00Z'
-    assert.equal(quietEnd({ createdAt, lastUsedAt: null }, 7).toISOString(), '2026-11-08T00:00:00.000Z')
-    const lastUsedAt = '2026-11-20T02:00:10.000Z'
-    assert.equal(quietEnd({ createdAt, lastUsedAt }, 1).toISOString(), '2026-11-21T02:00:10.000Z')
-  })
 })

@@ -32,7 +32,7 @@ export const clientLifetime = ({ createdAt, expiresAt }: Dated & Pick<OAuthClien
 /** The first day that can be chosen, as a date input has it. The API says which is the last. */
 export const firstDay = ({ isoDate }: WallClock, now: Date): string => daysLater(isoDate(now), 1)
 
-/** Returns when a client expires after so many days. */
+/** Returns the end of so many days. */
 export const daysFrom = (now: Date, days: number): Date => new Date(now.getTime() + days * DAY_MS)
 
 /** Returns when a client created now expires (RFC 3339), undefined if never. A date lasts until its end. */

@@ -1,18 +1,14 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { finds } from '../ui/find.ts'
 import type { SearchShape } from '../ui/search.ts'
-import { expiresSoon, hasExpired, SOON_DAYS } from './expiry.ts'
-import { quietEnd } from './quiet.ts'
-
-const UNUSED_DAYS = 30
+import { daysFrom, expiresSoon, hasExpired, SOON_DAYS } from './expiry.ts'
+import { UNUSED_DAYS } from './unused-scopes.ts'
 
 const isActive = ({ status }: OAuthClient): boolean => status === 'Active'
 
 /** A client of which uses may be missing may have been used until then. */
-const knownUse = ({ lastUsedAt, usesMissingBefore, createdAt }: OAuthClient) => ({
-  lastUsedAt: usesMissingBefore ?? lastUsedAt,
-  createdAt,
-})
+const knownUse = ({ lastUsedAt, usesMissingBefore, createdAt }: OAuthClient): Date =>
+  new Date(usesMissingBefore ?? lastUsedAt ?? createdAt)
 
 /** What needs a person, the most urgent first. `about` is said of one client and of several. */
 export const TROUBLES = [
@@ -46,7 +42,7 @@ export const TROUBLES = [
     label: `Unused for ${UNUSED_DAYS} days`,
     about: [`client was not used for ${UNUSED_DAYS} days`, `clients were not used for ${UNUSED_DAYS} days`],
     has: (client: OAuthClient, now: Date) =>
-      isActive(client) && quietEnd(knownUse(client), UNUSED_DAYS) <= now,
+      isActive(client) && daysFrom(knownUse(client), UNUSED_DAYS) <= now,
   },
 ] as const
 

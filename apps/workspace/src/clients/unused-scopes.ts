@@ -1,8 +1,8 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { ClientUsage, OAuthClient } from '../api/contract.ts'
+import { daysFrom } from './expiry.ts'
 
 export const UNUSED_DAYS = 30
-const DAY_MS = 86_400_000
 
 /**
  * Returns the scopes that no token of the client had in 30 days, while another scope was used. Returns none
@@ -13,7 +13,7 @@ export function unusedScopes(
   scopes: ClientUsage['scopes'],
   now: Date,
 ): Scope[] {
-  const since_ms = now.getTime() - UNUSED_DAYS * DAY_MS
+  const since_ms = daysFrom(now, -UNUSED_DAYS).getTime()
   const isKnownSince = [createdAt, usesMissingBefore ?? createdAt].every((at) => Date.parse(at) <= since_ms)
   if (status === 'Revoked' || !isKnownSince) return []
   const unused = scopes.filter(({ lastUsedAt }) => lastUsedAt === null || Date.parse(lastUsedAt) < since_ms)
