@@ -163,6 +163,7 @@ describe('workspace: a viewer', () => {
     assert.deepEqual(await links.evaluateAll((all) => all.map(({ ariaLabel }) => ariaLabel)), names)
     await page.getByRole('button', { name: 'Search' }).click()
     const found = page.getByRole('group', { name: 'Go to' }).getByRole('option')
+    await found.first().waitFor()
     assert.deepEqual(await found.allInnerTexts(), [...names, 'Explain a refusal', 'API documentation'])
   })
 })
