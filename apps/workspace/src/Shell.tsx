@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { CompanyContext, currentCompany, useCompany } from './api/company.ts'
-import { SCREENS, type Screen } from './api/screens.ts'
+import { SCREENS, type Screen, screenAt } from './api/screens.ts'
 import { useSignedIn } from './api/session.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
@@ -275,15 +275,14 @@ function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   const { to, maySee } = useCompany()
   const [location] = useLocation()
   if (!maySee(screen)) return null
-  const href = to(screen)
-  const within = (name: Screen) => `${location}/`.startsWith(`${to(name)}/`)
+  const current = screenAt(location)
   // Explaining a refusal is a part of the clients.
-  const isCurrent = within(screen) || (screen === 'clients' && within('explain'))
+  const isCurrent = current === screen || (screen === 'clients' && current === 'explain')
   return (
     <li>
       <Link
         className={`${NAV_ITEM} ${NAV_ITEM_CURRENT} ${NAV_ITEM_IN_BAR}`}
-        href={href}
+        href={to(screen)}
         aria-current={isCurrent ? 'page' : undefined}
         aria-label={label}
       >

@@ -1,5 +1,6 @@
 import { useLocation } from 'wouter'
 import { roleName, useCompany } from '../api/company.ts'
+import { pathTo, screenAt } from '../api/screens.ts'
 import { useSignedIn } from '../api/session.ts'
 import { ChevronIcon } from '../ui/icons.tsx'
 import { Menu, MenuChoice, MenuLabel } from '../ui/Menu.tsx'
@@ -22,11 +23,7 @@ export function CompanyMenu() {
     return <div className={`${PLACE} border-line max-desk:border-transparent max-desk:px-0`}>{name}</div>
 
   // The same screen of the other company, but not the same client.
-  const sameScreen = (vendorId: string) =>
-    `/${encodeURIComponent(vendorId)}/${location
-      .split('/')
-      .slice(2, location.includes('/integrations/') ? 4 : 3)
-      .join('/')}`
+  const sameScreen = (vendorId: string) => pathTo(vendorId, screenAt(location) ?? 'clients')
   return (
     <Menu
       align="start"
