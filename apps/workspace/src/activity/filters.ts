@@ -8,12 +8,14 @@ export type Filters = Record<'person' | 'kind' | 'client' | 'from' | 'to', strin
 
 export const NO_FILTERS: Filters = { person: '', kind: '', client: '', from: '', to: '' }
 
+const isAction = (text: string): text is keyof typeof ACTIONS => Object.hasOwn(ACTIONS, text)
+
 /** The filters in the address. Empty text matches all. `from` and `to` are the company's days, inclusive. */
 export const FILTERS: SearchShape<Filters> = {
   defaults: NO_FILTERS,
   accepts: {
     person: (text) => /^(?:usr_[A-Za-z0-9]{1,60}|operator)$/.test(text),
-    kind: (text) => Object.hasOwn(ACTIONS, text),
+    kind: isAction,
     client: (text) => /^cli_[A-Za-z0-9]{22}$/.test(text),
     from: isDay,
     to: isDay,
@@ -24,7 +26,7 @@ export const FILTERS: SearchShape<Filters> = {
 export function toActivityQuery({ person, kind, client, from, to }: Filters, zone: string): ActivityQuery {
   return {
     ...(person && { userId: person }),
-    ...(kind && { action: kind }),
+    ...(isAction(kind) && { action: kind }),
     ...(client && { clientId: client }),
     ...(from && { from: midnight(from, zone).toISOString() }),
     ...(to && { to: midnight(daysLater(to, 1), zone).toISOString() }),

@@ -1,36 +1,71 @@
-import type { InfiniteData } from '@tanstack/react-query'
+import {
+  type InfiniteData,
+  infiniteQueryOptions,
+  queryOptions,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { useCompany } from './company.ts'
-import type {
-  ClientPage,
-  ClientRequests,
-  ClientRotation,
-  ClientUsage,
-  CreatedClient,
-  ExplainedRequest,
-  NewClient,
-  OAuthClient,
-  WorkloadIssuer,
-  WorkloadIssuerKeys,
-} from './contract.ts'
-import { companyPath, invalidate, queryClient, usePages, useRead } from './query.ts'
+import type { CreatedClient, NewClient, OAuthClient, Query, WorkloadIssuerKeys } from './contract.ts'
+import { cursorOf, PAGES, queryClient, read } from './query.ts'
+import { api } from './request.ts'
+import { invalidateActivity } from './resources.ts'
 import { authenticatedRequest } from './session.ts'
 
-/** The largest page of the API. A company may have fewer Active clients than that. */
-const PAGE = '200'
+const CLIENTS = '/v1/vendor/{vendorId}/oauth-clients'
+const CLIENT = `${CLIENTS}/{clientId}` as const
+const ISSUERS = '/v1/vendor/{vendorId}/workload-issuers'
 
-const CLIENTS = 'oauth-clients'
+/** The largest page of the API. A company may have fewer Active clients than that. */
+const PAGE = 200
+
+const listOptions = (vendorId: string, query: Query<typeof CLIENTS>) =>
+  infiniteQueryOptions({
+    queryKey: [CLIENTS, vendorId, query],
+    queryFn: ({ pageParam, signal }) => {
+      const params = { path: { vendorId }, query: { ...query, ...cursorOf(pageParam) } }
+      return authenticatedRequest(api.GET(CLIENTS, { params, signal }))
+    },
+    ...PAGES,
+  })
+
+const activeClients = (vendorId: string) => listOptions(vendorId, { status: 'Active', limit: PAGE })
+const revokedClients = (vendorId: string) => listOptions(vendorId, { status: 'Revoked', limit: PAGE })
+/** One request counts up to 50 entries once. */
+const foundClients = (vendorId: string) =>
+  listOptions(vendorId, { status: 'Active', secretFound: 'true', limit: 50 })
+
+const LISTS = [activeClients, revokedClients, foundClients]
+
+const clientOptions = (vendorId: string, clientId: string) =>
+  queryOptions({
+    queryKey: [CLIENT, vendorId, clientId],
+    async queryFn({ signal }) {
+      const params = { path: { vendorId, clientId } }
+      const client = await authenticatedRequest(api.GET(CLIENT, { params, signal }))
+      showInLists(vendorId, client)
+      return client
+    },
+  })
+
+const rotationOptions = (vendorId: string, clientId: string) =>
+  read(`${CLIENT}/rotation`, { path: { vendorId, clientId } })
+
+const issuersOptions = (vendorId: string) => read(ISSUERS, { path: { vendorId } })
 
 /** Every Active client, newest first. */
-export const useActiveClients = () =>
-  usePages<ClientPage>([CLIENTS], { search: { status: 'Active', limit: PAGE }, refresh_ms: 20_000 })
+export function useActiveClients() {
+  const { vendorId, mayView } = useCompany()
+  return useInfiniteQuery({ ...activeClients(vendorId), enabled: mayView, refetchInterval: 20_000 })
+}
 
-/** The newest Active clients whose secret was reported as found. One request counts up to 50 entries once. */
+/** The newest Active clients whose secret was reported as found. */
 export function useFoundClients(): OAuthClient[] {
-  const search = { status: 'Active', secretFound: 'true', limit: '50' }
-  const { data } = usePages<ClientPage>([CLIENTS], { search, refresh_ms: 30_000 })
+  const { vendorId, mayView } = useCompany()
+  const options = { ...foundClients(vendorId), enabled: mayView, refetchInterval: 30_000 }
   // One that was revoked on this page stays in the list until it is read again.
-  return clientsIn(data).filter(({ status }) => status === 'Active')
+  return clientsIn(useInfiniteQuery(options).data).filter(({ status }) => status === 'Active')
 }
 
 /**
@@ -38,10 +73,12 @@ export function useFoundClients(): OAuthClient[] {
  * clients load in the background, and `complete` says whether all of them have loaded.
  */
 export function useAllClients() {
+  const { vendorId, mayView } = useCompany()
   const active = useActiveClients()
-  const revoked = usePages<ClientPage>([CLIENTS], {
-    search: { status: 'Revoked', limit: PAGE },
-    refresh_ms: 60_000,
+  const revoked = useInfiniteQuery({
+    ...revokedClients(vendorId),
+    enabled: mayView,
+    refetchInterval: 60_000,
   })
   const { hasNextPage, isFetching, isError, fetchNextPage } = revoked
   useEffect(() => {
@@ -63,55 +100,51 @@ export function useAllClients() {
   }
 }
 
-const clientsIn = (data: InfiniteData<ClientPage> | undefined): OAuthClient[] =>
+const clientsIn = (data: InfiniteData<{ clients: OAuthClient[] }> | undefined): OAuthClient[] =>
   data?.pages.flatMap(({ clients }) => clients) ?? []
 
 /** @param clientId null: nothing is requested. */
-export function useClient(clientId: string | null, refresh_ms = 10_000) {
+export function useClient(clientId: string | null, refetchInterval = 10_000) {
   const { vendorId } = useCompany()
-  return useRead<OAuthClient>([CLIENTS, clientId ?? ''], {
+  return useQuery({
+    ...clientOptions(vendorId, clientId ?? ''),
+    placeholderData: () =>
+      LISTS.flatMap((list) => clientsIn(queryClient.getQueryData(list(vendorId).queryKey))).find(
+        (client) => client.clientId === clientId,
+      ),
     enabled: clientId !== null,
-    placeholder: () =>
-      findLists(vendorId)
-        .flatMap(([, list]) => clientsIn(list))
-        .find((client) => client.clientId === clientId),
-    onRead: (client) => showInLists(vendorId, client),
-    refresh_ms,
+    refetchInterval,
   })
 }
 
 /** What a client did: 14 days by hour. @param clientId null: nothing is requested. */
-export const useUsage = (clientId: string | null, refresh_ms = 30_000) =>
-  useRead<ClientUsage>([CLIENTS, clientId ?? '', 'usage'], { enabled: clientId !== null, refresh_ms })
+export function useUsage(clientId: string | null, refetchInterval = 30_000) {
+  const path = { vendorId: useCompany().vendorId, clientId: clientId ?? '' }
+  return useQuery({ ...read(`${CLIENT}/usage`, { path }), enabled: clientId !== null, refetchInterval })
+}
 
 /** A client's latest requests, newest first. */
-export const useRequests = (clientId: string, refresh_ms = 30_000) =>
-  useRead<ClientRequests>([CLIENTS, clientId, 'requests'], { refresh_ms })
-
-/** A request of one of the company's clients, and why it was refused, if it was. */
-export const useExplainedRequest = (requestId: string) =>
-  useRead<ExplainedRequest>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
-
-/** The issuers that the company's Active clients trust, and how old their keys are. Not for viewers. */
-export const useIssuers = () =>
-  useRead<{ issuers: WorkloadIssuer[] }>(['workload-issuers'], {
-    enabled: useCompany().mayManage,
-    refresh_ms: 30_000,
-  })
-
-/** Replaces keys that were pasted. */
-export async function replaceIssuerKeys(vendorId: string, body: WorkloadIssuerKeys): Promise<void> {
-  await authenticatedRequest<WorkloadIssuer>(companyPath(vendorId, ['workload-issuers']), {
-    method: 'PUT',
-    body,
-  })
-  void invalidate(vendorId, 'activity')
-  await invalidate(vendorId, 'workload-issuers')
+export function useRequests(clientId: string, refetchInterval = 30_000) {
+  const path = { vendorId: useCompany().vendorId, clientId }
+  return useQuery({ ...read(`${CLIENT}/requests`, { path }), refetchInterval })
 }
 
 /** What was seen of a client and its replacement. */
-export const useRotation = (clientId: string, refresh_ms = 10_000) =>
-  useRead<ClientRotation>([CLIENTS, clientId, 'rotation'], { refresh_ms })
+export const useRotation = (clientId: string, refetchInterval = 10_000) =>
+  useQuery({ ...rotationOptions(useCompany().vendorId, clientId), refetchInterval })
+
+/** The issuers that the company's Active clients trust, and how old their keys are. Not for viewers. */
+export function useIssuers() {
+  const { vendorId, mayManage } = useCompany()
+  return useQuery({ ...issuersOptions(vendorId), enabled: mayManage, refetchInterval: 30_000 })
+}
+
+/** Replaces keys that were pasted. */
+export async function replaceIssuerKeys(vendorId: string, body: WorkloadIssuerKeys): Promise<void> {
+  await authenticatedRequest(api.PUT(ISSUERS, { params: { path: { vendorId } }, body }))
+  invalidateActivity(vendorId)
+  await queryClient.invalidateQueries(issuersOptions(vendorId))
+}
 
 /**
  * The secret in the answer is the caller's to show and forget: it must not enter the cache.
@@ -123,57 +156,45 @@ export async function sendNewClient(
   body: NewClient,
   idempotencyKey: string,
 ): Promise<CreatedClient> {
-  const headers = { 'Idempotency-Key': idempotencyKey }
-  const creation = await authenticatedRequest<CreatedClient>(companyPath(vendorId, [CLIENTS]), {
-    method: 'POST',
-    body,
-    headers,
-  })
+  const params = { path: { vendorId }, header: { 'Idempotency-Key': idempotencyKey } }
+  const creation = await authenticatedRequest(api.POST(CLIENTS, { params, body }))
   const { clientSecret: _, ...client } = creation
   clientChanged(vendorId, client)
   return creation
 }
 
-export const sendClientName = async (vendorId: string, clientId: string, name: string): Promise<void> =>
-  clientChanged(
-    vendorId,
-    await authenticatedRequest<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId]), {
-      method: 'PATCH',
-      body: { name },
-    }),
-  )
+export async function sendClientName(vendorId: string, clientId: string, name: string): Promise<void> {
+  const params = { path: { vendorId, clientId } }
+  clientChanged(vendorId, await authenticatedRequest(api.PATCH(CLIENT, { params, body: { name } })))
+}
 
-export const sendRevocation = async (vendorId: string, clientId: string): Promise<void> =>
-  clientChanged(
-    vendorId,
-    await authenticatedRequest<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId, 'revoke']), {
-      method: 'POST',
-    }),
-  )
-
-const isList = ({ queryKey }: { queryKey: readonly unknown[] }) =>
-  queryKey[1] === CLIENTS && queryKey.length === 3
-
-const findLists = (vendorId: string) =>
-  queryClient.getQueriesData<InfiniteData<ClientPage>>({ queryKey: [vendorId, CLIENTS], predicate: isList })
+export async function sendRevocation(vendorId: string, clientId: string): Promise<void> {
+  const params = { path: { vendorId, clientId } }
+  clientChanged(vendorId, await authenticatedRequest(api.POST(`${CLIENT}/revoke`, { params })))
+}
 
 /** Keeps the lists from contradicting what another screen has just learned about a client. */
 function showInLists(vendorId: string, client: OAuthClient): void {
-  for (const [key, list] of findLists(vendorId)) {
-    const pages = list?.pages.map((page) => ({
-      ...page,
-      clients: page.clients.map((item) => (item.clientId === client.clientId ? client : item)),
-    }))
-    if (pages) queryClient.setQueryData(key, { ...list, pages })
-  }
+  for (const list of LISTS)
+    queryClient.setQueryData(
+      list(vendorId).queryKey,
+      (data) =>
+        data && {
+          ...data,
+          pages: data.pages.map((page) => ({
+            ...page,
+            clients: page.clients.map((item) => (item.clientId === client.clientId ? client : item)),
+          })),
+        },
+    )
 }
 
 /** Shows the client's new state everywhere at once, then reloads the lists and the activity. */
 export function clientChanged(vendorId: string, client: OAuthClient & { clientSecret?: never }): void {
-  queryClient.setQueryData([vendorId, CLIENTS, client.clientId, undefined], client)
+  queryClient.setQueryData(clientOptions(vendorId, client.clientId).queryKey, client)
   showInLists(vendorId, client)
   // What was seen before the change must not be shown after it.
-  void queryClient.resetQueries({ queryKey: [vendorId, CLIENTS, client.clientId, 'rotation'] })
-  void queryClient.invalidateQueries({ queryKey: [vendorId, CLIENTS], predicate: isList })
-  void invalidate(vendorId, 'activity')
+  void queryClient.resetQueries(rotationOptions(vendorId, client.clientId))
+  for (const list of LISTS) void queryClient.invalidateQueries(list(vendorId))
+  invalidateActivity(vendorId)
 }

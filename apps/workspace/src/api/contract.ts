@@ -1,22 +1,29 @@
-import type { components } from './openapi.d.ts'
+import type { components, paths } from './openapi.d.ts'
 
 /** The API's schemas by the names that screens use. `npm run api-types` generates them. */
 type Schemas = components['schemas']
+type Get<Path extends keyof paths> = paths[Path] extends { get: infer Operation } ? Operation : never
+/** A path with a GET, its parameters, and what it answers. */
+export type ReadPath = {
+  [Path in keyof paths]: paths[Path] extends { get: object } ? Path : never
+}[keyof paths]
+export type Params<Path extends ReadPath> =
+  Get<Path> extends { parameters: infer All } ? Pick<All, Extract<keyof All, 'path' | 'query'>> : never
+export type Data<Path extends ReadPath> =
+  Get<Path> extends { responses: { 200: { content: { 'application/json': infer Body } } } } ? Body : never
+export type Query<Path extends ReadPath> =
+  Get<Path> extends { parameters: { query?: infer Query } } ? NonNullable<Query> : never
 
 export type SessionAnswer = Schemas['Session']
+export type SignedOut = Schemas['SignedOut']
 export type Company = SessionAnswer['companies'][number]
 export type ListedSession = Schemas['ListedSession']
 export type SignInMethods = Schemas['SignInMethods']
-export type SignedOut = Schemas['SignedOut']
-export type StartedOpenid = Schemas['StartedOpenid']
-export type SessionPage = Schemas['SessionPage']
 export type OAuthClient = Schemas['OAuthClient']
 export type NewClient = Schemas['OAuthClientInput']
 export type KeySet = Schemas['JsonWebKeySet']
 export type WorkloadIssuerKeys = Schemas['WorkloadIssuerKeys']
-export type WorkloadIssuer = Schemas['WorkloadIssuer']
 export type CreatedClient = Schemas['CreatedOAuthClient']
-export type ClientPage = Schemas['OAuthClientPage']
 export type ClientUsage = Schemas['OAuthClientUsage']
 export type ClientRequests = Schemas['OAuthClientRequests']
 export type ClientRequest = ClientRequests['requests'][number]
@@ -27,9 +34,9 @@ export type TestSendResult = Schemas['CallbackTest']
 export type DailyAnalytics = Schemas['DailyAnalytics']
 export type Day = DailyAnalytics['days'][number]
 export type ActivityEntry = Schemas['ActivityEntry']
-export type ActivityPage = Schemas['ActivityPage']
 export type Person = Schemas['Person']
-export type PersonPage = Schemas['PersonPage']
+export type NewPerson = Schemas['PersonInput']
+export type PersonChange = Schemas['PersonChange']
 /** `invitationUrl` is in this one answer only. */
 export type InvitedPerson = Schemas['InvitedPerson']
 export type InvitationPreview = Schemas['InvitationPreview']

@@ -1,15 +1,9 @@
+import createClient from 'openapi-fetch'
+import type { paths } from './openapi.d.ts'
 import { duration } from './time.ts'
 
 /** Longer than the slowest answers: revoking while Redis is unsure, and sending a test event. */
 const DEADLINE_MS = 30_000
-
-export interface ApiRequest {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Sent as JSON. */
-  body?: unknown
-  headers?: Record<string, string>
-  signal?: AbortSignal | undefined
-}
 
 /** An answer of the API that is not 2xx (RFC 9457). `message` is its sentence for people. */
 export class ApiProblem extends Error {
@@ -47,7 +41,7 @@ export function retryIn({ retryAfterSeconds: seconds }: ApiProblem): string {
   return seconds < 90 ? `in ${duration(seconds)}` : `in about ${duration(Math.ceil(seconds / 60) * 60)}`
 }
 
-/** No answer came: no connection, the deadline, or an answer that is not the API's. */
+/** No answer came: no connection, the deadline, a cancellation, or an answer that is not the API's. */
 export class NoAnswer extends Error {
   constructor(cause: unknown) {
     super('The service could not be reached.', { cause })
@@ -75,49 +69,33 @@ interface ProblemBody {
   errors?: InputError[]
 }
 
-/**
- * Returns the response’s JSON, undefined for 202 and 204.
- * @throws ApiProblem, NoAnswer, Offline, or the AbortError of `signal`.
- */
-export async function request<T>(
-  path: string,
-  { method = 'GET', body, headers = {}, signal }: ApiRequest = {},
-): Promise<T> {
-  if (!navigator.onLine) throw new Offline()
-  const deadline = AbortSignal.timeout(DEADLINE_MS)
-  let response: Response
-  let json: unknown
-  try {
-    response = await fetch(path, {
-      method,
-      headers: {
-        Accept: 'application/json',
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-      cache: 'no-store',
-      credentials: 'same-origin',
-      redirect: 'error',
-      referrerPolicy: 'no-referrer',
-    })
-    json = await parseJson(response)
-  } catch (error) {
-    if (signal?.aborted) throw error
-    throw new NoAnswer(error)
-  }
-  if (!response.ok) throw new ApiProblem(response, (json ?? {}) as ProblemBody)
-  return json as T
+/** The API as its document describes it: what has another path, input or answer does not compile. */
+export const api = createClient<paths>({
+  headers: { Accept: 'application/json' },
+  cache: 'no-store',
+  credentials: 'same-origin',
+  redirect: 'error',
+  referrerPolicy: 'no-referrer',
+  async fetch(request) {
+    if (!navigator.onLine) throw new Offline()
+    return fetch(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(DEADLINE_MS)]) })
+  },
+})
+
+/** Of answers that have no body. */
+const EMPTY_STATUSES = [202, 204]
+
+/** What a method of `api` returns. */
+export type Answer<T> = Promise<{ data?: T; error?: unknown; response: Response }>
+
+/** Returns the data of an answer, undefined if it has none. @throws ApiProblem, NoAnswer or Offline */
+export async function request<T>(answer: Answer<T>): Promise<T> {
+  const { data, error, response } = await answer.catch((cause) => {
+    throw cause instanceof Offline ? cause : new NoAnswer(cause)
+  })
+  if (!response.ok) throw new ApiProblem(response, isObject(error) ? error : {})
+  if (data === undefined && !EMPTY_STATUSES.includes(response.status)) throw new NoAnswer('an empty answer')
+  return data as T
 }
 
-async function parseJson(response: Response): Promise<unknown> {
-  if (response.status === 202 || response.status === 204) return undefined
-  const text = await response.text()
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (response.ok) throw error
-    return undefined
-  }
-}
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -1,147 +1,162 @@
-import { useInfiniteQuery, useQueries } from '@tanstack/react-query'
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  useInfiniteQuery,
+  useQueries,
+  useQuery,
+} from '@tanstack/react-query'
+import { useCompany } from './company.ts'
 import type {
   ActivityEntry,
-  ActivityPage,
   CallbackDestination,
-  DailyAnalytics,
   InvitedPerson,
+  NewPerson,
   Person,
-  PersonPage,
-  Role,
-  SessionPage,
+  PersonChange,
+  Query,
   TestSendResult,
 } from './contract.ts'
-import { companyPath, invalidate, queryClient, usePages, useRead } from './query.ts'
+import { cursorOf, PAGES, queryClient, read } from './query.ts'
+import { type Answer, api } from './request.ts'
 import { authenticatedRequest } from './session.ts'
 
 /* Everything that the screens read and write but clients and the session itself. */
 
+const ACTIVITY = '/v1/vendor/{vendorId}/activity'
+const CALLBACK_URL = '/v1/vendor/{vendorId}/callback-url'
+const PEOPLE = '/v1/vendor/{vendorId}/people'
+const PERSON = `${PEOPLE}/{userId}` as const
+
 /** Which entries to read. A missing member matches any. */
-export interface ActivityQuery {
-  /** `operator`: an operator of the service. */
-  userId?: string
-  action?: string
-  clientId?: string
-  /** RFC 3339, inclusive. */
-  from?: string
-  /** RFC 3339, exclusive. */
-  to?: string
-}
+export type ActivityQuery = Omit<Query<typeof ACTIVITY>, 'limit' | 'cursor'>
+
+const activityKey = (vendorId: string) => [ACTIVITY, vendorId]
+
+const readActivity = (vendorId: string, query: Query<typeof ACTIVITY>, signal?: AbortSignal) =>
+  authenticatedRequest(
+    api.GET(ACTIVITY, { params: { path: { vendorId }, query }, ...(signal && { signal }) }),
+  )
+
+const activityOptions = (vendorId: string, filter: ActivityQuery) =>
+  infiniteQueryOptions({
+    queryKey: [...activityKey(vendorId), filter],
+    queryFn: ({ pageParam, signal }) =>
+      readActivity(vendorId, { ...filter, limit: 50, ...cursorOf(pageParam) }, signal),
+    ...PAGES,
+  })
 
 /** While another filter loads, what the one before let through stays. */
 export const useActivity = (filter: ActivityQuery) =>
-  usePages<ActivityPage>(['activity'], {
-    search: { ...filter, limit: '50' },
-    refresh_ms: 30_000,
-    keepsPrevious: true,
+  useInfiniteQuery({
+    ...activityOptions(useCompany().vendorId, filter),
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
   })
 
 /** All that the filter lets through, newest first, on all pages. */
 export async function readAllActivity(vendorId: string, filter: ActivityQuery): Promise<ActivityEntry[]> {
   const entries: ActivityEntry[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const search = { ...filter, limit: '200', cursor }
-    const page: ActivityPage = await authenticatedRequest<ActivityPage>(
-      companyPath(vendorId, ['activity'], search),
-    )
+    const page = await readActivity(vendorId, { ...filter, limit: 200, ...cursorOf(cursor) })
     entries.push(...page.entries)
     cursor = page.nextCursor
   }
   return entries
 }
 
-/** @param range undefined: 30 days until today in the company's time zone. null: unknown, no request. */
-export const useDailyAnalytics = (range: { from: string; to: string } | undefined | null) =>
-  useRead<DailyAnalytics>(['analytics', 'daily'], {
-    search: range ?? undefined,
-    enabled: range !== null,
-    refresh_ms: 60_000,
-    // The former range stays on the page, dimmed, until the new one is there.
-    keepsPrevious: true,
-  })
+/** After a change, which has a new entry. */
+export const invalidateActivity = (vendorId: string): void =>
+  void queryClient.invalidateQueries({ queryKey: activityKey(vendorId) })
 
-export const useDestination = () => useRead<CallbackDestination>(['callback-url'])
+/** @param range undefined: 30 days until today in the company's time zone. null: unknown, no request. */
+export function useDailyAnalytics(range: { from: string; to: string } | undefined | null) {
+  const params = { path: { vendorId: useCompany().vendorId }, ...(range && { query: range }) }
+  return useQuery({
+    ...read('/v1/vendor/{vendorId}/analytics/daily', params),
+    enabled: range !== null,
+    refetchInterval: 60_000,
+    // The former range stays on the page, dimmed, until the new one is there.
+    placeholderData: keepPreviousData,
+  })
+}
+
+const destinationOptions = (vendorId: string) => read(CALLBACK_URL, { path: { vendorId } })
+
+export const useDestination = () => useQuery(destinationOptions(useCompany().vendorId))
 
 /** @throws ApiProblem 422, whose sentence says which rule the URL breaks. */
 export async function sendCallbackUrl(vendorId: string, callbackUrl: string): Promise<CallbackDestination> {
-  const body = { callbackUrl }
-  const destination = await authenticatedRequest<CallbackDestination>(
-    companyPath(vendorId, ['callback-url']),
-    {
-      method: 'PATCH',
-      body,
-    },
-  )
-  queryClient.setQueryData([vendorId, 'callback-url', undefined], destination)
-  void invalidate(vendorId, 'activity')
+  const params = { path: { vendorId } }
+  const destination = await authenticatedRequest(api.PATCH(CALLBACK_URL, { params, body: { callbackUrl } }))
+  queryClient.setQueryData(destinationOptions(vendorId).queryKey, destination)
+  invalidateActivity(vendorId)
   return destination
 }
 
 /** Sends the test event to the saved destination, not to a URL that is typed but not saved. */
 export const sendTestEvent = (vendorId: string): Promise<TestSendResult> =>
-  authenticatedRequest<TestSendResult>(companyPath(vendorId, ['callback-test']), { method: 'POST' })
+  authenticatedRequest(api.POST('/v1/vendor/{vendorId}/callback-test', { params: { path: { vendorId } } }))
+
+const peopleOptions = (vendorId: string) => read(PEOPLE, { path: { vendorId }, query: { limit: 200 } })
 
 /**
  * Returns the people by role, then those invited, each by name. The list is never stale: someone else may
  * have changed it a moment ago, including this person's role.
  */
-export function usePeople() {
-  const query = useRead<PersonPage>(['people'], {
-    search: { limit: '200' },
+export const usePeople = () =>
+  useQuery({
+    ...peopleOptions(useCompany().vendorId),
+    select: ({ people }) => people,
     staleTime: 0,
-    refresh_ms: 20_000,
+    refetchInterval: 20_000,
   })
-  return { ...query, data: query.data?.people }
-}
 
 /** The link in the answer is the caller's to show and forget: it must not enter the cache. */
-export const invitePerson = (
-  vendorId: string,
-  person: { name: string; email: string; role: Exclude<Role, 'owner'>; deliver: 'mail' | 'link' },
-): Promise<InvitedPerson> => changePeople<InvitedPerson>(vendorId, [], 'POST', person)
+export const invitePerson = (vendorId: string, person: NewPerson): Promise<InvitedPerson> =>
+  changePeople(vendorId, api.POST(PEOPLE, { params: { path: { vendorId } }, body: person }))
 
-export const sendPersonChange = (
-  vendorId: string,
-  userId: string,
-  change: Partial<Pick<Person, 'role' | 'status'>>,
-): Promise<Person> => changePeople<Person>(vendorId, [userId], 'PATCH', change)
+export const sendPersonChange = (vendorId: string, userId: string, change: PersonChange): Promise<Person> =>
+  changePeople(vendorId, api.PATCH(PERSON, { params: { path: { vendorId, userId } }, body: change }))
 
 /** Ends a membership, or an invitation. */
 export const sendPersonRemoval = (vendorId: string, userId: string): Promise<void> =>
-  changePeople<void>(vendorId, [userId], 'DELETE')
+  changePeople(vendorId, api.DELETE(PERSON, { params: { path: { vendorId, userId } } }))
 
 /** Resolves when the people on the screen are up to date. */
-async function changePeople<T>(
-  vendorId: string,
-  path: string[],
-  method: 'POST' | 'PATCH' | 'DELETE',
-  body?: object,
-): Promise<T> {
-  const answer = await authenticatedRequest<T>(companyPath(vendorId, ['people', ...path]), { method, body })
-  void invalidate(vendorId, 'activity')
-  await invalidate(vendorId, 'people')
-  return answer
+async function changePeople<T>(vendorId: string, answer: Answer<T>): Promise<T> {
+  const data = await authenticatedRequest(answer)
+  invalidateActivity(vendorId)
+  await queryClient.invalidateQueries(peopleOptions(vendorId))
+  return data
 }
 
+const SESSIONS = '/v1/sessions'
+
+const sessionsOptions = infiniteQueryOptions({
+  queryKey: [SESSIONS],
+  queryFn: ({ pageParam, signal }) =>
+    authenticatedRequest(api.GET(SESSIONS, { params: { query: cursorOf(pageParam) }, signal })),
+  ...PAGES,
+})
+
 /** The live sessions of this person, newest first. Never an old list: one may be there that should not be. */
-export const useSessions = () =>
-  useInfiniteQuery({
-    queryKey: ['sessions'],
-    queryFn: ({ pageParam, signal }) =>
-      authenticatedRequest<SessionPage>(
-        `/v1/sessions${pageParam && `?${new URLSearchParams({ cursor: pageParam })}`}`,
-        {
-          signal,
-        },
-      ),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-    staleTime: 0,
-  })
+export const useSessions = () => useInfiniteQuery({ ...sessionsOptions, staleTime: 0 })
 
 /** Ends one session of this person. @throws ApiProblem `not_found` when it has ended already, or NoAnswer. */
 export const endSession = (sessionId: string): Promise<void> =>
-  authenticatedRequest<void>(`/v1/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' })
+  authenticatedRequest(api.DELETE(`${SESSIONS}/{sessionId}`, { params: { path: { sessionId } } }))
+
+export const invalidateSessions = (): Promise<void> => queryClient.invalidateQueries(sessionsOptions)
+
+const refusalOptions = (vendorId: string, requestId: string) =>
+  read('/v1/vendor/{vendorId}/refusals/{requestId}', { path: { vendorId, requestId } })
+
+/** A request of one of the company's clients, and why it was refused, if it was. */
+export const useExplainedRequest = (requestId: string) =>
+  useQuery({
+    ...refusalOptions(useCompany().vendorId, requestId),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
 
 /**
  * Finds the company that has the refused request.
@@ -153,8 +168,7 @@ export function useRefusalCompany(
 ): string | null | undefined {
   const queries = useQueries({
     queries: vendorIds.map((vendorId) => ({
-      queryKey: [vendorId, 'refusals', requestId, undefined],
-      queryFn: () => authenticatedRequest<object>(companyPath(vendorId, ['refusals', requestId ?? ''])),
+      ...refusalOptions(vendorId, requestId ?? ''),
       enabled: requestId !== undefined,
     })),
   })

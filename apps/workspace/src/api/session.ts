@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import type { InvitationPreview, SessionAnswer, SignedOut } from './contract.ts'
-import { ApiProblem, type ApiRequest, request } from './request.ts'
+import { type Answer, ApiProblem, api, request } from './request.ts'
 import { duration } from './time.ts'
 
 /*
@@ -79,11 +79,11 @@ function expire(): void {
 
 /** @throws ApiProblem `invalid_credentials` or `rate_limited`, or NoAnswer. */
 export const signIn = (email: string, password: string): Promise<void> =>
-  begin('/v1/session', { email, password })
+  begin(() => api.POST('/v1/session', { body: { email, password, cookie: true } }))
 
 /** @throws ApiProblem `invitation_not_valid` or `rate_limited`, or NoAnswer. */
 export const readInvitation = (token: string, signal: AbortSignal): Promise<InvitationPreview> =>
-  request<InvitationPreview>('/v1/invitation/preview', { method: 'POST', body: { token }, signal })
+  request(api.POST('/v1/invitation/preview', { body: { token }, signal }))
 
 /**
  * Joins the company of an invitation and signs in.
@@ -96,29 +96,26 @@ export const acceptInvitation = (accepted: {
   password: string
   name?: string
   existingAccount: boolean
-}): Promise<void> => begin('/v1/invitation', accepted)
+}): Promise<void> => begin(() => api.POST('/v1/invitation', { body: { ...accepted, cookie: true } }))
 
 /** Mails a link if there is an account, which the answer does not say. @throws ApiProblem or NoAnswer. */
 export const requestPasswordReset = (email: string): Promise<void> =>
-  request<void>('/v1/password-reset', { method: 'POST', body: { email } })
+  request(api.POST('/v1/password-reset', { body: { email } }))
 
 /** @throws ApiProblem `password_reset_not_valid`, `invalid_input` or `rate_limited`, or NoAnswer. */
 export const setForgottenPassword = (token: string, password: string): Promise<void> =>
-  request<void>('/v1/password-reset/confirm', { method: 'POST', body: { token, password } })
+  request(api.POST('/v1/password-reset/confirm', { body: { token, password } }))
 
 /** Ends this person's other sessions. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
 export const sendPasswordChange = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
-  authenticatedRequest<void>('/v1/session/password', { method: 'PUT', body: change })
+  authenticatedRequest(api.PUT('/v1/session/password', { body: change }))
 
 /** The answer to signing out clears the cookie, so it must not come after a new one. */
 export const signedOut = async (): Promise<void> => signingOut
 
-async function begin(path: string, credentials: object): Promise<void> {
+async function begin(send: () => Answer<SessionAnswer>): Promise<void> {
   await signedOut()
-  const answer = await request<SessionAnswer>(path, {
-    method: 'POST',
-    body: { ...credentials, cookie: true },
-  })
+  const answer = await request(send())
   turn++
   enter(answer)
   tabs.postMessage('signed in')
@@ -139,7 +136,7 @@ export function signOut(): Promise<void> {
 export async function signOutEverywhere(): Promise<void> {
   let answer: SignedOut | undefined
   try {
-    answer = await request<SignedOut | undefined>('/v1/session?all=true', { method: 'DELETE' })
+    answer = await request(api.DELETE('/v1/session', { params: { query: { all: 'true' } } }))
   } catch (error) {
     // An earlier try, whose answer was lost, ended this session too.
     if (!(error instanceof ApiProblem && error.status === 401)) throw error
@@ -156,7 +153,7 @@ function leaveProvider(answer: SignedOut | undefined): void {
 
 async function endSession(startTurn: number): Promise<void> {
   try {
-    const answer = await request<SignedOut | undefined>('/v1/session', { method: 'DELETE' })
+    const answer = await request(api.DELETE('/v1/session'))
     if (turn === startTurn) leaveProvider(answer)
   } catch (error) {
     const hasEnded = error instanceof ApiProblem && error.status === 401
@@ -183,7 +180,7 @@ export async function checkSession(): Promise<void> {
   clearTimeout(retry)
   const current = turn
   try {
-    const answer = await request<SessionAnswer>('/v1/session')
+    const answer = await request(api.GET('/v1/session'))
     if (turn === current) enter(answer)
   } catch (error) {
     if (turn !== current) return
@@ -196,10 +193,10 @@ export async function checkSession(): Promise<void> {
 }
 
 /** A request by the signed-in person. A 401 ends the session, and a 403 reloads the roles. */
-export async function authenticatedRequest<T>(path: string, options: ApiRequest = {}): Promise<T> {
+export async function authenticatedRequest<T>(answer: Answer<T>): Promise<T> {
   const startTurn = turn
   try {
-    return await request<T>(path, options)
+    return await request(answer)
   } catch (error) {
     if (error instanceof ApiProblem && turn === startTurn) {
       if (error.status === 401) expire()

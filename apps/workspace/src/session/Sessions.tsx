@@ -1,9 +1,8 @@
 import { useRef } from 'react'
 import { useLocation } from 'wouter'
 import type { ListedSession } from '../api/contract.ts'
-import { queryClient } from '../api/query.ts'
 import { ApiProblem } from '../api/request.ts'
-import { endSession, useSessions } from '../api/resources.ts'
+import { endSession, invalidateSessions, useSessions } from '../api/resources.ts'
 import { idleTime, signOutEverywhere, useSignedIn } from '../api/session.ts'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -75,7 +74,7 @@ function OneSession({
       // It has ended already.
       if (!(error instanceof ApiProblem && error.status === 404)) throw error
     })
-    await queryClient.invalidateQueries({ queryKey: ['sessions'] })
+    await invalidateSessions()
     onEnded()
   }
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
-import type { SignInMethods, StartedOpenid } from '../api/contract.ts'
-import { request } from '../api/request.ts'
+import type { SignInMethods } from '../api/contract.ts'
+import { api, request } from '../api/request.ts'
 import { signedOut } from '../api/session.ts'
 import type { ErrorMessage } from '../ui/submit.ts'
 
@@ -29,7 +29,7 @@ function signInMethods(): Promise<SignInMethods> {
 }
 
 async function fetchSignInMethods(): Promise<SignInMethods> {
-  cache = await request<SignInMethods>('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) })
+  cache = await request(api.GET('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) }))
   return cache
 }
 
@@ -43,10 +43,8 @@ const PATH_MAX_CHARACTERS = 1_000
 export async function leaveForProvider({ fresh = false } = {}): Promise<void> {
   await signedOut()
   const path = location.pathname + location.search
-  const { authorizationUrl } = await request<StartedOpenid>('/v1/session/openid', {
-    method: 'POST',
-    body: { to: path.length > PATH_MAX_CHARACTERS ? '/' : path, fresh },
-  })
+  const body = { to: path.length > PATH_MAX_CHARACTERS ? '/' : path, fresh }
+  const { authorizationUrl } = await request(api.POST('/v1/session/openid', { body }))
   location.assign(authorizationUrl)
 }
 

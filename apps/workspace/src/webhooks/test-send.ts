@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { TestSendResult } from '../api/contract.ts'
 import { queryClient } from '../api/query.ts'
 import { sendTestEvent } from '../api/resources.ts'
@@ -16,10 +16,19 @@ export interface TestSend {
   send: () => Promise<void>
 }
 
-/** The tests of this company stay listed until the session ends, for comparing. */
+const NO_RESULTS: readonly TestSendResult[] = []
+
+/** The tests of a company stay listed until the session ends, for comparing. No request reads them. */
+const resultsOptions = (vendorId: string) =>
+  queryOptions({
+    queryKey: [vendorId, 'callback-tests'],
+    initialData: NO_RESULTS,
+    enabled: false,
+    gcTime: Number.POSITIVE_INFINITY,
+  })
+
 export function useTestSend(vendorId: string): TestSend {
-  const key = ['callback-test', vendorId]
-  const [results, setResults] = useState(() => queryClient.getQueryData<TestSendResult[]>(key) ?? [])
+  const { data: results } = useQuery(resultsOptions(vendorId))
   const { failure, startedAt, run } = useSubmission({
     title: 'The test event was not sent',
     noAnswer: {
@@ -35,10 +44,8 @@ export function useTestSend(vendorId: string): TestSend {
 
   async function send(): Promise<void> {
     await run(async () => {
-      const next = [await sendTestEvent(vendorId), ...results].slice(0, KEPT)
-      queryClient.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY })
-      queryClient.setQueryData(key, next)
-      setResults(next)
+      const result = await sendTestEvent(vendorId)
+      queryClient.setQueryData(resultsOptions(vendorId).queryKey, [result, ...results].slice(0, KEPT))
     })
   }
   return { results, failure, startedAt, send }
