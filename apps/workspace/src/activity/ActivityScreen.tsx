@@ -1,3 +1,4 @@
+import { useMutation } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { useClock, useCompany } from '../api/company.ts'
@@ -14,7 +15,7 @@ import { FailureNotice } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { useSearch } from '../ui/search.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { explain } from '../ui/submit.ts'
 import { ActivityFilters } from './ActivityFilters.tsx'
 import { ACTIONS, textsIn } from './actions.ts'
 import { activityCsv } from './csv.ts'
@@ -91,17 +92,18 @@ function useEarlierPages(
 
 function ExportButton({ filter }: { filter: Filter }) {
   const { vendorId } = useCompany()
-  const { isPending, failure, run } = useSubmission({ title: 'The activity was not exported' })
-  async function save(): Promise<void> {
-    const entries = await readAllActivity(vendorId, filter)
-    downloadCsv(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, activityCsv(entries))
-  }
+  const { isPending, error, mutate } = useMutation({
+    async mutationFn() {
+      const entries = await readAllActivity(vendorId, filter)
+      downloadCsv(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, activityCsv(entries))
+    },
+  })
   return (
     <>
-      <Button icon={<DownloadIcon />} busy={isPending} onClick={() => void run(save)}>
+      <Button icon={<DownloadIcon />} busy={isPending} onClick={() => mutate()}>
         {Object.keys(filter).length > 0 ? 'Export these as CSV' : 'Export all as CSV'}
       </Button>
-      <FailureNotice failure={failure} />
+      <FailureNotice failure={explain(error, { title: 'The activity was not exported' })} />
     </>
   )
 }

@@ -17,6 +17,8 @@ export const queryClient = new QueryClient({
       retry: (failures, error) => failures < RETRIES && isTransient(error),
       refetchInterval: ({ state: { error } }) => error !== null && isTransient(error) && RETRY_MS,
     },
+    // Nothing waits for a connection, and no password that was sent outlives its form.
+    mutations: { networkMode: 'always', gcTime: 0 },
   },
 })
 

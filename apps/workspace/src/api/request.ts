@@ -12,8 +12,6 @@ export class ApiProblem extends Error {
   readonly code: string | undefined
   readonly requestId: string | undefined
   readonly errors: readonly InputError[]
-  /** Set when a form shows the errors at its fields. */
-  fieldsMarked = false
   /** From Retry-After. */
   readonly retryAfterSeconds: number | undefined
 

@@ -12,13 +12,13 @@ import { useDraft } from '../ui/draft.ts'
 import { Fact } from '../ui/Fact.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { useForm } from '../ui/form.ts'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
-import { NO_ANSWER, useSubmission } from '../ui/submit.ts'
+import { useForm } from '../ui/sent-form.ts'
+import { NO_ANSWER } from '../ui/submit.ts'
 import { nameError } from './client-name.ts'
 import { credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
@@ -94,7 +94,7 @@ function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () =>
   const { vendorId } = useCompany()
   const [draft, setDraft] = useDraft('new name', client.name)
   const form = useForm<'name'>({
-    submission: useSubmission({ title: 'The name was not saved', noAnswer: NO_ANSWER }),
+    words: { title: 'The name was not saved', noAnswer: NO_ANSWER },
     check: ({ name }) => ({ name: nameError(name) }),
     async send({ name }) {
       await sendClientName(vendorId, client.clientId, name)

@@ -3,15 +3,14 @@ import { useCompany } from '../api/company.ts'
 import type { KeySet } from '../api/contract.ts'
 import { CodeArea } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { useForm } from '../ui/form.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { useForm } from '../ui/sent-form.ts'
 import { isPrivateKey, jsonIn } from './key-pair.ts'
 
 /** Takes the keys that a cluster has now, in place of those that a person pasted before. */
 export function ReplaceKeys({ issuer, onClose }: { issuer: string; onClose: () => void }) {
   const { vendorId } = useCompany()
   const form = useForm<'keys'>({
-    submission: useSubmission({ title: 'The keys were not replaced' }),
+    words: { title: 'The keys were not replaced' },
     check: ({ keys }) => ({
       keys: isPrivateKey(keys) && 'There is a private key in it. Paste public keys only.',
     }),

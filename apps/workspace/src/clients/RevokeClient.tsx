@@ -5,9 +5,8 @@ import { Ago } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { useForm } from '../ui/form.ts'
 import { say } from '../ui/say.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
 import { MissingUses } from './LastUsed.tsx'
@@ -85,7 +84,7 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const toast = useToast()
   const title = 'It is not revoked yet. Try again until it says Revoked'
   return useForm<'confirmation'>({
-    submission: useSubmission({ title, 429: title }),
+    words: { title, 429: title },
     check: checkTypedName(client.name, client.clientId),
     async send() {
       await sendRevocation(vendorId, client.clientId)

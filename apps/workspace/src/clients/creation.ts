@@ -5,8 +5,9 @@ import { useCompany } from '../api/company.ts'
 import type { KeySet, NewClient, OAuthClient } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
 import { useDraft } from '../ui/draft.ts'
-import { type FieldErrors, useForm } from '../ui/form.ts'
-import { type ErrorWords, useSubmission } from '../ui/submit.ts'
+import type { FieldErrors } from '../ui/form.ts'
+import { useForm } from '../ui/sent-form.ts'
+import type { ErrorWords } from '../ui/submit.ts'
 import { nameError, nextName } from './client-name.ts'
 import { clientLifetime, type Expiry, expiresAt } from './expiry.ts'
 import { detectAlgorithm, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
@@ -66,7 +67,6 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
   })
   const request = useRequest()
   const [lost, setLost] = useState<OAuthClient>()
-  const [isTaken, setIsTaken] = useState(false)
 
   function change(part: Partial<Draft>): void {
     setDraft({ ...draft, ...part })
@@ -74,7 +74,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
   }
 
   const form = useForm<'name' | 'scopes' | 'publicKey' | WorkloadField | 'expiresAt'>({
-    submission: useSubmission(ERRORS),
+    words: ERRORS,
     check: ({ name, publicKey }) => ({
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
@@ -90,13 +90,7 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
         replaces,
         zone: clock.zone,
       })
-      const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey).catch(
-        (error) => {
-          const errors = error instanceof ApiProblem ? error.errors : []
-          setIsTaken(errors.some(({ pointer }) => pointer === '/replaces'))
-          throw error
-        },
-      )
+      const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey)
       if (replaces) clientChanged(vendorId, { ...replaces, replacedBy: client.clientId })
       const revealed = credential ?? (clientSecret === null ? undefined : { secret: clientSecret })
       if (!revealed) return setLost(client)
@@ -114,7 +108,9 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       expiresAt: 'The day',
     },
   })
-  return { ...form, failure: form.failure && isTaken ? NOT_REPLACED : form.failure, draft, change, lost }
+  const { error } = form
+  const isTaken = error instanceof ApiProblem && error.errors.some(({ pointer }) => pointer === '/replaces')
+  return { ...form, failure: isTaken ? NOT_REPLACED : form.failure, draft, change, lost }
 }
 
 function publicKeyError(text: string): string | undefined {

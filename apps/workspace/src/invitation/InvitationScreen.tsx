@@ -6,12 +6,13 @@ import { useLinkToken } from '../session/link.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { Button, TextButton } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
-import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
+import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
 import { FailureNotice, Notice } from '../ui/Notice.tsx'
 import { PlainPage } from '../ui/PlainPage.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
-import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
+import { useForm } from '../ui/sent-form.ts'
+import { UNREACHABLE } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
 
 /** Where an invitation link leads, signed in or not. */
@@ -165,22 +166,24 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const [choice, setChoice] = useState<boolean>()
   // The service does not reveal whether the account exists. Someone who is signed in has one.
   const hasAccount = choice ?? isMe
-  const submission = useSubmission({
-    title: NOT_JOINED,
-    noAnswer: UNREACHABLE,
-    invalid_credentials: hasAccount
-      ? INCORRECT
-      : { title: 'You already have an account', text: 'Enter its password to join.' },
-    ...(hasAccount && { invalid_input: INCORRECT }),
-    invitation_not_valid: 'The invitation is no longer valid',
-  })
+  // How the last try was sent, which decides what its failure means.
+  const [triedAccount, setTriedAccount] = useState(hasAccount)
   const form = useForm<'name' | 'password'>({
-    submission,
+    words: {
+      title: NOT_JOINED,
+      noAnswer: UNREACHABLE,
+      invalid_credentials: triedAccount
+        ? INCORRECT
+        : { title: 'You already have an account', text: 'Enter its password to join.' },
+      ...(triedAccount && { invalid_input: INCORRECT }),
+      invitation_not_valid: 'The invitation is no longer valid',
+    },
     check: ({ name, password }) =>
       hasAccount
         ? { password: password === '' && 'Enter your password.' }
         : { name: name === '' && 'Enter your name.', password: newPasswordError(password) },
     async send({ name, password }) {
+      setTriedAccount(hasAccount)
       try {
         await acceptInvitation({
           token,

@@ -1,3 +1,4 @@
+import { useMutation } from '@tanstack/react-query'
 import type { FormEvent, ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useCompany } from '../api/company.ts'
@@ -5,7 +6,7 @@ import type { Person, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { say } from '../ui/say.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { explain } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { PEOPLE_ERRORS } from './roles.ts'
 
@@ -120,20 +121,22 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { vendorId } = useCompany()
   const toast = useToast()
   const { title, facts, leavesClients, button, dangerFor, done, send } = CHANGES[change]
-  const { run, isPending, failure } = useSubmission(PEOPLE_ERRORS)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    return run(async () => {
+  const { isPending, error, mutate } = useMutation({
+    async mutationFn() {
       await send(vendorId, person.userId)
       onClose()
       toast(done(person.name))
-    })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    mutate()
   }
   return (
     <FormDialog
       title={title(person.name)}
       description={person.email}
-      form={{ isPending, failure, submit }}
+      form={{ isPending, failure: explain(error, PEOPLE_ERRORS), submit }}
       action={button}
       danger={dangerFor.includes(person.role)}
       onClose={onClose}

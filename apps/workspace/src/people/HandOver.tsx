@@ -1,3 +1,4 @@
+import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
@@ -8,10 +9,10 @@ import { leaveForProvider, useSignInMethods } from '../session/openid.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { useForm } from '../ui/form.ts'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { useForm } from '../ui/sent-form.ts'
+import { explain } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
 import { PEOPLE_ERRORS } from './roles.ts'
@@ -58,7 +59,7 @@ export function HandOver(props: HandOverProps) {
 function SignInAgain() {
   const passwordRef = useRef<HTMLInputElement>(null)
   const methods = useSignInMethods()
-  const { isPending, failure, run } = useSubmission(PEOPLE_ERRORS)
+  const { isPending, error, mutate } = useMutation({ mutationFn: () => leaveForProvider({ fresh: true }) })
   const isAsked = methods?.builtInAccounts === true
   useEffect(() => {
     if (isAsked) passwordRef.current?.focus()
@@ -78,10 +79,10 @@ function SignInAgain() {
       {methods?.openid && (
         <>
           <p className="small quiet">Sign in again, then hand over the company within 15 minutes.</p>
-          <Button busy={isPending} onClick={() => void run(() => leaveForProvider({ fresh: true }))}>
+          <Button busy={isPending} onClick={() => mutate()}>
             Sign in with {methods.openid.name}
           </Button>
-          <FailureNotice failure={failure} />
+          <FailureNotice failure={explain(error, PEOPLE_ERRORS)} />
         </>
       )}
     </>
@@ -94,7 +95,7 @@ function useHandingOver({ to, onClose }: HandOverProps) {
   const { user } = useSignedIn()
   const [mustSignIn, setMustSignIn] = useState(false)
   const form = useForm<'confirmation' | 'password'>({
-    submission: useSubmission(PEOPLE_ERRORS),
+    words: PEOPLE_ERRORS,
     check: checkTypedName(to.name, to.email),
     async send({ password }) {
       if (password) await signIn(user.email, password)

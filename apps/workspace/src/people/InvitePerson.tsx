@@ -9,9 +9,8 @@ import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { useForm } from '../ui/form.ts'
 import { say } from '../ui/say.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { PEOPLE_ERRORS } from './roles.ts'
 
@@ -169,7 +168,7 @@ function useInvitation({ again, onInvited, ...props }: InvitationFormProps) {
   })
   const [deliver, setDeliver] = useState(props.deliver)
   const form = useForm<'name' | 'email'>({
-    submission: useSubmission(PEOPLE_ERRORS),
+    words: PEOPLE_ERRORS,
     check: ({ name, email }) => ({
       name: name === '' && 'Enter a name.',
       email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter an email address.',

@@ -1,8 +1,8 @@
 import { sendPasswordChange, useSignedIn } from '../api/session.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
-import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
+import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
 
 /** Changes the person's own password, which ends their other sessions. */
@@ -41,10 +41,10 @@ export function ChangePassword({ onClose }: { onClose: () => void }) {
 function usePasswordChange(onClose: () => void) {
   const toast = useToast()
   return useForm<'currentPassword' | 'newPassword'>({
-    submission: useSubmission({
+    words: {
       title: 'Your password may or may not be changed',
       invalid_input: 'Your password is unchanged',
-    }),
+    },
     check: ({ currentPassword, newPassword }) => ({
       currentPassword: currentPassword === '' && 'Enter your current password.',
       newPassword: newPasswordError(newPassword),

@@ -2,10 +2,11 @@ import { useState } from 'react'
 import { requestPasswordReset, setForgottenPassword } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
-import { NEW_PASSWORD_HINT, newPasswordError, useForm } from '../ui/form.ts'
+import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
-import { UNREACHABLE, useSubmission } from '../ui/submit.ts'
+import { useForm } from '../ui/sent-form.ts'
+import { UNREACHABLE } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
 import { useLinkToken } from './link.ts'
 import { useSignInMethods } from './openid.ts'
@@ -38,11 +39,11 @@ const ToSignIn = () => (
 function RequestLink() {
   const [requestedFor, setRequestedFor] = useState<string>()
   const form = useForm<'email'>({
-    submission: useSubmission({
+    words: {
       title: 'The link was not asked for',
       noAnswer: UNREACHABLE,
       invalid_input: { title: 'The link was not asked for', text: 'Correct the marked field.' },
-    }),
+    },
     check: ({ email }) => ({ email: !/^[^\s@]+@[^\s@]+$/.test(email) && 'Enter your email address.' }),
     async send({ email }) {
       await requestPasswordReset(email)
@@ -99,14 +100,14 @@ function OnItsWay({ email, onAgain }: { email: string; onAgain: () => void }) {
 function NewPassword({ token }: { token: string }) {
   const [step, setStep] = useState<'choose' | 'done' | 'request'>('choose')
   const form = useForm<'password'>({
-    submission: useSubmission({
+    words: {
       title: 'Your password is unchanged',
       noAnswer: {
         title: 'No answer came',
         text: 'Try again. If the link is used, your password is changed.',
       },
       invalid_input: { title: 'Your password is unchanged', text: 'Correct the marked field.' },
-    }),
+    },
     check: ({ password }) => ({ password: newPasswordError(password) }),
     async send({ password }) {
       await setForgottenPassword(token, password)

@@ -1,3 +1,4 @@
+import { useMutation } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { useLocation } from 'wouter'
 import type { ListedSession } from '../api/contract.ts'
@@ -12,7 +13,7 @@ import { More } from '../ui/More.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
-import { useSubmission } from '../ui/submit.ts'
+import { explain } from '../ui/submit.ts'
 import { browserName } from './user-agent.ts'
 
 /** Where this person is signed in, and ways to end one of it or all. */
@@ -20,11 +21,12 @@ export function Sessions({ onClose }: { onClose: () => void }) {
   const query = useSessions()
   const list = useRef<HTMLUListElement>(null)
   const [, navigate] = useLocation()
-  const { isPending, failure, run } = useSubmission({ title: 'You may still be signed in elsewhere' })
-  async function leaveEverywhere(): Promise<void> {
-    await signOutEverywhere()
-    navigate('/')
-  }
+  const { isPending, error, mutate } = useMutation({
+    async mutationFn() {
+      await signOutEverywhere()
+      navigate('/')
+    },
+  })
   return (
     <Dialog
       title="Your sessions"
@@ -50,10 +52,10 @@ export function Sessions({ onClose }: { onClose: () => void }) {
           </>
         )}
       </Loaded>
-      <FailureNotice failure={failure} />
+      <FailureNotice failure={explain(error, { title: 'You may still be signed in elsewhere' })} />
       <DialogFoot>
         <p className="small quiet me-auto">This ends every session, this one too.</p>
-        <Button variant="danger" busy={isPending} onClick={() => void run(leaveEverywhere)}>
+        <Button variant="danger" busy={isPending} onClick={() => mutate()}>
           Sign out everywhere
         </Button>
       </DialogFoot>
@@ -68,15 +70,16 @@ function OneSession({
   session: ListedSession
   onEnded: () => void
 }) {
-  const { isPending, failure, run } = useSubmission({ title: 'This session may not have ended' })
-  async function end(): Promise<void> {
-    await endSession(sessionId).catch((error: unknown) => {
-      // It has ended already.
-      if (!(error instanceof ApiProblem && error.status === 404)) throw error
-    })
-    await invalidateSessions()
-    onEnded()
-  }
+  const { isPending, error, mutate } = useMutation({
+    async mutationFn() {
+      await endSession(sessionId).catch((error: unknown) => {
+        // It has ended already.
+        if (!(error instanceof ApiProblem && error.status === 404)) throw error
+      })
+      await invalidateSessions()
+      onEnded()
+    },
+  })
   return (
     <li className={`wrap grid gap-0.5 py-3 ${current ? 'ps-3 shadow-[inset_3px_0_0_var(--mark)]' : ''}`}>
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5">
@@ -97,12 +100,12 @@ function OneSession({
           busy={isPending}
           className="mt-1.5 justify-self-start"
           aria-label={`End session of ${browserName(userAgent)}`}
-          onClick={() => void run(end)}
+          onClick={() => mutate()}
         >
           End session
         </Button>
       )}
-      <FailureNotice failure={failure} />
+      <FailureNotice failure={explain(error, { title: 'This session may not have ended' })} />
     </li>
   )
 }

@@ -3,10 +3,10 @@ import type { SignInMethods } from '../api/contract.ts'
 import { type CurrentSession, signIn, signOut } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
-import { useForm } from '../ui/form.ts'
+import { type FormMutation, useFormOf } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { Opening, PlainPage } from '../ui/PlainPage.tsx'
-import { type Submission, UNREACHABLE, useSubmission } from '../ui/submit.ts'
+import { type ErrorWords, explain, UNREACHABLE } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
 import { PASSWORD_RESET_PATH } from './link.ts'
 import { landingFailure, leaveForProvider, useSignInMethods } from './openid.ts'
@@ -27,21 +27,24 @@ export function SignInScreen(props: SignInProps) {
 }
 
 const INCORRECT = { title: 'Email or password is incorrect', text: '' }
+const WORDS: ErrorWords = {
+  title: 'You could not be signed in',
+  noAnswer: UNREACHABLE,
+  401: INCORRECT,
+  422: INCORRECT,
+}
 
 function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods: SignInMethods }) {
   const { builtInAccounts, mail, openid } = methods
-  const submission = useSubmission({
-    title: 'You could not be signed in',
-    noAnswer: UNREACHABLE,
-    401: INCORRECT,
-    422: INCORRECT,
-  })
+  const attempt = useAttempt()
   const [leaving, setLeaving] = useState(false)
-  const failure = submission.failure ?? (reason || submission.isPending ? undefined : landingFailure())
+  const failure =
+    explain(attempt.error, WORDS) ?? (reason || attempt.isPending ? undefined : landingFailure())
 
   async function leave(): Promise<void> {
+    if (attempt.isPending) return
     setLeaving(true)
-    await submission.run(leaveForProvider)
+    await attempt.mutateAsync(leaveForProvider).catch(() => {})
     setLeaving(false)
   }
   return (
@@ -68,8 +71,11 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
       {builtInAccounts && (
         <PasswordForm
           email={email}
-          submission={submission}
-          busy={submission.isPending && !leaving}
+          mutation={{
+            ...attempt,
+            mutateAsync: ({ email, password }) => attempt.mutateAsync(() => signIn(email, password)),
+          }}
+          busy={attempt.isPending && !leaving}
           onInput={onInput}
         />
       )}
@@ -88,24 +94,41 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
   )
 }
 
+/** As useMutation, whose library would be a tenth of the script of this page. */
+function useAttempt() {
+  const [state, setState] = useState<{ isPending: boolean; error: Error | null }>(IDLE)
+  async function mutateAsync(work: () => Promise<void>): Promise<void> {
+    setState({ isPending: true, error: null })
+    try {
+      await work()
+      setState(IDLE)
+    } catch (error) {
+      setState({ isPending: false, error: error as Error })
+      throw error
+    }
+  }
+  return { ...state, mutateAsync }
+}
+
+const IDLE = { isPending: false, error: null }
+
 interface PasswordFormProps {
   email: string | undefined
-  submission: Submission
+  mutation: FormMutation<'email' | 'password'>
   /** Whether the form itself is being sent. */
   busy: boolean
   onInput: (() => void) | undefined
 }
 
-function PasswordForm({ email, submission, busy, onInput }: PasswordFormProps) {
+function PasswordForm({ email, mutation, busy, onInput }: PasswordFormProps) {
   const emailRef = useRef<HTMLInputElement>(null)
   const passwordRef = useRef<HTMLInputElement>(null)
-  const form = useForm<'email' | 'password'>({
-    submission,
+  const form = useFormOf(mutation, {
+    words: WORDS,
     check: (values) => ({
       email: values.email === '' && 'Enter your email address.',
       password: values.password === '' && 'Enter your password.',
     }),
-    send: (values) => signIn(values.email, values.password),
     again: 'password',
   })
   useEffect(() => {

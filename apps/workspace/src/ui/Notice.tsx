@@ -38,9 +38,10 @@ export function Notice({ tone, title, children, actions, live = false }: NoticeP
 /** The error of the last try. It is scrolled into view, since it may be far from the button. */
 export function FailureNotice({ failure }: { failure: ErrorMessage | undefined }) {
   const place = useRef<HTMLDivElement>(null)
+  const isShown = failure !== undefined
   useEffect(() => {
-    if (failure) place.current?.scrollIntoView({ block: 'nearest' })
-  }, [failure])
+    if (isShown) place.current?.scrollIntoView({ block: 'nearest' })
+  }, [isShown])
   return (
     failure && (
       // Clear of the bar or the footer that lies over it.

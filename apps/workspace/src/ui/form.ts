@@ -1,7 +1,7 @@
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { ApiProblem } from '../api/request.ts'
-import type { Submission } from './submit.ts'
+import { type ErrorWords, explain } from './submit.ts'
 
 /** A sentence for each field that is wrong, false or undefined for the others. */
 export type FieldErrors<Name extends string> = { [name in Name]?: ReactNode }
@@ -9,11 +9,17 @@ export type FieldErrors<Name extends string> = { [name in Name]?: ReactNode }
 /** The values of the inputs by name. They are trimmed, except passwords. */
 export type Values<Name extends string> = Record<Name, string>
 
+/** What sends a form, as useMutation returns it. */
+export interface FormMutation<Name extends string> {
+  isPending: boolean
+  error: Error | null
+  mutateAsync: (values: Values<Name>) => Promise<void>
+}
+
 export interface FormOptions<Name extends string> {
-  submission: Submission
+  words: ErrorWords
   /** Returns what has to be corrected before anything is sent. The first of these fields takes the focus. */
   check: (values: Values<Name>) => FieldErrors<Name>
-  send: (values: Values<Name>) => Promise<void>
   /**
    * How a sentence about a field begins, by the name of the API's member: "The name". What the API says is
    * wrong with it ends the sentence. The first of these fields is focused and selected.
@@ -26,42 +32,42 @@ export interface FormOptions<Name extends string> {
 }
 
 /** A form that is checked, then sent, once at a time. */
-export function useForm<Name extends string>(options: FormOptions<Name>) {
-  const { submission, check, send, again } = options
+export function useFormOf<Name extends string>(mutation: FormMutation<Name>, options: FormOptions<Name>) {
+  const { words, check, again } = options
+  const { isPending, error } = mutation
   const [errors, setErrors] = useState<FieldErrors<Name>>({})
+  const isSending = useRef(false)
 
   async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault()
+    if (isSending.current) return
     const form = event.currentTarget
     const values = readValues(form) as Values<Name>
     const mistakes = check(values)
     setErrors(mistakes)
     const first = Object.keys(mistakes).find((name) => mistakes[name as Name])
     if (first !== undefined) return findInput(form, first)?.focus()
-    let invalidField: string | undefined
-    const success = await submission.run(async () => {
-      try {
-        await send(values)
-      } catch (error) {
-        const messages = fieldErrors(error, options)
-        setErrors(messages)
-        invalidField = Object.keys(messages)[0]
-        if (error instanceof ApiProblem) error.fieldsMarked = invalidField !== undefined
-        throw error
-      }
-    })
-    const field = invalidField ?? again
-    if (success || field === undefined) return
-    findInput(form, field)?.focus()
-    findInput(form, field)?.select()
+    isSending.current = true
+    try {
+      await mutation.mutateAsync(values)
+    } catch (failed) {
+      const messages = fieldErrors(failed, options)
+      setErrors(messages)
+      const field = Object.keys(messages)[0] ?? again
+      if (field === undefined) return
+      findInput(form, field)?.focus()
+      findInput(form, field)?.select()
+    } finally {
+      isSending.current = false
+    }
   }
 
   /** What is being changed is not called wrong any more. */
   const clearErrors = (...names: Name[]) =>
     setErrors((before) => ({ ...before, ...Object.fromEntries(names.map((name) => [name, undefined])) }))
 
-  const { isPending, failure } = submission
-  return { isPending, failure, errors, clearErrors, submit }
+  const failure = explain(error, words, Object.keys(fieldErrors(error, options)).length > 0)
+  return { isPending, error, failure, errors, clearErrors, submit }
 }
 
 /** What the API says is wrong with each field. */
@@ -80,10 +86,11 @@ function fieldErrors<Name extends string>(
 }
 
 function readValues(form: HTMLFormElement): Record<string, string> {
-  const fields = [...new FormData(form)].map(([name, value]) => [name, String(value)] as const)
-  return Object.fromEntries(
-    fields.map(([name, text]) => [name, /password$/i.test(name) ? text : text.trim()]),
-  )
+  const fields = [...new FormData(form)].map(([name, value]) => {
+    const isPassword = findInput(form, name)?.type === 'password'
+    return [name, isPassword ? String(value) : String(value).trim()]
+  })
+  return Object.fromEntries(fields)
 }
 
 /** Returns the input of this name, or the first of several. */

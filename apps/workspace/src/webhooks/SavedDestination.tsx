@@ -42,7 +42,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
             icon={<SendIcon />}
             busy={test.startedAt !== undefined}
             unavailable={callbackUrl ? undefined : 'Save a callback URL first.'}
-            onClick={() => void test.send()}
+            onClick={test.send}
           >
             Send test event
           </Button>

@@ -1,4 +1,5 @@
-import { type FormEvent, useRef, useState } from 'react'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useRef } from 'react'
 import { useCompany } from '../api/company.ts'
 import type { CallbackDestination } from '../api/contract.ts'
 import { sendCallbackUrl, useDestination } from '../api/resources.ts'
@@ -12,7 +13,7 @@ import { Field } from '../ui/Field.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { AboutError } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
-import { useSubmission } from '../ui/submit.ts'
+import { explain } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { SavedDestination } from './SavedDestination.tsx'
 import { TestResults } from './TestResult.tsx'
@@ -141,9 +142,16 @@ function useSaving({ destination, draft, onType, unsaved }: DestinationFormProps
   const { vendorId } = useCompany()
   const toast = useToast()
   const inputRef = useRef<HTMLInputElement>(null)
-  const [lastSubmission, setLastSubmission] = useState('')
   const title = 'The callback URL was not saved'
-  const { isPending, failure, run } = useSubmission({
+  const saving = useMutation({
+    async mutationFn(text: string) {
+      const { callbackUrl } = await sendCallbackUrl(vendorId, text.trim())
+      onType(callbackUrl ?? '')
+      toast('Callback URL saved')
+    },
+    onError: () => inputRef.current?.focus(),
+  })
+  const failure = explain(saving.error, {
     title,
     noAnswer: { title, text: 'Not saved: the service could not be reached. Try again.' },
   })
@@ -153,22 +161,15 @@ function useSaving({ destination, draft, onType, unsaved }: DestinationFormProps
     inputRef.current?.focus()
   }
 
-  async function submit(event: FormEvent): Promise<void> {
+  function submit(event: FormEvent): void {
     event.preventDefault()
-    if (!unsaved) return
-    setLastSubmission(draft)
-    const success = await run(async () => {
-      const { callbackUrl } = await sendCallbackUrl(vendorId, draft.trim())
-      onType(callbackUrl ?? '')
-      toast('Callback URL saved')
-    })
-    if (!success) inputRef.current?.focus()
+    if (unsaved && !saving.isPending) saving.mutate(draft)
   }
   // The service has not checked the draft yet.
-  const error = failure && lastSubmission === draft && (
+  const error = failure && saving.variables === draft && (
     <>
       {failure.text} <AboutError code={failure.code} />
     </>
   )
-  return { inputRef, isPending, error, discard, submit }
+  return { inputRef, isPending: saving.isPending, error, discard, submit }
 }

@@ -1,20 +1,11 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import type { TestSendResult } from '../api/contract.ts'
 import { queryClient } from '../api/query.ts'
 import { sendTestEvent } from '../api/resources.ts'
-import { type ErrorMessage, useSubmission } from '../ui/submit.ts'
+import { type ErrorWords, explain } from '../ui/submit.ts'
 
 /** How many tests of this visit stay listed. */
 const KEPT = 10
-
-export interface TestSend {
-  /** The results of this visit, newest first. */
-  results: readonly TestSendResult[]
-  failure: ErrorMessage | undefined
-  /** When the send that is under way began, in milliseconds since the epoch. */
-  startedAt: number | undefined
-  send: () => Promise<void>
-}
 
 const NO_RESULTS: readonly TestSendResult[] = []
 
@@ -27,28 +18,35 @@ const resultsOptions = (vendorId: string) =>
     gcTime: Number.POSITIVE_INFINITY,
   })
 
-export function useTestSend(vendorId: string): TestSend {
-  const { data: results } = useQuery(resultsOptions(vendorId))
-  const { failure, startedAt, run } = useSubmission({
-    title: 'The test event was not sent',
-    noAnswer: {
-      title: 'No answer came',
-      text: 'The test event may or may not have been sent. Try again.',
-    },
-    test_in_progress: {
-      title: 'A test is already running',
-      text: 'Someone in your company started it. Wait for it to finish.',
-    },
-    429: 'Too many tests in a short time',
-  })
+const WORDS: ErrorWords = {
+  title: 'The test event was not sent',
+  noAnswer: {
+    title: 'No answer came',
+    text: 'The test event may or may not have been sent. Try again.',
+  },
+  test_in_progress: {
+    title: 'A test is already running',
+    text: 'Someone in your company started it. Wait for it to finish.',
+  },
+  429: 'Too many tests in a short time',
+}
 
-  async function send(): Promise<void> {
-    await run(async () => {
+export type TestSend = ReturnType<typeof useTestSend>
+
+export function useTestSend(vendorId: string) {
+  /** The results of this visit, newest first. */
+  const { data: results } = useQuery(resultsOptions(vendorId))
+  const { isPending, submittedAt, error, mutate } = useMutation({
+    async mutationFn() {
       const result = await sendTestEvent(vendorId)
-      queryClient.setQueryData(resultsOptions(vendorId).queryKey, [result, ...results].slice(0, KEPT))
-    })
-  }
-  return { results, failure, startedAt, send }
+      queryClient.setQueryData(resultsOptions(vendorId).queryKey, (before = NO_RESULTS) =>
+        [result, ...before].slice(0, KEPT),
+      )
+    },
+  })
+  /** When the send that is under way began, in milliseconds since the epoch. */
+  const startedAt = isPending ? submittedAt : undefined
+  return { results, failure: explain(error, WORDS), startedAt, send: () => mutate() }
 }
 
 export interface TestVerdict {
