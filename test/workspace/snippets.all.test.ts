@@ -27,7 +27,7 @@ describe('workspace: the code to paste', () => {
       name: 'Pasted',
       scopes,
     })
-    const credential = { secret: clientSecret }
+    const credential = { method: 'client_secret', secret: clientSecret } as const
     return { baseUrl: stack.baseUrl, vendorId: 'ven_acme', clientId, credential, scopes }
   }
 
@@ -39,9 +39,9 @@ describe('workspace: the code to paste', () => {
     const body = { name: 'Signed', scopes, publicKey: publicKey.export({ format: 'jwk' }) }
     const token = await sessionToken(OWNER)
     const { clientId } = await api('/v1/vendor/ven_acme/oauth-clients', { token, body })
-    const keyFile = `${clientId}.pem`
-    await writeFile(join(folder, keyFile), privateKey.export({ type: 'pkcs8', format: 'pem' }))
-    return { baseUrl, vendorId: 'ven_acme', clientId, credential: { keyFile, algorithm }, scopes }
+    await writeFile(join(folder, `${clientId}.pem`), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    const credential = { method: 'private_key_jwt', algorithm } as const
+    return { baseUrl, vendorId: 'ven_acme', clientId, credential, scopes }
   }
 
   /** Runs commands as a person's shell would after a paste. */
@@ -57,7 +57,10 @@ describe('workspace: the code to paste', () => {
   })
 
   it('shows why no token was issued to the curl commands', async () => {
-    const wrong = { ...(await access(['analytics:read'])), credential: { secret: 'wrong' } }
+    const wrong = {
+      ...(await access(['analytics:read'])),
+      credential: { method: 'client_secret', secret: 'wrong' } as const,
+    }
     await assert.rejects(shell(curl(wrong)), ({ stdout, stderr }) => {
       assert.match(stderr, /"error":"invalid_client".*TOKEN: was not issued/s)
       assert.equal(stdout, '')

@@ -11,10 +11,11 @@ import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
+import { type AuthMethod, CREDENTIAL_WORDS } from './credential.ts'
 import { clientLifetime, daysFrom, type Expiry, firstDay, hasExpired, type Lifetime } from './expiry.ts'
 import { isPrivateKey } from './key-pair.ts'
 import { MissingUses, ScopeUse } from './LastUsed.tsx'
-import { type CredentialKind, inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+import { inOrder, reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 import { unusedScopes } from './unused-scopes.ts'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 import { WorkloadFields } from './WorkloadFields.tsx'
@@ -53,12 +54,12 @@ export function CreateClient(options: CreationOptions) {
         scopes={draft.scopes}
         onChange={(scopes) => change({ scopes })}
         error={errors.scopes}
-        proof={PROOFS[draft.auth]}
+        method={draft.method}
         replaces={replaces}
       />
       <AuthFields
-        auth={draft.auth}
-        onChange={(auth) => change({ auth })}
+        choice={draft}
+        onChange={change}
         error={errors.publicKey}
         publicKey={draft.publicKey}
         onPaste={(publicKey) => {
@@ -66,7 +67,7 @@ export function CreateClient(options: CreationOptions) {
           form.clearErrors('publicKey')
         }}
       />
-      {draft.auth === 'workload' &&
+      {draft.method === 'workload_identity' &&
         (replaces?.workload ? (
           <>
             <p className="font-semibold">Workload, the same as before</p>
@@ -108,24 +109,16 @@ const FIELDSET = 'grid min-w-0 gap-2.5 [&>legend]:pb-1'
 const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'
 const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px] [&_input]:mt-0.5'
 
-const PROOFS: Record<AuthChoice, CredentialKind> = {
-  secret: 'secret',
-  'new key': 'private key',
-  'own key': 'private key',
-  workload: 'platform token',
-}
-
 interface ScopeFieldsProps {
   scopes: readonly Scope[]
   onChange: (scopes: Scope[]) => void
   error: ReactNode
-  /** What whoever has it can use the scopes. */
-  proof: CredentialKind
+  method: AuthMethod
   replaces: OAuthClient | undefined
 }
 
 /** Nothing is chosen beforehand, except what the client has that is replaced. */
-function ScopeFields({ scopes, onChange, error, proof, replaces }: ScopeFieldsProps) {
+function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsProps) {
   const id = useId()
   const { data, isError } = useUsage(replaces?.clientId ?? null)
   const uses = isError ? [] : data?.scopes
@@ -137,8 +130,8 @@ function ScopeFields({ scopes, onChange, error, proof, replaces }: ScopeFieldsPr
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend>Scopes</legend>
       <p className="small quiet">
-        Choose only what it needs: scopes limit what a stolen {proof} can do. To change them later, replace
-        the client.
+        Choose only what it needs: scopes limit what a stolen {CREDENTIAL_WORDS[method].proof} can do. To
+        change them later, replace the client.
         {replaces && <MissingUses client={replaces} />}
       </p>
       {SCOPE_GROUPS.map((group) => (
@@ -175,7 +168,7 @@ function ScopeFields({ scopes, onChange, error, proof, replaces }: ScopeFieldsPr
         </div>
       ))}
       <p className={noteClass(error)} id={`${id}note`} role="status">
-        {error || reach(scopes, proof)}
+        {error || reach(scopes, method)}
         {dropped.length > 0 && (
           <>
             {' '}
@@ -194,37 +187,41 @@ function ScopeFields({ scopes, onChange, error, proof, replaces }: ScopeFieldsPr
 
 const AUTH_OPTIONS = [
   {
-    auth: 'secret',
+    method: 'client_secret',
+    ownKey: false,
     title: 'Secret',
     text: 'Sent with each token request. Works with every OAuth library.',
   },
   {
-    auth: 'new key',
+    method: 'private_key_jwt',
+    ownKey: false,
     title: 'Key pair, created in this browser',
     text: 'You save the private key as a file. It is never sent, not even to us.',
   },
   {
-    auth: 'own key',
+    method: 'private_key_jwt',
+    ownKey: true,
     title: 'Key pair of your own',
     text: 'You paste the public key. The private key stays where it is.',
   },
   {
-    auth: 'workload',
+    method: 'workload_identity',
+    ownKey: false,
     title: 'No secret: trust a platform',
     text: 'It sends a token of GitHub Actions, GitLab, Kubernetes or another platform. There is nothing to keep.',
   },
 ] as const
 
 interface AuthFieldsProps {
-  auth: AuthChoice
-  onChange: (auth: AuthChoice) => void
+  choice: AuthChoice
+  onChange: (choice: AuthChoice) => void
   /** What is wrong with the public key that was pasted. */
   error: ReactNode
   publicKey: string
   onPaste: (publicKey: string) => void
 }
 
-function AuthFields({ auth, onChange, ...key }: AuthFieldsProps) {
+function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
   const id = useId()
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
@@ -234,29 +231,28 @@ function AuthFields({ auth, onChange, ...key }: AuthFieldsProps) {
         later.
       </p>
       <div className="grid">
-        {AUTH_OPTIONS.map((option) => (
-          <label key={option.auth} className={`${OPTION} ${OPTION_LABEL}`}>
+        {AUTH_OPTIONS.map(({ title, text, ...option }) => (
+          <label key={title} className={`${OPTION} ${OPTION_LABEL}`}>
             <input
               type="radio"
               name="auth"
-              value={option.auth}
-              checked={auth === option.auth}
-              onChange={() => onChange(option.auth)}
+              checked={choice.method === option.method && choice.ownKey === option.ownKey}
+              onChange={() => onChange(option)}
             />
             <span className="grid">
-              <span className="strong">{option.title}</span>
-              <span className="small quiet">{option.text}</span>
+              <span className="strong">{title}</span>
+              <span className="small quiet">{text}</span>
             </span>
           </label>
         ))}
       </div>
-      {auth === 'own key' && <PublicKeyField {...key} />}
+      {choice.ownKey && <PublicKeyField {...key} />}
     </fieldset>
   )
 }
 
 /** A private key leaves the field at once. */
-function PublicKeyField({ error, publicKey, onPaste }: Omit<AuthFieldsProps, 'auth' | 'onChange'>) {
+function PublicKeyField({ error, publicKey, onPaste }: Omit<AuthFieldsProps, 'choice' | 'onChange'>) {
   const [emptied, setEmptied] = useState(false)
   return (
     <CodeArea

@@ -12,7 +12,7 @@ import { Notice } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { CreateClient } from './CreateClient.tsx'
-import { credentialName, rotationName } from './credential.ts'
+import { CREDENTIAL_WORDS, credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
@@ -73,8 +73,6 @@ interface RotationProps {
   onCreate: () => void
 }
 
-const NEW_PARTS = { secret: 'id and secret', key: 'id and key', workload: 'id' }
-
 /** What was seen of both clients, and what to do with the old one. */
 function Rotation({ old, onCreate }: RotationProps) {
   const { mayManage } = useCompany()
@@ -94,7 +92,7 @@ function Rotation({ old, onCreate }: RotationProps) {
       {replacement && <Chain old={old} replacement={replacement} />}
       {old.status === 'Active' && replaced && rotation?.replacement?.firstUsedAt === null && (
         <Notice tone="info" title="Next: deploy the replacement">
-          Put the new {NEW_PARTS[credentialName(replacement)]} where your system has the old one.{' '}
+          Put the new {CREDENTIAL_WORDS[replacement.authMethod].parts} where your system has the old one.{' '}
           {say`The first token of ${replacement.name} appears here within seconds.`}
         </Notice>
       )}

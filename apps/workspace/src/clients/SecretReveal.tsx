@@ -14,10 +14,9 @@ import { download } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
-import { credentialName } from './credential.ts'
+import { type Credential, credentialName } from './credential.ts'
 import { isGranted } from './Requests.tsx'
-import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
-import type { ClientAccess } from './snippets.ts'
+import { type Reveal, setReveal, useReveal } from './reveal.ts'
 import { AccessCode } from './UseIt.tsx'
 import { WorkloadClaims } from './WorkloadClaims.tsx'
 
@@ -27,27 +26,20 @@ export function SecretReveal() {
   return reveal ? <RevealDialog key={reveal.client.clientId} {...reveal} /> : null
 }
 
-/** What there is to save, and how it is used. */
-const revealedBy = (
-  credential: Credential,
-  clientId: string,
-): Pick<ClientAccess, 'credential'> & { saves?: string } => {
-  if ('workload' in credential) return { credential }
-  if ('secret' in credential) return { credential, saves: 'secret' }
-  const { algorithm } = credential
-  return 'privateKey' in credential
-    ? { credential: { keyFile: `${clientId}.pem`, algorithm }, saves: 'private key' }
-    : { credential: { keyFile: 'private-key.pem', algorithm } }
+/** What there is to save. */
+function savedPart(credential: Credential): 'secret' | 'private key' | undefined {
+  if (credential.method === 'client_secret') return 'secret'
+  return credential.method === 'private_key_jwt' && credential.privateKey ? 'private key' : undefined
 }
 
 const FACTS =
   'grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-4 gap-y-2.5 max-[621px]:grid-cols-1 max-[621px]:gap-1'
 const REMINDED = 'bg-mark text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]'
 
-function RevealDialog({ company, client, credential: given, replaces }: Reveal) {
+function RevealDialog({ company, client, credential, replaces }: Reveal) {
   const { vendorId } = company
   const { clientId, scopes } = client
-  const { credential, saves } = revealedBy(given, clientId)
+  const saves = savedPart(credential)
   const [isSaved, setIsSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
   const clearReminder = useCallback(() => setReminded(false), [])
@@ -61,7 +53,7 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
       description={
         saves
           ? `Save its ${saves} now. It is offered only once. No one, not even support, can show it again.`
-          : 'workload' in credential
+          : credential.method === 'workload_identity'
             ? `It sends its platform’s token. There is nothing to save: put this into the job.`
             : 'It signs its token requests with the private key that belongs to your public key.'
       }
@@ -75,13 +67,15 @@ function RevealDialog({ company, client, credential: given, replaces }: Reveal) 
           <code>{clientId}</code>
           <CopyButton text={clientId} what="client id" labelled />
         </dd>
-        <Proof credential={given} client={client} />
+        <Proof credential={credential} client={client} />
       </dl>
       <AccessCode access={access} />
       <p className="small quiet">
         {saves &&
           `Keep the ${saves} on servers, in a secret store${saves === 'secret' ? ' or an environment variable' : ''}. Never put it in a browser, a mobile app, source control, a log or a URL. `}
-        {'algorithm' in given && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
+        {credential.method === 'private_key_jwt' && (
+          <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>
+        )}
       </p>
       <CompanyContext value={company}>
         <FirstUse client={client} saves={saves} onToken={clearReminder} />
@@ -117,14 +111,14 @@ const BOX =
 
 /** What the client proves its identity with. A private key is not shown: its file is what is needed. */
 function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
-  if ('secret' in credential) {
+  if (credential.method === 'client_secret') {
     return (
       <Saved name="Client secret" text={credential.secret}>
         <CopyButton text={credential.secret} what="client secret" labelled />
       </Saved>
     )
   }
-  if ('workload' in credential) {
+  if (credential.method === 'workload_identity') {
     return (
       <>
         <dt>Its tokens have</dt>
@@ -134,18 +128,19 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
       </>
     )
   }
+  const { privateKey } = credential
   const file = `${client.clientId}.pem`
   return (
     <>
-      {'privateKey' in credential && (
+      {privateKey && (
         <Saved name="Private key" text={file}>
           <Button
             icon={<DownloadIcon />}
-            onClick={() => download(file, credential.privateKey, 'application/x-pem-file')}
+            onClick={() => download(file, privateKey, 'application/x-pem-file')}
           >
             Download
           </Button>
-          <CopyButton text={credential.privateKey} what="private key" labelled />
+          <CopyButton text={privateKey} what="private key" labelled />
         </Saved>
       )}
       <dt>Key thumbprint</dt>

@@ -5,6 +5,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Code } from '../ui/Code.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
+import type { Credential } from './credential.ts'
 import { type ClientAccess, curl, envFile, platformFile } from './snippets.ts'
 
 const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
@@ -18,7 +19,7 @@ export interface UseItProps {
 export function UseIt({ client, title = 'Use it' }: UseItProps) {
   const { vendorId } = useCompany()
   const { clientId, scopes, workload } = client
-  const credential = workload ? { workload } : choosePlaceholder(client)
+  const credential = choosePlaceholder(client)
   return (
     <section className="section" aria-labelledby="use-title">
       <h2 id="use-title">{title}</h2>
@@ -34,8 +35,12 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
   )
 }
 
-const choosePlaceholder = ({ clientId, keyThumbprint }: UseItProps['client']): ClientAccess['credential'] =>
-  keyThumbprint === null ? { secret: SECRET_PLACEHOLDER } : { keyFile: `${clientId}.pem`, algorithm: 'ES256' }
+function choosePlaceholder({ keyThumbprint, workload }: UseItProps['client']): Credential {
+  if (workload) return { method: 'workload_identity', workload }
+  return keyThumbprint === null
+    ? { method: 'client_secret', secret: SECRET_PLACEHOLDER }
+    : { method: 'private_key_jwt', algorithm: 'ES256' }
+}
 
 const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (
   <>
@@ -60,7 +65,7 @@ const TAB = [
 /** A first call, ready to paste, and the settings that every program of the documentation reads. */
 export function AccessCode({ access }: { access: ClientAccess }) {
   const { credential } = access
-  const trusts = 'workload' in credential
+  const trusts = credential.method === 'workload_identity'
   const codes = trusts
     ? [platformFile(access, credential.workload)].map((file) => ({ ...file, what: file.name }))
     : [

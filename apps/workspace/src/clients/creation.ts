@@ -9,10 +9,11 @@ import type { FieldErrors } from '../ui/form.ts'
 import { useForm } from '../ui/sent-form.ts'
 import type { ErrorWords } from '../ui/submit.ts'
 import { nameError, nextName } from './client-name.ts'
+import type { AuthMethod, Credential } from './credential.ts'
 import { clientLifetime, type Expiry, expiresAt } from './expiry.ts'
 import { detectAlgorithm, isPrivateKey, jsonIn, makeKeyPair, type PublicKey } from './key-pair.ts'
 import { missingField, toWorkload, type WorkloadDraft } from './platforms.ts'
-import { type Credential, setReveal } from './reveal.ts'
+import { setReveal } from './reveal.ts'
 import { WORKLOAD_FIELDS, type WorkloadField } from './WorkloadFields.tsx'
 
 export interface CreationOptions {
@@ -21,14 +22,17 @@ export interface CreationOptions {
   replaces?: OAuthClient
 }
 
-/** How a new client will authenticate. A `new key` is created here, an `own key` is the company's. */
-export type AuthChoice = 'secret' | 'new key' | 'own key' | 'workload'
+/** How a new client will authenticate. */
+export interface AuthChoice {
+  method: AuthMethod
+  /** Whether the key is the company's. Otherwise it is created here. */
+  ownKey: boolean
+}
 
-interface Draft {
+interface Draft extends AuthChoice {
   name: string
   publicKey: string
   scopes: Scope[]
-  auth: AuthChoice
   workload: WorkloadDraft
   expiry: Expiry
 }
@@ -40,11 +44,6 @@ const ERRORS: ErrorWords = {
     text: 'The client may or may not have been created. Try again: it is never created twice.',
   },
   client_limit_reached: 'Your company has too many active clients',
-}
-const AUTH_BEFORE: Record<OAuthClient['authMethod'], AuthChoice> = {
-  client_secret: 'secret',
-  private_key_jwt: 'new key',
-  workload_identity: 'workload',
 }
 
 const NOT_REPLACED = {
@@ -61,7 +60,8 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     name: replaces ? nextName(replaces.name) : '',
     publicKey: '',
     scopes: replaces?.scopes ?? [],
-    auth: AUTH_BEFORE[replaces?.authMethod ?? 'client_secret'],
+    method: replaces?.authMethod ?? 'client_secret',
+    ownKey: false,
     workload: { platform: 'github', issuer: '', claims: {}, keys: '' },
     expiry: { lifetime: replaces ? clientLifetime(replaces) : 'never', date: '' },
   })
@@ -78,8 +78,8 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
     check: ({ name, publicKey }) => ({
       name: nameError(name),
       scopes: draft.scopes.length === 0 && 'Choose at least one scope.',
-      publicKey: draft.auth === 'own key' && publicKeyError(publicKey),
-      ...(draft.auth === 'workload' && !replaces?.workload && workloadErrors(draft.workload)),
+      publicKey: draft.ownKey && publicKeyError(publicKey),
+      ...(draft.method === 'workload_identity' && !replaces?.workload && workloadErrors(draft.workload)),
       expiresAt: draft.expiry.lifetime === 'date' && draft.expiry.date === '' && 'Choose the day.',
     }),
     async send({ name, publicKey }) {
@@ -92,10 +92,10 @@ export function useCreation({ onClose, replaces }: CreationOptions) {
       })
       const { clientSecret, ...client } = await sendNewClient(vendorId, body, idempotencyKey)
       if (replaces) clientChanged(vendorId, { ...replaces, replacedBy: client.clientId })
-      const revealed = credential ?? (clientSecret === null ? undefined : { secret: clientSecret })
-      if (!revealed) return setLost(client)
+      if (!credential && clientSecret === null) return setLost(client)
       onClose()
-      setReveal({ company, client, credential: revealed, replaces })
+      const secret = { method: 'client_secret', secret: clientSecret ?? '' } as const
+      setReveal({ company, client, credential: credential ?? secret, replaces })
     },
     subjects: {
       name: 'The name',
@@ -147,7 +147,7 @@ function useRequest(): (input: Input) => Promise<CreationRequest> {
 }
 
 async function buildRequest(input: Input): Promise<CreationRequest> {
-  const { name, scopes, auth, expiry, replaces, zone } = input
+  const { name, scopes, method, expiry, replaces, zone } = input
   const idempotencyKey = crypto.randomUUID()
   const at = await expiresAt(expiry, zone, new Date())
   const body = {
@@ -156,17 +156,19 @@ async function buildRequest(input: Input): Promise<CreationRequest> {
     ...(replaces && { replaces: replaces.clientId }),
     ...(at && { expiresAt: at }),
   }
-  if (auth === 'secret') return { body, idempotencyKey }
-  if (auth === 'new key') {
+  if (method === 'client_secret') return { body, idempotencyKey }
+  if (method === 'private_key_jwt' && !input.ownKey) {
     const { publicKey, privateKey } = await makeKeyPair()
-    const credential = { privateKey, algorithm: 'ES256' } as const
+    const credential = { method, privateKey, algorithm: 'ES256' } as const
     return { body: { ...body, publicKey }, idempotencyKey, credential }
   }
-  if (auth === 'workload') {
+  if (method === 'workload_identity') {
     const workload = replaces?.workload ?? toWorkload(input.workload)
     const keys = input.workload.keys.trim() && { keys: jsonIn<KeySet>(input.workload.keys) }
-    return { body: { ...body, workload: { ...workload, ...keys } }, idempotencyKey, credential: { workload } }
+    const credential = { method, workload }
+    return { body: { ...body, workload: { ...workload, ...keys } }, idempotencyKey, credential }
   }
-  const credential = { algorithm: detectAlgorithm(input.publicKey) }
+  const algorithm = detectAlgorithm(input.publicKey)
+  const credential = { method, algorithm, keyFile: 'private-key.pem' }
   return { body: { ...body, publicKey: jsonIn<PublicKey>(input.publicKey) }, idempotencyKey, credential }
 }

@@ -1,14 +1,37 @@
 import type { OAuthClient } from '../api/contract.ts'
+import type { KeyAlgorithm } from './key-pair.ts'
+import type { ClientWorkload } from './platforms.ts'
 
-const CREDENTIALS = {
-  client_secret: 'secret',
-  private_key_jwt: 'key',
-  workload_identity: 'workload',
-} as const satisfies Record<OAuthClient['authMethod'], string>
+/** How a client authenticates. */
+export type AuthMethod = OAuthClient['authMethod']
+
+export interface KeyCredential {
+  method: 'private_key_jwt'
+  algorithm: KeyAlgorithm
+  /** PKCS #8, PEM. Only of a key that was created here. */
+  privateKey?: string
+  /** By default it is called after the client. */
+  keyFile?: string
+}
+
+/** What a client authenticates with, or what stands for a secret that is no longer known. */
+export type Credential =
+  | { method: 'client_secret'; secret: string }
+  | KeyCredential
+  | { method: 'workload_identity'; workload: ClientWorkload }
+
+/** `proof` is what someone else could use, and `parts` is what a rotation changes. */
+export const CREDENTIAL_WORDS = {
+  client_secret: { name: 'secret', proof: 'secret', parts: 'id and secret' },
+  private_key_jwt: { name: 'key', proof: 'private key', parts: 'id and key' },
+  workload_identity: { name: 'workload', proof: 'platform token', parts: 'id' },
+} as const satisfies Record<AuthMethod, object>
+
+type Authenticating = Pick<OAuthClient, 'authMethod'>
 
 /** What the client authenticates with, as a noun. */
-export const credentialName = ({ authMethod }: Pick<OAuthClient, 'authMethod'>) => CREDENTIALS[authMethod]
+export const credentialName = ({ authMethod }: Authenticating): string => CREDENTIAL_WORDS[authMethod].name
 
 /** A workload has nothing that a rotation would change, but it can be replaced. */
-export const rotationName = (client: Pick<OAuthClient, 'authMethod'>): string =>
+export const rotationName = (client: Authenticating): string =>
   client.authMethod === 'workload_identity' ? 'Replace the client' : `Rotate the ${credentialName(client)}`

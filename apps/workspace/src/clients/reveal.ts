@@ -1,16 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import type { CurrentCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import type { KeyAlgorithm } from './key-pair.ts'
-import type { ClientWorkload } from './platforms.ts'
-
-/** What a new client authenticates with. The private half of a key is here only if it was created here. */
-export type Credential =
-  | { secret: string }
-  /** PKCS #8, PEM. */
-  | { privateKey: string; algorithm: KeyAlgorithm }
-  | { algorithm: KeyAlgorithm }
-  | { workload: ClientWorkload }
+import type { Credential } from './credential.ts'
 
 /** A new secret or private key. It is kept only here, until the dialog that shows it is closed. */
 export interface Reveal {

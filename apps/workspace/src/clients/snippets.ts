@@ -1,15 +1,13 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
+import type { Credential, KeyCredential } from './credential.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
 import { type ClientWorkload, detectPlatform, type PlatformId } from './platforms.ts'
-
-/** The secret, or a placeholder once it is no longer known, or the name of the private key's file. */
-type KeptCredential = { secret: string } | { keyFile: string; algorithm: KeyAlgorithm }
 
 export interface ClientAccess {
   baseUrl: string
   vendorId: string
   clientId: string
-  credential: KeptCredential | { workload: ClientWorkload }
+  credential: Credential
   scopes: readonly Scope[]
 }
 
@@ -29,17 +27,14 @@ const SHELL_SIGNS: Record<KeyAlgorithm, (keyFile: string) => string> = {
  * Returns shell code that sets SIGNED and SIGNATURE to an assertion (RFC 7523 §2.2) of the client, which
  * holds for a minute and is used once.
  */
-const inShell = (
-  { keyFile, algorithm }: { keyFile: string; algorithm: KeyAlgorithm },
-  { clientId, baseUrl }: { clientId: string; baseUrl: string },
-): string =>
+const inShell = (credential: KeyCredential, { clientId, baseUrl }: ClientAccess): string =>
   `# Sign an assertion with the private key. It holds for a minute and is used once
 base64url() { openssl base64 -A | tr +/ -_ | tr -d =; }
 NOW=$(date +%s)
-SIGNED=$(printf '{"alg":"${algorithm}"}' | base64url).$(
+SIGNED=$(printf '{"alg":"${credential.algorithm}"}' | base64url).$(
   printf '{"iss":"%s","sub":"%s","aud":"%s","iat":%d,"exp":%d,"jti":"%s"}' \\
     ${clientId} ${clientId} ${baseUrl} $NOW $((NOW + 60)) $(openssl rand -hex 16) | base64url)
-SIGNATURE=$(${SHELL_SIGNS[algorithm](keyFile)} | base64url)
+SIGNATURE=$(${SHELL_SIGNS[credential.algorithm](keyFileOf(credential, clientId))} | base64url)
 `
 
 const tokenUrl = ({ baseUrl }: ClientAccess) => `${baseUrl}/v1/oauth/token`
@@ -64,11 +59,16 @@ function calls(access: ClientAccess, { shared = '', report, read, none }: Calls)
   return shared + requests.filter(Boolean).join('\n')
 }
 
-export const envFile = (access: ClientAccess, credential: KeptCredential): string =>
+const keyFileOf = ({ keyFile }: KeyCredential, clientId: string): string => keyFile ?? `${clientId}.pem`
+
+export const envFile = (
+  access: ClientAccess,
+  credential: Exclude<Credential, { method: 'workload_identity' }>,
+): string =>
   `INTEGRATION_BASE_URL=${access.baseUrl}
 INTEGRATION_VENDOR_ID=${access.vendorId}
 INTEGRATION_CLIENT_ID=${access.clientId}
-${'secret' in credential ? `INTEGRATION_CLIENT_SECRET=${credential.secret}` : `INTEGRATION_PRIVATE_KEY_FILE=${credential.keyFile}`}
+${credential.method === 'client_secret' ? `INTEGRATION_CLIENT_SECRET=${credential.secret}` : `INTEGRATION_PRIVATE_KEY_FILE=${keyFileOf(credential, access.clientId)}`}
 INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 `
 
@@ -101,11 +101,13 @@ ASSERTION=$(cat platform-token.jwt)`,
 }
 
 /** What proves the client's identity in a token request: the commands before it, and its fields. */
-function writeProof({ credential, ...access }: ClientAccess): { commands: string; fields: string } {
-  if ('secret' in credential) return { commands: '', fields: `-d client_secret=${credential.secret}` }
+function writeProof(access: ClientAccess): { commands: string; fields: string } {
+  const { credential } = access
+  if (credential.method === 'client_secret')
+    return { commands: '', fields: `-d client_secret=${credential.secret}` }
   const fields = (assertion: string) =>
     `-d client_assertion_type=${ASSERTION_TYPE} \\\n  -d client_assertion=${assertion}`
-  if ('workload' in credential) {
+  if (credential.method === 'workload_identity') {
     const commands = assertionInShell(credential.workload, access.baseUrl)
     return { commands: `${commands}\n\n`, fields: fields('"$ASSERTION"') }
   }
