@@ -5,8 +5,8 @@ import { type ApiResponse, startApi, TEST_PASSWORD } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
-import { assertOutcome, CALLBACK, OWN, PAGE, sharedOpenidSignIns } from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
+import { assertOutcome, CALLBACK, OWN, PAGE, sharedOpenidSignIns } from './openid-sign-ins.ts'
 
 describe('an OpenID provider', () => {
   const all = sharedOpenidSignIns()

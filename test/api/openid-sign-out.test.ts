@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { startApi } from '../support/api.ts'
 import { OPENID_CLIENT } from '../support/openid-provider.ts'
-import { OWN, PAGE, readCookie, sharedOpenidSignIns } from '../support/openid-sign-ins.ts'
+import { OWN, PAGE, readCookie, sharedOpenidSignIns } from './openid-sign-ins.ts'
 
 describe('DELETE /v1/session with an OpenID provider', () => {
   const all = sharedOpenidSignIns()

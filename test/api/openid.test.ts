@@ -3,6 +3,7 @@ import { saveMembership } from '../../apps/api/accounts/people.ts'
 import { TEST_PASSWORD } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
 import { OPENID_CLIENT } from '../support/openid-provider.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
 import {
   assertOutcome,
   CALLBACK,
@@ -11,8 +12,7 @@ import {
   type PendingSignIn,
   readCookie,
   sharedOpenidSignIns,
-} from '../support/openid-sign-ins.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
+} from './openid-sign-ins.ts'
 
 describe('signing in with an OpenID provider', () => {
   const all = sharedOpenidSignIns()

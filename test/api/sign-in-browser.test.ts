@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { unusableHash } from '../../apps/api/accounts/passwords.ts'
 import { type ApiResponse, freshApi, TEST_PASSWORD } from '../support/api.ts'
-import { readCookie } from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
+import { readCookie } from './openid-sign-ins.ts'
 
 const DAY_MS = 24 * 3_600_000
 const OWN = { origin: 'https://api.test' }

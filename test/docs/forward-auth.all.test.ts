@@ -14,8 +14,8 @@ import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
-import { hasPip, installProgram } from '../support/python-programs.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
+import { hasPip, installProgram } from './python-programs.ts'
 
 const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify-proxies.md')
 const CA = '/etc/ssl/certs/ca-certificates.crt'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assertNamedTests } from '../support/named-tests.ts'
+import { assertNamedTests } from './named-tests.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 

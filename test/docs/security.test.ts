@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assertNamedTests } from '../support/named-tests.ts'
+import { assertNamedTests } from './named-tests.ts'
 
 const FOLDER = join(import.meta.dirname, '../../infra/security')
 /** Requirements of levels 1 and 2 in each section of a chapter of ASVS 5.0.0, from its first section on. */

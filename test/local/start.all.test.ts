@@ -3,11 +3,11 @@ import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { addMail } from '../../apps/api/mail/outbox.ts'
-import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { type Start, startStackProcess } from '../support/start.ts'
 import { connectedDatabase } from '../support/stores.ts'
+import { curlPair, shellWithCurl } from './curl.ts'
 
 /*
  * Four starts on one data folder; each begins where the previous one stopped, crashed or was killed.

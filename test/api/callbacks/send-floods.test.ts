@@ -75,7 +75,7 @@ describe('a test send to a receiver that answers without end', () => {
       }),
     )
     const urls = receivers.map(({ receiver }) => receiver.url)
-    const sending = run(process.execPath, ['test/support/send-once.ts', authority.pem, ...urls])
+    const sending = run(process.execPath, ['test/api/callbacks/send-once.ts', authority.pem, ...urls])
     const { stdout } = await sending.finally(() =>
       Promise.all(receivers.map(({ receiver }) => receiver.stop())),
     )

@@ -242,9 +242,13 @@ describe('a test send in a process whose environment is hostile', () => {
   let results: TestResult[]
   before(async () => {
     const urls = [good, strange, old].map(({ url }) => url)
-    const { stdout } = await run(process.execPath, ['test/support/send-once.ts', authority.pem, ...urls], {
-      env: { ...process.env, ...environment(proxy.port) },
-    })
+    const { stdout } = await run(
+      process.execPath,
+      ['test/api/callbacks/send-once.ts', authority.pem, ...urls],
+      {
+        env: { ...process.env, ...environment(proxy.port) },
+      },
+    )
     results = JSON.parse(stdout).map(({ result }: { result: TestResult }) => result)
   })
 

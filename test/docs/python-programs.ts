@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { run } from './program.ts'
+import { run } from '../support/program.ts'
 
 const INSTALL_DEADLINE_MS = 200_000
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { type ApiResponse, sharedApi, type TestApi } from './api.ts'
-import { forBlock } from './block.ts'
-import { loggedEvents } from './log.ts'
-import { OPENID_CLIENT, startOpenidProvider } from './openid-provider.ts'
+import { type ApiResponse, sharedApi, type TestApi } from '../support/api.ts'
+import { forBlock } from '../support/block.ts'
+import { loggedEvents } from '../support/log.ts'
+import { OPENID_CLIENT, startOpenidProvider } from '../support/openid-provider.ts'
 
 export const CALLBACK = '/v1/session/openid/callback'
 export const PAGE = 'https://api.test'

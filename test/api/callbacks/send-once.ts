@@ -1,4 +1,4 @@
-import { senderFor } from '../api/callbacks/sending.ts'
+import { senderFor } from './sending.ts'
 
 /*
  * Arguments: a certificate authority and URLs. Sends one test event to each URL in turn, taking every host

@@ -2,7 +2,7 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onPath } from '../../infra/local/child.ts'
-import { run } from './program.ts'
+import { run } from '../support/program.ts'
 
 /** Replaces curl on a machine without it, with the options that the card uses and no other. */
 const SUBSTITUTE = `#!${process.execPath}
