@@ -51,7 +51,7 @@ const testRun = await createTestRun()
 /** Runs mocha as a process. One that ends without totals, or badly without a failed test, is a failure. */
 function run([name, args, files]: (typeof parts)[number]): Promise<Result> {
   const totals = testRun.at(name)
-  const reporter = ['--reporter', 'test/support/mocha-reporter.ts', '--reporter-option', `totals=${totals}`]
+  const reporter = ['--reporter', 'test/mocha-reporter.ts', '--reporter-option', `totals=${totals}`]
   const color = process.stdout.isTTY ? ['--color'] : []
   // What ends is reported at once, on standard error; the failures are kept for the end.
   const child = spawn(process.execPath, [MOCHA, ...color, ...reporter, ...args, ...files], {
