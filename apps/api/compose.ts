@@ -37,7 +37,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { createRouter, createUnmatchedMiddleware } from './http/router.ts'
 import type { ApiState } from './http/state.ts'
 import { type Job, startJobs } from './jobs.ts'
-import { MAIL_PURGE } from './mail/outbox.ts'
+import { MAIL_PURGE, UNSENT_MAIL_PURGE } from './mail/outbox.ts'
 import { createMailSender, type MailSender } from './mail/send.ts'
 import type { MailSettings } from './mail/settings.ts'
 import { createMeasuringMiddleware, measureIssuers, measurePage, measurePurges } from './metrics.ts'
@@ -351,10 +351,14 @@ function createApp({ config, clock, log, metrics, services, health }: AppParts):
 /* Jobs */
 
 /** Returns the purges that the jobs run. Another deletes revocations: see start-reconciling.ts. */
-export const listPurges = (settings: EventSettings, log: Log): Purge[] => [
+export const listPurges = (
+  settings: EventSettings & { mail?: MailSettings | undefined },
+  log: Log,
+): Purge[] => [
   createSessionPurge(log),
   INVITATION_PURGE,
   MAIL_PURGE,
+  ...(settings.mail ? [] : [UNSENT_MAIL_PURGE]),
   PASSWORD_RESET_PURGE,
   ...SIGN_IN_PURGES,
   IDEMPOTENCY_KEY_PURGE,
@@ -374,6 +378,7 @@ function listJobs(
   }
   const writeMails: Job = {
     every_ms: NOTICE_EVERY_MS,
+    runAtStart: true,
     steps: {
       'mailing about failing clients': (isEnding) => noticeFailingClients({ ...services, isEnding }),
       'mailing about expiring clients': (isEnding) => noticeExpiringClients({ ...services, isEnding }),

@@ -227,6 +227,11 @@ const OLD_ROWS: [kind: string, kept_s: number, insert: string][] = [
     30 * DAY_S,
     `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`,
   ],
+  [
+    'unsent_mails',
+    3_600,
+    `mails (kind, topic, detail, is_urgent, created_at) values ('k', 't', '{}', false, AT)`,
+  ],
   ['password_resets', 0, `password_resets values ('\\x${'00'.repeat(32)}', 'u', AT, AT)`],
   ['sign_in_addresses', 30 * DAY_S, `sign_in_addresses values ('u', '192.0.2.1', AT)`],
   ['sign_in_browsers', 400 * DAY_S, `sign_in_addresses values ('u', 'browser:x', AT)`],

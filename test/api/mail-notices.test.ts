@@ -229,12 +229,8 @@ describe('what is mailed to the people who manage a company', () => {
   })
 
   describe('about clients that expire', () => {
-    const expiring = (expiresAt: string, person = owner, name = 'Sync') =>
-      person.createClient({
-        name,
-        expiresAt: new Date(expiresAt),
-        createdAt: new Date('2025-01-01T00:00:00Z'),
-      })
+    const expiring = (expiresAt: string, person = owner, name = 'Sync', createdAt = '2025-01-01T00:00:00Z') =>
+      person.createClient({ name, expiresAt: new Date(expiresAt), createdAt: new Date(createdAt) })
     const notice = async (at: string, person = owner) => {
       api.clock.set(at)
       await run(noticeExpiringClients)
@@ -302,11 +298,21 @@ describe('what is mailed to the people who manage a company', () => {
       assert.deepEqual(mailed, [30, 7, 1])
     })
 
+    it('comes after a day or two on which nothing ran, but not about what had not been created by then', async () => {
+      await expiring('2026-01-21T12:00:00Z', owner, 'Yesterday')
+      await expiring('2026-02-11T12:00:00Z', owner, 'Two days ago')
+      await expiring('2026-01-18T12:00:00Z', owner, 'Three days ago')
+      await expiring('2026-02-12T12:00:00Z', owner, 'New', '2026-01-14T12:00:00Z')
+      const expected = [['Two days ago'], ['Yesterday']]
+      for (const at of ['2026-01-15T12:00:00Z', '2026-01-15T22:00:00Z'])
+        assert.deepEqual((await notice(at)).sort(), expected)
+    })
+
     it('names all of a company’s in one mail, the first to expire first, and no one else’s', async () => {
       const other = await api.createOwner()
       await expiring('2026-02-13T22:59:59Z', owner, 'In 30 days')
       await expiring('2026-01-21T12:00:00Z', owner, 'In 7 days')
-      await expiring('2026-01-20T12:00:00Z', owner, 'In 6 days')
+      await expiring('2026-01-18T12:00:00Z', owner, 'In 4 days')
       await expiring('2026-01-15T12:00:00Z', owner, 'Tomorrow')
       await expiring('2026-01-15T12:00:00Z', other, 'Theirs')
       const { clientId } = await expiring('2026-01-15T12:00:00Z', owner, 'Revoked')

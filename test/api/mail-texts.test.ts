@@ -7,11 +7,11 @@ import { type MailReader, renderMail } from '../../apps/api/mail/texts.ts'
 const BASE_URL = 'https://integrations.example.com'
 const ACME = { vendorId: 'ven_acme', name: 'Acme', timezone: 'Europe/Berlin', role: 'owner' } as const
 const MANAGER: MailReader = { baseUrl: BASE_URL, company: ACME }
-const ACCOUNT: MailReader = { baseUrl: BASE_URL, company: null }
+const ACCOUNT: MailReader = { baseUrl: BASE_URL }
 const SYNC = { clientId: 'cli_1', name: 'Sync' }
 const NEXT = { clientId: 'cli_2', name: 'Sync 2' }
 const CLIENTS = `${BASE_URL}/ven_acme/integrations/oauth2-clients`
-const credential = { url: `${BASE_URL}/invitation#inv_x`, expiresAt: new Date('2026-12-02T13:05:00Z') }
+const link = { url: `${BASE_URL}/invitation#inv_x`, expiresAt: new Date('2026-12-02T13:05:00Z') }
 const at = '2026-11-29T14:04:20Z'
 const OWNS = 'You get this mail because you are the owner of “Acme”.'
 const HAS_ADDRESS = 'You get this mail because your account has this address.'
@@ -42,12 +42,12 @@ const ROWS = [
     'an invitation',
     'invitation',
     {},
-    { ...MANAGER, company: { ...ACME, role: 'admin' }, invitedBy: 'Olga L.', credential },
+    { ...MANAGER, company: { ...ACME, role: 'admin' }, invitedBy: 'Olga L.', link },
     [
       'Invitation to “Acme”',
       '“Olga L.” invites you to join “Acme” as an admin.',
       'The link works once, until Wed 2 Dec 2026 at 14:05 (Europe/Berlin). Anyone who has it can accept, so do not forward this mail.',
-      `Accept the invitation:\n${credential.url}`,
+      `Accept the invitation:\n${link.url}`,
       'You get this mail because “Olga L.” entered your address. If you did not expect it, ignore it.',
     ],
   ),
@@ -55,13 +55,13 @@ const ROWS = [
     'a password reset',
     'password_reset',
     { requestedAt: at },
-    { ...ACCOUNT, companies: ['Acme', 'Globex'], credential },
+    { ...ACCOUNT, companies: ['Acme', 'Globex'], link },
     [
       'Choose a new password',
       'Someone asked for a new password for your account at “Acme”, “Globex” on Sun 29 Nov 2026 at 14:04 (UTC).',
       'If it was you, choose one now. The link works once, until Wed 2 Dec 2026 at 13:05 (UTC).',
       'If it was not you, ignore this mail. Your password stays as it is.',
-      `Choose a new password:\n${credential.url}`,
+      `Choose a new password:\n${link.url}`,
       HAS_ADDRESS,
     ],
   ),
@@ -69,13 +69,13 @@ const ROWS = [
     'a password reset of an account without companies',
     'password_reset',
     { requestedAt: at },
-    { ...ACCOUNT, credential },
+    { ...ACCOUNT, link },
     [
       'Choose a new password',
       'Someone asked for a new password for your account on Sun 29 Nov 2026 at 14:04 (UTC).',
       'If it was you, choose one now. The link works once, until Wed 2 Dec 2026 at 13:05 (UTC).',
       'If it was not you, ignore this mail. Your password stays as it is.',
-      `Choose a new password:\n${credential.url}`,
+      `Choose a new password:\n${link.url}`,
       HAS_ADDRESS,
     ],
   ),
@@ -344,7 +344,7 @@ describe('a name in a mail', () => {
     [
       'a company and a person',
       (name) =>
-        renderMail('invitation', {}, { ...MANAGER, company: { ...ACME, name }, invitedBy: name, credential }),
+        renderMail('invitation', {}, { ...MANAGER, company: { ...ACME, name }, invitedBy: name, link }),
     ],
     [
       'clients in a list',

@@ -556,7 +556,7 @@ describe('an invitation by mail', () => {
   /** Sends the mail of an invitation as a process that then dies. Returns its link. */
   async function sendAndDie(userId: string): Promise<string> {
     const find = createInvitee({ clock: api.clock, baseUrl: 'https://api.test', builtInAccounts: true })
-    return linkIn((await find(api.apiDb, { userId } as OutgoingMail))?.link ?? '')
+    return linkIn((await find(api.apiDb, { userId } as OutgoingMail))?.link?.url ?? '')
   }
 
   it('goes to the person alone, whose link joins them', async () => {

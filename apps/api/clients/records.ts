@@ -295,7 +295,7 @@ interface CompanyPage {
 const COMPANY_PAGE =
   'and o.erased_at is null and c.vendor_id > ? order by c.vendor_id fetch first (?) rows with ties'
 
-export type ExpiringClient = CompanyClient & { expiresAt: Date }
+export type ExpiringClient = CompanyClient & { createdAt: Date; expiresAt: Date }
 
 /**
  * Returns Active clients that expire in one of the windows. Leaves out those whose Active replacement is in
@@ -306,7 +306,7 @@ export async function listExpiringClients(
   { windows, after, limit }: CompanyPage & { windows: readonly [from: Date, to: Date][] },
 ): Promise<ExpiringClient[]> {
   const { rows } = await db.raw(
-    `select ${COMPANY_CLIENT}, c.expires_at as "expiresAt"
+    `select ${COMPANY_CLIENT}, c.created_at as "createdAt", c.expires_at as "expiresAt"
      from oauth_clients c join companies o using (vendor_id)
      where c.status = 'Active' and (${windows.map(() => 'c.expires_at between ? and ?').join(' or ')})
        and not exists (

@@ -1,22 +1,23 @@
 import type { Database } from '#shared/stores/postgres.ts'
-import { type CompanyRole, findCompany, findMember, findUser, MANAGER_ROLES } from '../accounts/people.ts'
+import {
+  type CompanyRecord,
+  type CompanyRole,
+  findCompany,
+  findMember,
+  findUser,
+  MANAGER_ROLES,
+} from '../accounts/people.ts'
 import type { OutgoingMail } from './outbox.ts'
 
 /** Who gets a mail, and what is looked up for it when it is sent. */
 export interface Addressee {
   email: string
-  /** Empty if it is not known. */
-  name: string
+  /** What the mail is about, and the person's role in it. Without one, it is about their account. */
+  company?: Pick<CompanyRecord, 'vendorId' | 'name' | 'timezone'> & { role: CompanyRole }
   /** An absolute URL that is a credential, created for this mail alone. */
-  link?: string
-  companyName?: string
-  /** The company's, an IANA name. */
-  timezone?: string
-  /** In the company: what the person has, or what an invitation offers. */
-  role?: CompanyRole
+  link?: { url: string; expiresAt: Date }
+  /** The name of the person who invites. */
   invitedBy?: string
-  /** When `link` expires. */
-  expiresAt?: Date
   /** The names of the companies of the account whose password is reset. */
   companies?: readonly string[]
 }
@@ -30,8 +31,7 @@ export const findManager: FindAddressee = async (db, { userId, vendorId }) => {
   const company = await findCompany(db, vendorId)
   const member = await findMember(db, { vendorId, userId })
   if (!company || member?.status !== 'active' || !MANAGER_ROLES.includes(member.role)) return undefined
-  const { email, name, role } = member
-  return { email, name, role, companyName: company.name, timezone: company.timezone }
+  return { email: member.email, company: { ...company, role: member.role } }
 }
 
 /** Finds the account, unless it is closed. */

@@ -7,10 +7,10 @@ import { IS_URGENT, type MailDetails, type MailKind } from './kinds.ts'
 
 /* The table of mails. Its times are those of Postgres, so that processes agree on them. */
 
-/** After this long, a mail that could not be sent is given up. */
-export const TRIED_FOR_S = 2 * 86_400
 /** A process that has not reported by then has ended, and another sends its mails. */
 const CLAIM_LASTS = "interval '90 seconds'"
+/** In case only some of the processes have an SMTP_URL. */
+const UNSENT_KEPT_MS = 3_600_000
 /** For so long nobody is told twice about the same. */
 const REMEMBERED_MS = 30 * 86_400_000
 
@@ -22,16 +22,18 @@ export interface OutgoingMail<Kind extends MailKind = MailKind> {
   userId: string | null
   vendorId: string | null
   detail: MailDetails[Kind]
-  createdAt: Date
   /** This one included. */
   attempts: number
   /** Since it was written down. */
   age_s: number
+  /** The process that claimed it. */
+  sender: string
 }
 
 /**
  * Writes a mail down, to be sent once the transaction is committed. Does nothing if the person got one of
- * this kind and topic in the last 30 days.
+ * this kind and topic in the last 30 days. The many mails of a company take turns that are a second apart,
+ * so that they hold up no one else's.
  */
 export async function addMail<Kind extends MailKind>(
   transaction: Queryable,
@@ -39,9 +41,11 @@ export async function addMail<Kind extends MailKind>(
   mail: { topic: string; userId: string | null; vendorId?: string; detail: MailDetails[Kind] },
 ): Promise<void> {
   await transaction.raw(
-    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent) values (?, ?, ?, ?, ?, ?)
+    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
+     values (:kind, :topic, :userId, :vendorId, :detail, :isUrgent, greatest(now(),
+       (select max(turn_at) + interval '1 second' from mails where vendor_id = :vendorId)))
      on conflict (user_id, kind, md5(topic)) do nothing`,
-    [kind, mail.topic, mail.userId, mail.vendorId ?? null, JSON.stringify(mail.detail), IS_URGENT[kind]],
+    { vendorId: null, ...mail, kind, detail: JSON.stringify(mail.detail), isUrgent: IS_URGENT[kind] },
   )
 }
 
@@ -119,9 +123,9 @@ export async function claimMails(
        where mail_id in (
          select mail_id from mails where due_at <= now()
            and not exists (select from mails where sender is not null and due_at > now())
-         order by is_urgent desc, due_at limit :limit for update skip locked)
+         order by is_urgent desc, turn_at limit :limit for update skip locked)
        returning mail_id as "mailId", kind, topic, user_id as "userId", vendor_id as "vendorId", detail,
-         created_at as "createdAt", attempts, extract(epoch from now() - created_at)::float8 as age_s`,
+         attempts, sender, extract(epoch from now() - created_at)::float8 as age_s`,
       { sender, limit },
     )
     return rows
@@ -150,7 +154,7 @@ export async function takeMails<Kind extends MailKind>(
   const { rows } = await transaction.raw(
     `delete from mails where mail_id in (
        select mail_id from mails where kind = ? and is_urgent and due_at is not null
-       order by due_at limit ? for update skip locked)
+       order by turn_at limit ? for update skip locked)
      returning mail_id as "mailId", detail`,
     [kind, limit],
   )
@@ -179,37 +183,21 @@ export async function readMailProgress(
 }
 
 /**
- * Puts a claimed mail back, to be tried again after `delay_s`. Returns false if it has been tried for two
- * days: then it is given up.
+ * Puts a claimed mail back for `delay_s`, unless another process has claimed or sent it meanwhile.
+ * @param pausesAll whether the server failed, for any mail. Then no process sends for as long, and this
+ * attempt does not count.
  */
 export async function postponeMail(
   db: Queryable,
-  { mailId, delay_s }: { mailId: string; delay_s: number },
-): Promise<boolean> {
-  const { rows } = await db.raw(
-    `update mails set sender = null,
-       due_at = case when created_at > now() - make_interval(secs => ${TRIED_FOR_S})
-         then now() + make_interval(secs => :delay_s) end
-     where mail_id = :mailId returning due_at is not null as "isKept"`,
-    { mailId, delay_s },
-  )
-  const isKept = rows[0]?.isKept !== false
-  if (!isKept) await closeMail(db, mailId, { isSent: false })
-  return isKept
-}
-
-/**
- * Puts a claimed mail back that the server was not asked to send, as if this attempt had not been. No process
- * sends anything for `pause_s`.
- */
-export async function returnMail(
-  db: Queryable,
-  { mailId, pause_s }: { mailId: string; pause_s: number },
+  { mailId, sender }: OutgoingMail,
+  { delay_s, pausesAll }: { delay_s: number; pausesAll: boolean },
 ): Promise<void> {
   await db.raw(
-    `update mails set attempts = attempts - 1, due_at = now() + make_interval(secs => :pause_s)
-     where mail_id = :mailId and due_at is not null`,
-    { mailId, pause_s },
+    `update mails set due_at = now() + make_interval(secs => :delay_s),
+       attempts = attempts - case when :pausesAll then 1 else 0 end,
+       sender = case when :pausesAll then sender end
+     where mail_id = :mailId and sender = :sender and due_at is not null`,
+    { mailId, sender, delay_s, pausesAll },
   )
 }
 
@@ -223,11 +211,21 @@ export async function readWaitingMails(db: Queryable): Promise<{ waiting: number
   return rows[0]
 }
 
-/** Mails that nobody sends, as without SMTP_URL, go with the rest. Of a quiet client people are told once. */
+/** Of a quiet client people are told once. */
 export const MAIL_PURGE = purgeByTime({
   table: 'mails',
   key: 'mail_id',
   time: 'created_at',
   only: `(kind <> 'replaced_client_quiet' or due_at is not null)`,
   kept_ms: REMEMBERED_MS,
+})
+
+/** Without SMTP_URL no mail is sent, and none must come late once there is one. */
+export const UNSENT_MAIL_PURGE = purgeByTime({
+  table: 'mails',
+  kind: 'unsent_mails',
+  key: 'mail_id',
+  time: 'created_at',
+  only: 'due_at is not null',
+  kept_ms: UNSENT_KEPT_MS,
 })

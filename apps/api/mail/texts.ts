@@ -1,23 +1,13 @@
 import { hoursInWords } from '#shared/rules/hours-in-words.ts'
 import { causeWords } from '#shared/rules/refusal-causes.ts'
-import type { CompanyRecord, CompanyRole } from '../accounts/people.ts'
+import type { CompanyRole } from '../accounts/people.ts'
+import type { Addressee } from './addressee.ts'
 import type { MailDetails, MailKind } from './kinds.ts'
 import { layOut, type MailLayout, type MailText } from './layout.ts'
 import { inSubject, quoted } from './quoted-names.ts'
 
-/** What a text needs beside its detail, as it is when the mail is sent. */
-export interface MailReader {
-  /** The workspace's URL, without a slash at its end. */
-  baseUrl: string
-  /** The company that the mail is about, and the reader's role in it. null: it is about their account. */
-  company: (Pick<CompanyRecord, 'vendorId' | 'name' | 'timezone'> & { role: CompanyRole }) | null
-  /** The link of an invitation or a password reset. */
-  credential?: { url: string; expiresAt: Date }
-  /** The name of the person who invites. */
-  invitedBy?: string
-  /** The names of the companies of the account whose password is reset. */
-  companies?: readonly string[]
-}
+/** @property baseUrl the workspace's URL, without a slash at its end. */
+export type MailReader = Omit<Addressee, 'email'> & { baseUrl: string }
 
 /**
  * Returns the text of a mail. It says what was seen, and has nothing that a stranger wrote.
@@ -59,7 +49,7 @@ type Content = Omit<MailLayout, 'because'> & Partial<MailLayout>
 const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) => Content } = {
   invitation(_, { reader, at }) {
     const { name, role } = required(reader.company)
-    const { url, expiresAt } = required(reader.credential)
+    const { url, expiresAt } = required(reader.link)
     const inviter = quoted(required(reader.invitedBy))
     return {
       subject: `Invitation to ${inSubject(name)}`,
@@ -76,8 +66,8 @@ const WRITERS: { [Kind in MailKind]: (detail: MailDetails[Kind], about: About) =
     throw new TypeError('a request is replaced by a mail for each account')
   },
 
-  password_reset({ requestedAt }, { reader: { credential, companies = [] }, at }) {
-    const { url, expiresAt } = required(credential)
+  password_reset({ requestedAt }, { reader: { link, companies = [] }, at }) {
+    const { url, expiresAt } = required(link)
     const where = companies.length > 0 ? ` at ${companies.map(quoted).join(', ')}` : ''
     return {
       subject: 'Choose a new password',

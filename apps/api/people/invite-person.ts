@@ -132,7 +132,10 @@ export const createInvitee =
     const token = newInvitationToken()
     const link = { userId, tokenHash: hashSecret(token), now: new Date(clock.now()) }
     const invitation = await db.transaction((transaction) => addInvitationLink(transaction, link))
-    return invitation && { ...invitation, link: linkTo(baseUrl, token) }
+    if (!invitation) return undefined
+    const { vendorId, companyName: name, timezone, role, email, invitedBy, expiresAt } = invitation
+    const company = { vendorId, name, timezone, role }
+    return { email, company, invitedBy, link: { url: linkTo(baseUrl, token), expiresAt } }
   }
 
 /** Adds the invitation, with the activity entry. @throws Problem already_member or people_limit_reached */

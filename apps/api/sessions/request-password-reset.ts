@@ -93,7 +93,7 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
         now: new Date(clock.now()),
       })
       // A fragment is never sent to a server, so no log contains it.
-      return expiresAt && { ...account, link: `${baseUrl}/password-reset#${token}`, expiresAt }
+      return expiresAt && { ...account, link: { url: `${baseUrl}/password-reset#${token}`, expiresAt } }
     })
   }
 
@@ -107,5 +107,5 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
 async function findAccountAddressee(db: Queryable, userId: string): Promise<Addressee | undefined> {
   const user = await findUser(db, userId)
   const companies = (await listMemberships(db, userId)).map(({ name }) => name)
-  return user && companies.length > 0 ? { email: user.email, name: user.name, companies } : undefined
+  return user && companies.length > 0 ? { email: user.email, companies } : undefined
 }

@@ -136,6 +136,8 @@ create table mails (
   created_at timestamptz not null default now(),
   -- When to try next; while a process sends it, when another may try. null: sent, or given up.
   due_at     timestamptz default now(),
+  -- Of the mails that are due, the one with the earliest turn goes first.
+  turn_at    timestamptz not null default now(),
   -- When the mail server took it.
   sent_at    timestamptz,
   attempts   integer not null default 0,
@@ -143,10 +145,10 @@ create table mails (
   sender     uuid
 );
 create unique index mails_once on mails (user_id, kind, md5(topic));
-create index mails_due on mails (is_urgent desc, due_at) where due_at is not null;
+create index mails_due on mails (is_urgent desc, turn_at) where due_at is not null;
 create index mails_in_progress on mails (sender) where sender is not null;
 create index mails_by_time on mails (created_at);
-create index mails_by_company on mails (vendor_id);
+create index mails_by_company on mails (vendor_id, turn_at);
 
 -- Whoever sets a password, even the same one or one that no one knows, ends the links and those on their way.
 create function end_password_resets() returns trigger
