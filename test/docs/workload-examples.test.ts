@@ -153,7 +153,10 @@ describe('documentation: a platform’s token in place of a secret', () => {
         baseUrl: url,
         vendorId: 'ven_…',
         clientId: 'cli_…',
-        credential: { workload: { ...platform, platform: platform.platform ?? null } },
+        credential: {
+          method: 'workload_identity' as const,
+          workload: { ...platform, platform: platform.platform ?? null },
+        },
         scopes: ['analytics:read'] as const,
       }
       const file = platformFile(access, access.credential.workload)
