@@ -116,33 +116,26 @@ function Screens() {
       <Route path="/:vendorId">
         <Redirect to={to('clients')} replace />
       </Route>
-      <Route path={`/:vendorId/${SCREENS.clients}`}>
-        <ClientsScreen />
-      </Route>
+      <Route path={`/:vendorId/${SCREENS.clients}`} component={ClientsScreen} />
       <Route path={`/:vendorId/${SCREENS.client}`}>
         {({ id }) => <ClientScreen key={id} clientId={id} />}
       </Route>
       <Route path={`/:vendorId/${SCREENS.rotation}`}>
         {({ id }) => <RotateScreen key={id} clientId={id} />}
       </Route>
-      <Route path={`/:vendorId/${SCREENS.webhooks}`}>
-        <WebhooksScreen />
-      </Route>
+      <Route path={`/:vendorId/${SCREENS.webhooks}`} component={WebhooksScreen} />
       <Route path={`/:vendorId/${SCREENS.analytics}`}>
         <AnalyticsScreen FirstEvent={FirstEvent} />
       </Route>
-      <Route path={`/:vendorId/${SCREENS.activity}`}>
-        {maySee('activity') ? <ActivityScreen /> : <NoAccess />}
-      </Route>
-      <Route path={`/:vendorId/${SCREENS.people}`}>
-        {maySee('people') ? <PeopleScreen /> : <NoAccess />}
-      </Route>
+      <Route
+        path={`/:vendorId/${SCREENS.activity}`}
+        component={maySee('activity') ? ActivityScreen : NoAccess}
+      />
+      <Route path={`/:vendorId/${SCREENS.people}`} component={maySee('people') ? PeopleScreen : NoAccess} />
       <Route path={`/:vendorId/${SCREENS.explain}`}>
         {({ id }) => <ExplainScreen key={id} requestId={id} />}
       </Route>
-      <Route>
-        <NotFound />
-      </Route>
+      <Route component={NotFound} />
     </Switch>
   )
 }
