@@ -380,7 +380,7 @@ const HIDDEN = [
   ...[
     '.sheet ul',
     '.sheet dl',
-    '.with-copy',
+    'code:has(+ span button)',
     '#usage-title',
     '#seen-title',
     '[aria-labelledby=create-title] ul',

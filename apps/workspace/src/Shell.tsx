@@ -90,7 +90,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
           <div className="grid gap-1 desk:mt-auto max-desk:contents">
             <DocsHome className={`${NAV_ITEM} ${NAV_DOCS_IN_BAR}`}>
               <BookIcon />
-              <span className="max-desk:off-screen">Documentation</span>
+              <span className="max-desk:sr-only">Documentation</span>
             </DocsHome>
             <AccountMenu />
           </div>
@@ -181,7 +181,7 @@ function Connection() {
 
 const ON_MAC = /Mac|iP(?:ad|hone)/.test(navigator.platform)
 const PALETTE_BUTTON =
-  '-mt-2.5 flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md border border-line bg-transparent py-1.5 ps-3 pe-2.5 text-start text-[14px] text-ink-3'
+  '-mt-2.5 flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md border border-line bg-transparent py-1.5 ps-3 pe-2.5 text-start text-[14px] text-muted'
 const PALETTE_BUTTON_IN_BAR = 'max-desk:m-0 max-desk:border-transparent max-desk:p-3 max-desk:text-ink'
 
 /** Opens the palette, as does Ctrl or Cmd and K outside a dialog. */
@@ -205,8 +205,10 @@ function PaletteButton() {
         onClick={() => setOpen(true)}
       >
         <SearchIcon />
-        <span className="flex-1 max-desk:off-screen">Search</span>
-        <span className="key max-desk:hidden">{ON_MAC ? '⌘K' : 'Ctrl K'}</span>
+        <span className="flex-1 max-desk:sr-only">Search</span>
+        <kbd className="rounded-sm border border-line-strong px-1.5 py-px font-mono text-[12px]/[1.5] max-desk:hidden">
+          {ON_MAC ? '⌘K' : 'Ctrl K'}
+        </kbd>
       </button>
       {open && <Palette onClose={() => setOpen(false)} />}
     </>
@@ -220,7 +222,7 @@ const NAV_BAR_EDGE =
   'max-desk:border-t max-desk:border-line-strong max-desk:bg-paper max-desk:pb-[env(safe-area-inset-bottom)]'
 const NAV_LOW =
   'low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0'
-const NAV_GROUP = 'px-3 pt-2.5 pb-1 text-[13px] font-normal tracking-normal text-ink-3 max-desk:off-screen'
+const NAV_GROUP = 'px-3 pt-2.5 pb-1 text-[13px] font-normal tracking-normal text-muted max-desk:sr-only'
 const NAV_LIST = 'max-desk:grid max-desk:auto-cols-[minmax(0,1fr)] max-desk:grid-flow-col'
 
 function Navigation() {
@@ -259,7 +261,7 @@ interface NavItemProps {
 const NAV_ITEM =
   'flex min-h-10 items-center gap-[11px] rounded-md px-3 py-1.5 text-ink-2 no-underline hover:bg-sunk hover:text-ink'
 const NAV_ITEM_CURRENT =
-  'aria-[current]:bg-mark aria-[current]:strong aria-[current]:text-mark-ink aria-[current]:outlined'
+  'aria-[current]:bg-mark aria-[current]:font-strong aria-[current]:text-mark-ink aria-[current]:outlined'
 const NAV_DOCS_IN_BAR = 'max-desk:min-h-11 max-desk:text-ink'
 const NAV_ITEM_IN_BAR =
   'max-desk:min-h-[58px] max-desk:flex-col max-desk:justify-center max-desk:gap-0.5 max-desk:rounded-none max-desk:px-0.5 max-desk:text-[13px] low:min-h-12'

@@ -3,6 +3,7 @@ import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { usePeople } from '../api/resources.ts'
 import { Button } from '../ui/Button.tsx'
+import { Input, Select } from '../ui/Field.tsx'
 import { ACTIONS } from './actions.ts'
 import { type Filters, NO_FILTERS } from './filters.ts'
 
@@ -25,7 +26,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
   const isFiltered = Object.values(filters).some((text) => text !== '')
   return (
     <search
-      className="grid grid-cols-[repeat(5,minmax(0,1fr))_auto] items-end gap-x-3.5 gap-y-2.5 pb-5 max-[1000px]:grid-cols-3 max-phone:grid-cols-2 max-[361px]:grid-cols-1"
+      className="grid grid-cols-[repeat(5,minmax(0,1fr))_auto] items-end gap-x-3.5 gap-y-2.5 pb-5 max-[1000px]:grid-cols-3 max-sm:grid-cols-2 max-[361px]:grid-cols-1"
       aria-label="Filter the activity"
     >
       <Choice
@@ -60,8 +61,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
   )
 }
 
-const CHOICE =
-  'grid min-w-0 gap-1 *:[label]:text-[13px] *:[label]:text-ink-3 [&_.input]:h-[42px] max-phone:nth-3:col-span-full'
+const CHOICE = 'grid min-w-0 gap-1 *:[label]:text-[13px] *:[label]:text-muted max-sm:nth-3:col-span-full'
 
 interface ChoiceProps {
   label: string
@@ -77,14 +77,19 @@ function Choice({ label, any, value, options, onChange }: ChoiceProps) {
   return (
     <div className={CHOICE}>
       <label htmlFor={id}>{label}</label>
-      <select id={id} className="input" value={value} onChange={(event) => onChange(event.target.value)}>
+      <Select
+        id={id}
+        className="h-11 sm:h-10.5"
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
         <option value="">{any}</option>
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}
           </option>
         ))}
-      </select>
+      </Select>
     </div>
   )
 }
@@ -102,9 +107,9 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
   return (
     <div className={CHOICE}>
       <label htmlFor={id}>{label}</label>
-      <input
+      <Input
         id={id}
-        className="input"
+        className="h-11 sm:h-10.5"
         type="date"
         value={value}
         min={min || undefined}

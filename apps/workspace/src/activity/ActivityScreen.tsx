@@ -64,7 +64,7 @@ function Entries() {
               <Day key={title} title={title} entries={ofDay} />
             ))}
             <More query={query} />
-            <p className="off-screen" role="status">
+            <p className="sr-only" role="status">
               {isFiltered &&
                 !query.isPlaceholderData &&
                 `${entries.length}${query.hasNextPage ? ' or more' : ''} found`}
@@ -130,21 +130,21 @@ function Entry({ entry }: { entry: ActivityEntry }) {
   const detail = textsIn(entry.detail)
   const [before, after] = [textsIn(entry.detail.before), textsIn(entry.detail.after)]
   const name = after.name ?? detail.name
-  const id = <code className="wrap">{subject}</code>
+  const id = <code className="wrap-anywhere">{subject}</code>
   // The service may be newer than this page.
   const [, mark, sentence] = ACTIONS[action] ?? ['', 'border-line-strong', () => say`${action} ${id}`]
   return (
     <li className="grid grid-cols-[52px_minmax(0,1fr)] gap-4">
-      <span className="pt-px font-mono text-[14px] text-ink-3">
+      <span className="pt-px font-mono text-[14px] text-muted">
         <Time at={at} format="time" />
       </span>
-      <p className={`wrap border-s-3 ps-4 ${mark}`}>
-        <bdi className="strong">{by.userId === null ? `The ${by.name}` : by.name}</bdi>{' '}
+      <p className={`wrap-anywhere border-s-3 ps-4 ${mark}`}>
+        <bdi className="font-strong">{by.userId === null ? `The ${by.name}` : by.name}</bdi>{' '}
         {sentence({
           subject: id,
           client: <Link href={to('client', subject)}>{name ? <bdi>{name}</bdi> : id}</Link>,
-          person: <bdi className="strong">{name ?? subject}</bdi>,
-          hostBefore: <code className="wrap">{before.host}</code>,
+          person: <bdi className="font-strong">{name ?? subject}</bdi>,
+          hostBefore: <code className="wrap-anywhere">{before.host}</code>,
           ...{ detail, before, after },
         })}
       </p>

@@ -111,8 +111,8 @@ function Coverage({ daily, before }: DailyProps) {
   const { isoDate } = useClock()
   const provisional = daily.days.filter(({ status }) => status === 'provisional').length
   return (
-    <p className="small -mb-3 text-ink-2">
-      <span className="strong">{rangeText(daily.range)}</span>: {formatReported(daily)}
+    <p className="text-sm -mb-3 text-ink-2">
+      <span className="font-strong">{rangeText(daily.range)}</span>: {formatReported(daily)}
       {provisional > 0 && `, ${provisional} of them provisional`}.
       {before && (
         <>
@@ -133,7 +133,7 @@ const rangeText = ({ from, to }: DailyAnalytics['range']): string =>
 const formatReported = ({ days }: DailyAnalytics): string =>
   `${reportedDays(days)} of ${days.length === 1 ? '1 day' : `${days.length} days`} reported`
 
-const TOTALS = 'grid grid-cols-6 border-y border-line-strong max-[1180px]:grid-cols-3 max-phone:grid-cols-2'
+const TOTALS = 'grid grid-cols-6 border-y border-line-strong max-[1180px]:grid-cols-3 max-sm:grid-cols-2'
 const TOTAL = 'relative grid min-h-[78px] content-start gap-1 border-e border-line px-3 pt-3.5 pb-3'
 const TOTAL_CHOSEN =
   'has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-checked:outlined'
@@ -142,7 +142,7 @@ const TOTAL_IN_FOCUS =
 // Six, three or two in a row: a line between neighbours, and below all rows but the last.
 const TOTAL_EDGES =
   'last:border-e-0 max-[1180px]:nth-[-n+4]:border-b max-[1180px]:nth-of-type-[3n]:border-e-0'
-const TOTAL_EDGES_ON_PHONES = 'max-phone:nth-of-type-[odd]:border-e max-phone:nth-of-type-[even]:border-e-0'
+const TOTAL_EDGES_ON_PHONES = 'max-sm:nth-of-type-[odd]:border-e max-sm:nth-of-type-[even]:border-e-0'
 
 interface TotalsProps extends DailyProps {
   metric: Metric
@@ -152,7 +152,7 @@ interface TotalsProps extends DailyProps {
 function Totals({ daily, before, metric, onChoose }: TotalsProps) {
   return (
     <fieldset className={TOTALS}>
-      <legend className="off-screen">Totals; choose what the chart shows</legend>
+      <legend className="sr-only">Totals; choose what the chart shows</legend>
       {METRICS.map((option) => (
         <label
           key={option}
@@ -166,13 +166,13 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
             checked={metric === option}
             onChange={() => onChoose(option)}
           />
-          <span className="small quiet">{METRIC_NAMES[option]}</span>
-          <span className="wrap text-[clamp(16px,0.7rem+0.6vw,20px)] font-[620] tracking-[-0.01em]">
+          <span className="text-sm text-muted">{METRIC_NAMES[option]}</span>
+          <span className="wrap-anywhere text-[clamp(16px,0.7rem+0.6vw,20px)] font-strong tracking-[-0.01em]">
             {totalText(option, daily)}
           </span>
           {before && reportedDays(before.days) > 0 && (
-            <span className="flex flex-wrap gap-x-2 text-[13px] text-ink-3">
-              <span className="font-[620] text-ink">{changeText(option, daily, before)}</span>{' '}
+            <span className="flex flex-wrap gap-x-2 text-[13px] text-muted">
+              <span className="font-strong text-ink">{changeText(option, daily, before)}</span>{' '}
               <span>from {totalText(option, before)}</span>
             </span>
           )}
@@ -184,7 +184,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
 
 const DataThrough = ({ daily: { dataThrough } }: { daily: DailyAnalytics }) =>
   dataThrough && (
-    <p className="small quiet">
+    <p className="text-sm text-muted">
       Newest event: <Time at={dataThrough} />.
     </p>
   )
@@ -241,22 +241,22 @@ function DailyTable({ daily }: { daily: DailyAnalytics }) {
 function DayRow({ day, currency }: { day: Day; currency: string }) {
   const { weekday, short, year } = dateParts(day.date)
   return (
-    <tr className={day.status === 'missing' ? 'text-ink-3' : undefined}>
+    <tr className={day.status === 'missing' ? 'text-muted' : undefined}>
       <th scope="row">
         <time dateTime={day.date}>
-          <span className="max-phone:hidden">{weekday} </span>
+          <span className="max-sm:hidden">{weekday} </span>
           {short}
-          <span className="max-phone:hidden"> {year}</span>
+          <span className="max-sm:hidden"> {year}</span>
         </time>
       </th>
       <td>
         <span className={`day-mark me-2 day-mark-${day.status}`} aria-hidden="true" />
-        <span className="max-phone:off-screen">{STATUS_WORDS[day.status]}</span>
+        <span className="max-sm:sr-only">{STATUS_WORDS[day.status]}</span>
       </td>
       {METRICS.map((metric) => (
         <td key={metric} className="number">
           {day[metric] === null ? (
-            <span className="quiet">–</span>
+            <span className="text-muted">–</span>
           ) : (
             metricText(metric, day[metric], currency)
           )}
@@ -268,7 +268,7 @@ function DayRow({ day, currency }: { day: Day; currency: string }) {
 
 const AnalyticsSkeleton = () => (
   <div className="grid gap-6" aria-hidden="true">
-    <p className="small -mb-3">&nbsp;</p>
+    <p className="text-sm -mb-3">&nbsp;</p>
     <div className={TOTALS}>
       {METRICS.map((metric) => (
         <div key={metric} className={`${TOTAL} ${TOTAL_EDGES} ${TOTAL_EDGES_ON_PHONES}`} />

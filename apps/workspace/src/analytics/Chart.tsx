@@ -24,7 +24,7 @@ export function Chart({ daily, before, metric }: ChartProps) {
   return (
     <figure className="chart">
       <figcaption className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1.5 pb-2">
-        <p className="chart-readout font-[620]" aria-hidden="true">
+        <p className="chart-readout font-strong" aria-hidden="true">
           {index === undefined ? `${METRIC_NAMES[metric]} per day` : text}
         </p>
         <ul className="flex flex-wrap gap-x-[18px] gap-y-0.5 text-[13px] text-ink-2">
@@ -79,7 +79,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
   }
   return (
     <div
-      className="relative mt-3 mr-5 mb-[34px] ml-[52px] h-[254px] text-[12px] text-ink-3"
+      className="relative mt-3 mr-5 mb-[34px] ml-[52px] h-[254px] text-[12px] text-muted"
       aria-hidden="true"
     >
       {figures.length > 0 &&
@@ -104,7 +104,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
             />
             {index % step === 0 && (
               <span
-                className={`absolute top-full whitespace-nowrap ${index % (3 * step) ? 'max-phone:hidden' : ''}`}
+                className={`absolute top-full whitespace-nowrap ${index % (3 * step) ? 'max-sm:hidden' : ''}`}
               >
                 {dateShort(day.date)}
               </span>

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { RANGE_MAX_DAYS } from '#shared/rules/ranges.ts'
+import { Checkbox, Input } from '../ui/Field.tsx'
 import { useSearch } from '../ui/search.ts'
 import { type DayRange, PRESETS, type Preset, RANGE, rangeError } from './range.ts'
 
@@ -16,12 +17,12 @@ export interface RangeChoiceProps {
 const presetName = (days: Preset): string => (days === RANGE_MAX_DAYS ? '12 months' : `${days} days`)
 
 const PRESET =
-  'block rounded-sm border-line px-3.5 py-2 text-center whitespace-nowrap group-not-last:border-e max-phone:px-1 max-phone:py-[11px]'
+  'block rounded-sm border-line px-3.5 py-2 text-center whitespace-nowrap group-not-last:border-e max-sm:px-1 max-sm:py-[11px]'
 const PRESET_CHOSEN =
-  'peer-checked:strong peer-checked:bg-mark peer-checked:text-mark-ink peer-checked:outlined'
+  'peer-checked:font-strong peer-checked:bg-mark peer-checked:text-mark-ink peer-checked:outlined'
 const PRESET_IN_FOCUS =
   'peer-focus-visible:outline-2 peer-focus-visible:outline-offset-3 peer-focus-visible:outline-ink'
-const DAY = 'input w-[152px] max-phone:w-full max-phone:min-w-0 max-phone:flex-[1_1_150px]'
+const DAY = 'min-w-0 flex-[1_1_150px] sm:w-38 sm:flex-none'
 
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
 export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
@@ -29,10 +30,10 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
   const ownRange = useOwnRange({ chosen, shown, today })
   return (
     <div className="mb-5 flex flex-wrap items-center gap-x-6 gap-y-2.5">
-      <fieldset className="flex rounded-md border border-control bg-sheet max-phone:w-full">
-        <legend className="off-screen">Range</legend>
+      <fieldset className="flex rounded-md border border-control bg-sheet max-sm:w-full">
+        <legend className="sr-only">Range</legend>
         {PRESETS.map((days) => (
-          <label key={days} className="segment group relative cursor-pointer max-phone:flex-1">
+          <label key={days} className="segment group relative cursor-pointer max-sm:flex-1">
             <input
               className="peer covering"
               type="radio"
@@ -44,8 +45,8 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           </label>
         ))}
       </fieldset>
-      <div className="flex items-center gap-2 max-phone:w-full max-phone:flex-wrap">
-        <input
+      <div className="flex items-center gap-2 max-sm:w-full max-sm:flex-wrap">
+        <Input
           className={DAY}
           type="date"
           aria-label="First day"
@@ -53,10 +54,10 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           max={ownRange.to || today}
           onChange={(event) => ownRange.change({ from: event.target.value })}
         />
-        <span className="max-phone:hidden" aria-hidden="true">
+        <span className="max-sm:hidden" aria-hidden="true">
           –
         </span>
-        <input
+        <Input
           className={DAY}
           type="date"
           aria-label="Last day"
@@ -66,14 +67,9 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           onChange={(event) => ownRange.change({ to: event.target.value })}
         />
       </div>
-      <label className="check font-normal">
-        <input
-          type="checkbox"
-          checked={comparing}
-          onChange={(event) => change({ compare: event.target.checked ? 'yes' : '' })}
-        />
-        <span>Compare with the previous period</span>
-      </label>
+      <Checkbox checked={comparing} onChange={(on) => change({ compare: on ? 'yes' : '' })}>
+        Compare with the previous period
+      </Checkbox>
       <p className="basis-full text-[13px] text-bad empty:hidden" role="status">
         {ownRange.error}
       </p>

@@ -54,7 +54,7 @@ function Trouble({ view, about, found, onShow }: TroubleProps) {
           {found.length} {about[only ? 0 : 1]}
         </StatusText>
         {only && (
-          <span className="font-normal text-ink-2 max-phone:off-screen">
+          <span className="font-normal text-ink-2 max-sm:sr-only">
             : <bdi>{only.name}</bdi>
           </span>
         )}

@@ -6,7 +6,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { CopyButton } from '../ui/CopyButton.tsx'
+import { Copyable } from '../ui/CopyButton.tsx'
 import { ScopeName } from '../ui/DocsLink.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { Fact } from '../ui/Fact.tsx'
@@ -173,10 +173,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           <Status client={client} />
         </Fact>
         <Fact name="Client id">
-          <span className="with-copy">
-            <code>{client.clientId}</code>
-            <CopyButton text={client.clientId} what="client id" />
-          </span>
+          <Copyable text={client.clientId} what="client id" />
         </Fact>
         <Proof client={client} />
         <FoundFact client={client} />
@@ -202,7 +199,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
 }
 
 const SCOPE = 'flex flex-wrap items-baseline gap-x-3 desk:col-span-3 desk:grid desk:grid-cols-subgrid'
-const SCOPE_LINK = 'text-ink-3 [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-phone:[&_a]:min-h-11'
+const SCOPE_LINK = 'text-muted [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-sm:[&_a]:min-h-11'
 
 /** When a token with each scope was last issued. */
 function ScopesInUse({ client }: { client: OAuthClient }) {
@@ -217,7 +214,7 @@ function ScopesInUse({ client }: { client: OAuthClient }) {
             <ScopeName scope={scope} />
           </span>
           {client.lastUsedAt !== null && uses && (
-            <span className="text-ink-3">
+            <span className="text-muted">
               <ScopeUse client={client} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
             </span>
           )}
@@ -233,10 +230,7 @@ function Proof({ client: { keyThumbprint, secretHint, workload } }: { client: OA
   if (keyThumbprint !== null) {
     return (
       <Fact name="Key thumbprint">
-        <span className="with-copy">
-          <code>{keyThumbprint}</code>
-          <CopyButton text={keyThumbprint} what="key thumbprint" />
-        </span>
+        <Copyable text={keyThumbprint} what="key thumbprint" />
       </Fact>
     )
   }

@@ -8,6 +8,7 @@ import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { useDraft } from '../ui/draft.ts'
+import { Input } from '../ui/Field.tsx'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
@@ -113,8 +114,8 @@ interface CreatedByProps {
 const CreatedBy = ({ client, onRemove }: CreatedByProps) => (
   <p className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2">
     <span>
-      Only clients created by {client ? <bdi className="strong">{client.createdBy.name}</bdi> : 'this person'}
-      .
+      Only clients created by{' '}
+      {client ? <bdi className="font-strong">{client.createdBy.name}</bdi> : 'this person'}.
     </span>
     <Button onClick={onRemove}>Show clients of everyone</Button>
   </p>
@@ -173,8 +174,8 @@ function ClientSearch({ query, counts, complete, known, onChange }: ClientSearch
 
   return (
     <search className="mb-1.5 flex flex-wrap items-center gap-x-5 gap-y-2">
-      <input
-        className="input min-h-[38px] flex-[0_1_300px] max-desk:flex-[1_1_100%] max-phone:min-h-11"
+      <Input
+        className="flex-[1_1_100%] desk:min-h-9.5 desk:flex-[0_1_300px]"
         type="search"
         aria-label="Search by name or client id"
         placeholder="Search by name or id"
@@ -194,7 +195,7 @@ function ClientSearch({ query, counts, complete, known, onChange }: ClientSearch
         ).map(({ view: name, label }) => ({ value: name, label, count: countText(name) }))}
         onChange={(next) => onChange({ show: next })}
       />
-      <p className="off-screen" role="status">
+      <p className="sr-only" role="status">
         {text && `${counts[view]} found`}
       </p>
     </search>
@@ -230,11 +231,11 @@ function FirstClient() {
       <ol className="grid w-full grid-cols-[repeat(auto-fit,minmax(220px,1fr))] gap-x-8 gap-y-5">
         {STEPS.map(({ title, text, docs }, step) => (
           <li key={title} className="grid content-start gap-1 border-t-3 border-ink pt-3.5">
-            <span className="font-mono text-ink-3" aria-hidden="true">
+            <span className="font-mono text-muted" aria-hidden="true">
               {step + 1}
             </span>
-            <span className="strong">{title}</span>
-            <span className="quiet">
+            <span className="font-strong">{title}</span>
+            <span className="text-muted">
               {text} {docs && <DocsLink to={docs.to}>{docs.label}</DocsLink>}
             </span>
           </li>

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
+import { IconButton } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
@@ -48,7 +49,7 @@ export function ClientsTable({ clients, find, showExpiry, query, onChange }: Cli
   return (
     <div className="@container">
       <table className={`table table-stacked desk:table-fixed max-desk:[&_tbody_td]:text-ink-2 ${CELLS}`}>
-        <caption className="off-screen">OAuth2 clients</caption>
+        <caption className="sr-only">OAuth2 clients</caption>
         <thead>
           <tr>
             <Sortable order="name" query={query} onChange={onChange}>
@@ -75,7 +76,7 @@ export function ClientsTable({ clients, find, showExpiry, query, onChange }: Cli
               {showExpiry ? 'Expires' : 'Added'}
             </Sortable>
             <th scope="col" className="row-actions" hidden={!mayManage}>
-              <span className="off-screen">Actions</span>
+              <span className="sr-only">Actions</span>
             </th>
           </tr>
         </thead>
@@ -109,7 +110,7 @@ function Sortable({ order, query, onChange, className, children }: SortableProps
     >
       <button
         type="button"
-        className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-[3px] in-aria-[sort]:font-[620] in-aria-[sort]:text-ink"
+        className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-[3px] in-aria-[sort]:font-strong in-aria-[sort]:text-ink"
         onClick={() => onChange({ sort: isSorted && !isReversed ? `-${order}` : order })}
       >
         {children}
@@ -138,13 +139,13 @@ const ClientRow = memo((props: ClientRowProps) => {
   return (
     <tr>
       <th scope="row">
-        <Link className={`touch ${revoked ? 'font-[500] text-ink-3' : NAME}`} href={href}>
+        <Link className={`touch ${revoked ? 'font-[500] text-muted' : NAME}`} href={href}>
           <bdi>{client.name}</bdi>
         </Link>
         <Marks client={client} role={role} other={other} successor={successor} />
       </th>
       <td className={COLUMNS.id}>
-        <span className="-my-2 inline-flex items-center gap-0.5 text-[13px] text-ink-3">
+        <span className="-my-2 inline-flex items-center gap-0.5 text-[13px] text-muted">
           <code>{client.clientId}</code>
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
@@ -167,9 +168,9 @@ const ClientRow = memo((props: ClientRowProps) => {
         {!revoked && mayManage && (
           <Menu
             trigger={
-              <button type="button" className="icon-button" aria-label={`Actions for ${client.name}`}>
+              <IconButton aria-label={`Actions for ${client.name}`}>
                 <MoreIcon />
-              </button>
+              </IconButton>
             }
           >
             <MenuItem icon={<RotateIcon />} onSelect={() => navigate(to('rotation', client.clientId))}>
@@ -185,7 +186,7 @@ const ClientRow = memo((props: ClientRowProps) => {
   )
 })
 
-const NAME = 'font-[620] text-ink decoration-line-strong'
+const NAME = 'font-strong text-ink decoration-line-strong'
 
 type MarksProps = Pick<ClientRowProps, 'client' | 'successor'> & {
   [Part in keyof Pair]: Pair[Part] | undefined
@@ -198,7 +199,7 @@ function Marks({ client, role, other, successor }: MarksProps) {
   return (
     <span className="flex flex-wrap gap-x-4 text-[13px]">
       {revokedAt && (
-        <span className="text-ink-3">
+        <span className="text-muted">
           Revoked <Ago at={revokedAt} by={revokedBy?.name ?? ''} />
         </span>
       )}
@@ -234,7 +235,7 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   return (
     <Link className="touch" href={to('rotation', old.clientId)}>
       {role === 'old' ? 'Being replaced' : 'Replacement'}
-      <span className="off-screen">{` ${role === 'old' ? 'by' : 'of'} ${other.name}`}</span>
+      <span className="sr-only">{` ${role === 'old' ? 'by' : 'of'} ${other.name}`}</span>
     </Link>
   )
 }

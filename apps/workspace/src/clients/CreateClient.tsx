@@ -7,7 +7,7 @@ import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { DocsLink, ScopeName } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
-import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
+import { CodeArea, Field, Input, Labelled, noteClass, Select } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type AuthChoice, type CreationOptions, useCreation } from './creation.ts'
@@ -129,14 +129,14 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend>Scopes</legend>
-      <p className="small quiet">
+      <p className="text-sm text-muted">
         Choose only what it needs: scopes limit what a stolen {CREDENTIAL_WORDS[method].proof} can do. To
         change them later, replace the client.
         {replaces && <MissingUses client={replaces} />}
       </p>
       {SCOPE_GROUPS.map((group) => (
         <div key={group.title} className="grid">
-          <p className="border-b border-line-strong pb-1 text-[13px] text-ink-3">{group.title}</p>
+          <p className="border-b border-line-strong pb-1 text-[13px] text-muted">{group.title}</p>
           {group.scopes.map((scope) => (
             <div
               key={scope}
@@ -151,10 +151,10 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
                   onChange={(event) => toggle(scope, event.target.checked)}
                 />
                 <span className="grid">
-                  <span className="strong">{SCOPE_WORDS[scope].title}</span>
-                  <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
+                  <span className="font-strong">{SCOPE_WORDS[scope].title}</span>
+                  <span className="text-sm text-muted">{SCOPE_WORDS[scope].text}</span>
                   {uses && replaces?.scopes.includes(scope) && (
-                    <span className={`small ${unused.includes(scope) ? 'text-warn' : 'text-ink-2'}`}>
+                    <span className={`text-sm ${unused.includes(scope) ? 'text-warn' : 'text-ink-2'}`}>
                       <ScopeUse client={replaces} at={uses.find((use) => use.scope === scope)?.lastUsedAt} />
                     </span>
                   )}
@@ -226,7 +226,7 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
       <legend>How will it authenticate?</legend>
-      <p className="small quiet" id={`${id}note`}>
+      <p className="text-sm text-muted" id={`${id}note`}>
         With a key pair or a platform, we hold nothing that could be used in its place. This cannot be changed
         later.
       </p>
@@ -240,8 +240,8 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
               onChange={() => onChange(option)}
             />
             <span className="grid">
-              <span className="strong">{title}</span>
-              <span className="small quiet">{text}</span>
+              <span className="font-strong">{title}</span>
+              <span className="text-sm text-muted">{text}</span>
             </span>
           </label>
         ))}
@@ -307,9 +307,8 @@ function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
         error={lifetime !== 'date' && error}
       >
         {(control) => (
-          <select
+          <Select
             {...control}
-            className="input"
             value={lifetime}
             onChange={({ target: { value } }) =>
               onChange({ lifetime: value === 'never' || value === 'date' ? value : Number(value), date: '' })
@@ -324,7 +323,7 @@ function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
               </option>
             ))}
             <option value="date">On a day that you choose</option>
-          </select>
+          </Select>
         )}
       </Labelled>
       {lifetime === 'date' && (
@@ -334,9 +333,8 @@ function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
           error={error}
         >
           {(control) => (
-            <input
+            <Input
               {...control}
-              className="input"
               type="date"
               name="expiresAt"
               min={firstDay(clock, now)}

@@ -7,7 +7,7 @@ type Dated = Pick<OAuthClient, 'status' | 'expiresAt'>
 
 /** "Never", "31 Jan 2027". */
 export const Expires = ({ client: { expiresAt } }: { client: Dated }) =>
-  expiresAt ? <Time at={expiresAt} format="day" /> : <span className="quiet">Never</span>
+  expiresAt ? <Time at={expiresAt} format="day" /> : <span className="text-muted">Never</span>
 
 /** Marks a client that expires soon or has expired. */
 export function ExpiryMark({ client }: { client: Dated }) {

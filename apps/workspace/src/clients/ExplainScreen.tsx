@@ -63,7 +63,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
       <Button
         type="submit"
         variant="primary"
-        className="mt-7 min-h-[42px] max-phone:mt-0 max-phone:min-h-11 max-phone:w-full"
+        className="mt-7 min-h-[42px] max-sm:mt-0 max-sm:min-h-11 max-sm:w-full"
       >
         Explain
       </Button>

@@ -19,7 +19,7 @@ export function FirstEvent() {
       aria-labelledby="first-event-title"
     >
       <h2 id="first-event-title">Report your first event</h2>
-      <p className="prose">
+      <p className="max-w-prose text-pretty">
         Nothing has been reported yet. A client with <ScopeName scope="analytics:write" /> reports
         impressions, clicks, orders and boost spend. They appear here within a minute.{' '}
         <DocsLink to={DOCS.events}>How to report events</DocsLink>

@@ -36,7 +36,7 @@ export function FoundSecrets() {
         title={
           <>
             {several ? `${clients.length} client secrets were found` : 'A client secret was found'}
-            <span className="font-normal text-ink max-phone:off-screen">
+            <span className="font-normal text-ink max-sm:sr-only">
               : <Names clients={clients} />
             </span>
           </>
@@ -75,8 +75,8 @@ export function FoundNotice({ client }: { client: OAuthClient }) {
     <Notice tone="bad" live title="This client’s secret was found">
       <p>
         Reported <Ago at={secretFoundAt} />
-        {secretFoundSource && say` as found at ${<code className="wrap">{secretFoundSource}</code>}`}.{' '}
-        <UseSince client={client} />
+        {secretFoundSource && say` as found at ${<code className="wrap-anywhere">{secretFoundSource}</code>}`}
+        . <UseSince client={client} />
       </p>
       <p>
         {mayManage ? (
@@ -134,7 +134,7 @@ function AddressSince({ client, address, firstSeenAt }: AddressUse & { client: O
   const words = `first seen ${duration(Math.abs(before_s))} ${isNew ? 'after' : 'before'} the report`
   return (
     <>
-      <code>{address}</code> (<span className={isNew ? 'strong' : undefined}>{words}</span>
+      <code>{address}</code> (<span className={isNew ? 'font-strong' : undefined}>{words}</span>
       {isOlder && `, looking back ${ADDRESS_DAYS_KEPT} days`})
     </>
   )
@@ -149,6 +149,7 @@ export const FoundFact = ({ client }: { client: OAuthClient }) =>
   client.secretFoundAt && (
     <Fact name="Secret found">
       <Moment at={client.secretFoundAt} />
-      {client.secretFoundSource && say`, at ${<code className="wrap">{client.secretFoundSource}</code>}`}
+      {client.secretFoundSource &&
+        say`, at ${<code className="wrap-anywhere">{client.secretFoundSource}</code>}`}
     </Fact>
   )

@@ -4,7 +4,11 @@ import { Ago, Moment } from '../ui/Ago.tsx'
 type Used = Pick<OAuthClient, 'lastUsedAt' | 'usesMissingBefore'>
 
 export const LastUsed = ({ client }: { client: Used }) =>
-  client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : <span className="quiet">{unusedWords(client)}</span>
+  client.lastUsedAt ? (
+    <Ago at={client.lastUsedAt} />
+  ) : (
+    <span className="text-muted">{unusedWords(client)}</span>
+  )
 
 /** What is known of a client that has no recorded use. */
 export const unusedWords = ({ usesMissingBefore }: Pick<OAuthClient, 'usesMissingBefore'>) =>
@@ -24,7 +28,7 @@ export function ScopeUse({ client, at }: { client: Used; at: string | null | und
 /** What the time of its last use cannot tell. */
 export const MissingUses = ({ client: { usesMissingBefore } }: { client: OAuthClient }) =>
   usesMissingBefore && (
-    <span className="quiet">
+    <span className="text-muted">
       {' '}
       Uses up to <Moment at={usesMissingBefore} /> may be missing.
     </span>

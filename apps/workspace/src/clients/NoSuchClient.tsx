@@ -8,7 +8,7 @@ export function NoSuchClient({ clientId }: { clientId: string }) {
   return (
     <Notice tone="info" title={say`No client with this id in ${name}`} live>
       <p>
-        <code className="wrap">{clientId}</code> may be mistyped, or belong to another company.
+        <code className="wrap-anywhere">{clientId}</code> may be mistyped, or belong to another company.
       </p>
       <p>
         <Link className="touch" href={to('clients')}>

@@ -32,11 +32,11 @@ export function Requests({ clientId }: { clientId: string }) {
         {({ requests, skipped }) => (
           <>
             {requests.length === 0 ? (
-              <p className="quiet">None on record.</p>
+              <p className="text-muted">None on record.</p>
             ) : (
               <Found requests={requests} busy={query.isFetching} onRefresh={query.refetch} />
             )}
-            <p className="small quiet">
+            <p className="text-sm text-muted">
               {requests.length > 0 &&
                 'At most the last 200 are kept. Refused ones are explained for 24 hours.'}
               {skipped > 0 && ` ${skipped} more could not be read.`}
@@ -78,7 +78,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
         </Button>
       </search>
       {rows.length === 0 ? (
-        <p className="quiet">None of them.</p>
+        <p className="text-muted">None of them.</p>
       ) : (
         <RequestTable rows={rows.slice(0, showsAll ? rows.length : SHOWN_AT_FIRST)} />
       )}
@@ -117,7 +117,7 @@ export function groupAlike(requests: readonly Request[]): RequestRow[] {
 }
 
 const TABLE =
-  'table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap'
+  'table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap-anywhere [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap'
 
 /**
  * Requests, newest first. Refusals that are alike are one row, which opens to the cause and the fix. If the
@@ -156,7 +156,7 @@ function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
         <td>
           <Answer request={request} isOpen={isOpen} onOpenChange={setOpen} />
           {count > 1 && (
-            <p className="small quiet">
+            <p className="text-sm text-muted">
               {count} times since <TimeOrDate at={firstAt} />
             </p>
           )}
@@ -203,7 +203,7 @@ function Answer({ request, isOpen, onOpenChange }: AnswerProps) {
       <span className={`inline-flex ${isOpen ? 'rotate-180' : ''}`}>
         <ChevronIcon />
       </span>
-      <span className="off-screen">, why request {requestId} was refused</span>
+      <span className="sr-only">, why request {requestId} was refused</span>
     </button>
   )
 }
@@ -218,12 +218,18 @@ function Explanation({
   return (
     <tr>
       <td colSpan={5} className="max-desk:w-full desk:pt-0">
-        <p className="prose">
-          <span className="strong">{withTimes(reason)}</span> {advice}
+        <p className="max-w-prose text-pretty">
+          <span className="font-strong">{withTimes(reason)}</span> {advice}
         </p>
-        <p className="with-copy [&_a]:touch">
-          {code && <DocsLink to={docsOfRefusal({ route, code })}>What {code} means</DocsLink>}
-          <CopyButton text={requestId} what={`request id ${requestId}`} />
+        <p className="flex items-center gap-x-2">
+          {code && (
+            <DocsLink standalone to={docsOfRefusal({ route, code })}>
+              What {code} means
+            </DocsLink>
+          )}
+          <span className="-my-2">
+            <CopyButton text={requestId} what={`request id ${requestId}`} />
+          </span>
         </p>
       </td>
     </tr>

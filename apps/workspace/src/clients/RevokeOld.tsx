@@ -27,7 +27,7 @@ export function RevokeOld({ old, isReplaced, rotation }: RevokeOldProps) {
       </h2>
       {old.status === 'Active' ? (
         <p className="page-actions">
-          <Button variant="danger" className="wrap" onClick={() => setRevoking(true)}>
+          <Button variant="danger" className="wrap-anywhere" onClick={() => setRevoking(true)}>
             Revoke <bdi>{old.name}</bdi>
           </Button>
         </p>

@@ -53,7 +53,7 @@ function titleOf(old: OAuthClient | undefined): string {
 }
 
 function Lede({ old }: { old: OAuthClient }) {
-  const name = <bdi className="strong">{old.name}</bdi>
+  const name = <bdi className="font-strong">{old.name}</bdi>
   if (old.status === 'Revoked') return say`${name} is revoked.`
   return (
     <>

@@ -94,7 +94,7 @@ function Side({ title, client, hours, most, children }: SideProps) {
           label={`Tokens and refused requests per hour: ${counted(hours)}`}
         />
       ) : (
-        <p className="quiet">Tokens per hour: –</p>
+        <p className="text-muted">Tokens per hour: –</p>
       )}
     </section>
   )
@@ -113,7 +113,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   const addresses = [...new Set([...before.keys(), ...after.keys()])]
   if (addresses.length === 0) return null
   return (
-    <table className="table max-w-[840px] max-phone:[&_:is(th,td)]:pe-2">
+    <table className="table max-w-[840px] max-sm:[&_:is(th,td)]:pe-2">
       <caption className="py-2 text-start text-ink-2">
         Last token at each of the latest addresses, in {ADDRESS_DAYS_KEPT} days. Of each day, the first{' '}
         {ADDRESSES_PER_DAY_MAX} are counted.
@@ -128,7 +128,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
       <tbody>
         {addresses.map((address) => (
           <tr key={address}>
-            <th scope="row" className="wrap min-[380px]:min-w-[15ch]">
+            <th scope="row" className="wrap-anywhere min-[380px]:min-w-[15ch]">
               <code>{address}</code>
             </th>
             <UsedAt at={before.get(address)} />
@@ -141,5 +141,5 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
 }
 
 const UsedAt = ({ at }: { at: string | undefined }) => (
-  <td>{at ? <Time at={at} format="weekdayTime" /> : <span className="quiet">None</span>}</td>
+  <td>{at ? <Time at={at} format="weekdayTime" /> : <span className="text-muted">None</span>}</td>
 )

@@ -11,6 +11,7 @@ import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { download } from '../ui/download.ts'
+import { Checkbox } from '../ui/Field.tsx'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { say } from '../ui/say.ts'
@@ -61,7 +62,9 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
       canClose={isSaved}
       onRefuseClose={() => setReminded(true)}
     >
-      <dl className={`${FACTS} [&_code]:wrap [&_code]:min-w-0 [&_code]:text-[13px] [&_dt]:text-ink-3`}>
+      <dl
+        className={`${FACTS} [&_code]:wrap-anywhere [&_code]:min-w-0 [&_code]:text-[13px] [&_dt]:text-muted`}
+      >
         <dt>Client id</dt>
         <dd className={BOX}>
           <code>{clientId}</code>
@@ -70,7 +73,7 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
         <Proof credential={credential} client={client} />
       </dl>
       <AccessCode access={access} />
-      <p className="small quiet">
+      <p className="text-sm text-muted">
         {saves &&
           `Keep the ${saves} on servers, in a secret store${saves === 'secret' ? ' or an environment variable' : ''}. Never put it in a browser, a mobile app, source control, a log or a URL. `}
         {credential.method === 'private_key_jwt' && (
@@ -82,10 +85,13 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
       </CompanyContext>
       <DialogFoot>
         {saves && (
-          <label className={`check me-auto ${reminded && !isSaved ? REMINDED : ''}`}>
-            <input type="checkbox" checked={isSaved} onChange={(event) => setIsSaved(event.target.checked)} />
-            <span>I have saved the {saves}</span>
-          </label>
+          <Checkbox
+            className={`me-auto font-semibold ${reminded && !isSaved ? REMINDED : ''}`}
+            checked={isSaved}
+            onChange={setIsSaved}
+          >
+            I have saved the {saves}
+          </Checkbox>
         )}
         <span
           className="flex-1 text-[13px] max-[621px]:not-empty:-order-1 max-[621px]:not-empty:basis-full"
@@ -217,7 +223,7 @@ function FirstCall({ client, onToken }: FirstCallProps) {
           : `Waiting for the first token request: run the ${client.workload ? 'job' : 'curl command'} and see it arrive here.`}
       </p>
       {tokenAt && (
-        <p className="small quiet" role="status">
+        <p className="text-sm text-muted" role="status">
           {call ? say`Call granted at ${<Time at={call.at} format="timeOfDay" />}.` : waitingWords(client)}
         </p>
       )}
@@ -239,7 +245,7 @@ function Attempts({ client }: { client: OAuthClient }) {
   const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
   return (
     <div role="log" aria-label="Attempts">
-      <ol className="grid gap-1.5 not-empty:py-2.5 [&_time]:text-ink-3 [&_time]:tabular-nums">
+      <ol className="grid gap-1.5 not-empty:py-2.5 [&_time]:text-muted [&_time]:tabular-nums">
         {requests.slice(0, SHOWN_MAX).map((request) => (
           <li
             key={request.requestId}
@@ -263,7 +269,7 @@ const Granted = ({ route }: { route: string }) =>
     <strong>Token issued</strong>
   ) : (
     <span>
-      <strong>Granted:</strong> <code className="wrap">{route}</code>
+      <strong>Granted:</strong> <code className="wrap-anywhere">{route}</code>
     </span>
   )
 

@@ -52,7 +52,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
 
 function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage) {
   return (
-    <table className="table max-w-[640px] max-phone:[&_:is(th,td)]:pe-3">
+    <table className="table max-w-[640px] max-sm:[&_:is(th,td)]:pe-3">
       <caption className="py-2 text-start text-ink-2">
         Tokens by address {say`since ${<Time at={addressesSince} />}`}: the latest addresses. Of each day
         (UTC), the first {ADDRESSES_PER_DAY_MAX} are counted.
@@ -72,7 +72,7 @@ function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage)
       <tbody>
         {addresses.map(({ address, tokens, firstSeenAt, lastSeenAt }) => (
           <tr key={address}>
-            <th scope="row" className="wrap">
+            <th scope="row" className="wrap-anywhere">
               <code>{address}</code>
             </th>
             <td className="number">{tokens.toLocaleString('en')}</td>

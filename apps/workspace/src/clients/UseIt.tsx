@@ -23,7 +23,7 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
   return (
     <section className="section" aria-labelledby="use-title">
       <h2 id="use-title">{title}</h2>
-      <p className="quiet">
+      <p className="text-muted">
         {workload ? (
           'Whoever reads a token of the platform can use it until it expires, so print it nowhere.'
         ) : (
@@ -58,7 +58,7 @@ const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (
 )
 
 const TAB = [
-  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2 max-phone:min-h-11',
+  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2 max-sm:min-h-11',
   'hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined',
 ].join(' ')
 
@@ -94,7 +94,7 @@ export function AccessCode({ access }: { access: ClientAccess }) {
           </Tabs.Content>
         ))}
       </Tabs.Root>
-      <p className="small [&_a]:touch">
+      <p className="text-sm [&_a]:touch">
         {trusts ? (
           <DocsLink to={DOCS.workload}>Each platform, and what its tokens must have</DocsLink>
         ) : (

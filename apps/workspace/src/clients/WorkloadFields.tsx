@@ -1,4 +1,4 @@
-import { CodeArea, Field, Labelled, noteClass } from '../ui/Field.tsx'
+import { CodeArea, Field, Labelled, noteClass, Select } from '../ui/Field.tsx'
 import type { FieldErrors } from '../ui/form.ts'
 import { PLATFORMS, type PlatformId, toWorkload, type WorkloadDraft } from './platforms.ts'
 import { CompareToken } from './WorkloadClaims.tsx'
@@ -25,9 +25,8 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
     <div className="grid gap-2.5">
       <Labelled label="Platform" error={errors['workload/platform']}>
         {(control) => (
-          <select
+          <Select
             {...control}
-            className="input"
             value={draft.platform}
             onChange={({ target: { value } }) =>
               onChange({ ...draft, platform: value as PlatformId, keys: '' })
@@ -38,7 +37,7 @@ export function WorkloadFields({ draft, onChange, errors }: WorkloadFieldsProps)
                 {title}
               </option>
             ))}
-          </select>
+          </Select>
         )}
       </Labelled>
       {!issuer && (

@@ -47,7 +47,7 @@ function Invitation({ token }: { token: string }) {
         </Notice>
       ) : (
         <div role="status">
-          <span className="off-screen">Loading</span>
+          <span className="sr-only">Loading</span>
           <Skeleton lines={5} />
         </div>
       )}
@@ -99,8 +99,8 @@ function AcceptInvitation(props: AcceptInvitationProps) {
   return (
     <PlainPage title={`Join ${companyName}`} heading={say`Join ${companyName}`} action={<ThemeSelect />}>
       <p className="lede">
-        <bdi className="strong">{invitedBy}</bdi> invites you as {role === 'admin' ? 'an admin' : `a ${role}`}
-        . The link works once, until <Moment at={expiresAt} />.
+        <bdi className="font-strong">{invitedBy}</bdi> invites you as{' '}
+        {role === 'admin' ? 'an admin' : `a ${role}`}. The link works once, until <Moment at={expiresAt} />.
       </p>
       <SignedInAlready email={email} />
       <FailureNotice failure={form.failure} />
@@ -136,7 +136,7 @@ function AcceptInvitation(props: AcceptInvitationProps) {
           {form.hasAccount ? 'Sign in and join' : 'Create an account and join'}
         </Button>
       </form>
-      <p className="small">
+      <p className="text-sm">
         {form.hasAccount ? 'No account for this address yet?' : 'Do you have an account for this address?'}{' '}
         <TextButton onClick={form.toggleAccount}>
           {form.hasAccount ? 'Create one' : 'Sign in instead'}

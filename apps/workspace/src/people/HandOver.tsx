@@ -39,7 +39,7 @@ export function HandOver(props: HandOverProps) {
     >
       <ul className="facts">
         <li>
-          <bdi className="strong">{to.name}</bdi> ({to.email}) becomes the owner, and manages the people.
+          <bdi className="font-strong">{to.name}</bdi> ({to.email}) becomes the owner, and manages the people.
         </li>
         <li>You become an admin. The new owner can suspend or remove you.</li>
       </ul>
@@ -78,7 +78,7 @@ function SignInAgain() {
       )}
       {methods?.openid && (
         <>
-          <p className="small quiet">Sign in again, then hand over the company within 15 minutes.</p>
+          <p className="text-sm text-muted">Sign in again, then hand over the company within 15 minutes.</p>
           <Button busy={isPending} onClick={() => mutate()}>
             Sign in with {methods.openid.name}
           </Button>

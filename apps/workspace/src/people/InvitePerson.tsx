@@ -95,7 +95,7 @@ function InvitationForm(props: InvitationFormProps) {
       <RoleChoice role={form.draft.role} onChange={(role) => form.change('role', role)} />
       {props.mails && (
         <TextButton
-          className="small justify-self-start"
+          className="text-sm justify-self-start"
           onClick={() => form.setDeliver(isMailed ? 'link' : 'mail')}
         >
           {isMailed ? 'Copy a link instead' : 'Mail the link instead'}
@@ -116,8 +116,8 @@ function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: 
         >
           <input type="radio" name="role" checked={role === option} onChange={() => onChange(option)} />
           <span className="grid">
-            <span className="strong">{ROLE_NAMES[option]}</span>
-            <span className="small quiet">{ROLES[option]}</span>
+            <span className="font-strong">{ROLE_NAMES[option]}</span>
+            <span className="text-sm text-muted">{ROLES[option]}</span>
           </span>
         </label>
       ))}
@@ -139,7 +139,7 @@ function InvitationLink({ invited, url, onClose }: InvitationLinkProps) {
       onClose={onClose}
     >
       <div className="flex items-center justify-between gap-3 rounded-md bg-mark py-2.5 ps-3.5 pe-2.5 text-mark-ink">
-        <code className="wrap min-w-0">{url}</code>
+        <code className="wrap-anywhere min-w-0">{url}</code>
         <CopyButton text={url} what="invitation link" labelled />
       </div>
       <ul className="facts">

@@ -5,7 +5,7 @@ import { useSignedIn } from '../api/session.ts'
 import { useSignInMethods } from '../session/openid.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago } from '../ui/Ago.tsx'
-import { Button } from '../ui/Button.tsx'
+import { Button, IconButton } from '../ui/Button.tsx'
 import { useDraft } from '../ui/draft.ts'
 import { MoreIcon, PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
@@ -110,7 +110,7 @@ interface PeopleTableProps {
 function PeopleTable({ people, me, actions }: PeopleTableProps) {
   return (
     <table className="table table-stacked [&_:is(th,td)]:align-middle">
-      <caption className="off-screen">People</caption>
+      <caption className="sr-only">People</caption>
       <thead>
         <tr>
           <th scope="col">Name</th>
@@ -119,7 +119,7 @@ function PeopleTable({ people, me, actions }: PeopleTableProps) {
           <th scope="col">Status</th>
           {actions && (
             <th scope="col">
-              <span className="off-screen">Actions</span>
+              <span className="sr-only">Actions</span>
             </th>
           )}
         </tr>
@@ -127,13 +127,13 @@ function PeopleTable({ people, me, actions }: PeopleTableProps) {
       <tbody>
         {people.map((person) => (
           <tr key={person.userId}>
-            <th scope="row" className="strong">
+            <th scope="row" className="font-strong">
               <bdi>{person.name}</bdi>
             </th>
-            <td className="wrap text-ink-2 max-desk:w-full max-desk:pe-11">{person.email}</td>
+            <td className="wrap-anywhere text-ink-2 max-desk:w-full max-desk:pe-11">{person.email}</td>
             <td>
               {ROLE_NAMES[person.role]}
-              {person.userId === me && <span className="quiet"> (you)</span>}
+              {person.userId === me && <span className="text-muted"> (you)</span>}
             </td>
             <td>
               <PersonStatus person={person} />
@@ -183,9 +183,9 @@ function Actions(props: { person: Person } & PeopleActions) {
   return (
     <Menu
       trigger={
-        <button type="button" className="icon-button" aria-label={`Actions for ${person.name}`}>
+        <IconButton aria-label={`Actions for ${person.name}`}>
           <MoreIcon />
-        </button>
+        </IconButton>
       }
     >
       {invited && onInviteAgain && mails && (

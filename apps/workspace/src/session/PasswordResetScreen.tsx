@@ -84,8 +84,8 @@ function OnItsWay({ email, onAgain }: { email: string; onAgain: () => void }) {
         ref={takeFocus}
         className="outline-none focus-visible:shadow-none focus-visible:outline-none"
       >
-        If there is an account for <bdi className="strong wrap">{email}</bdi>, a mail is on its way. Its link
-        works once, for an hour. If several came, use the latest.
+        If there is an account for <bdi className="font-strong wrap-anywhere">{email}</bdi>, a mail is on its
+        way. Its link works once, for an hour. If several came, use the latest.
       </p>
       <p>
         No mail after a few minutes? Look in your spam folder, and check whether you sign in with another

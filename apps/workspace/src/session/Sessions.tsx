@@ -54,7 +54,7 @@ export function Sessions({ onClose }: { onClose: () => void }) {
       </Loaded>
       <FailureNotice failure={explain(error, { title: 'You may still be signed in elsewhere' })} />
       <DialogFoot>
-        <p className="small quiet me-auto">This ends every session, this one too.</p>
+        <p className="text-sm text-muted me-auto">This ends every session, this one too.</p>
         <Button variant="danger" busy={isPending} onClick={() => mutate()}>
           Sign out everywhere
         </Button>
@@ -81,18 +81,20 @@ function OneSession({
     },
   })
   return (
-    <li className={`wrap grid gap-0.5 py-3 ${current ? 'ps-3 shadow-[inset_3px_0_0_var(--mark)]' : ''}`}>
+    <li
+      className={`wrap-anywhere grid gap-0.5 py-3 ${current ? 'ps-3 shadow-[inset_3px_0_0_var(--mark)]' : ''}`}
+    >
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5">
-        <bdi className="strong" title={userAgent ?? undefined}>
+        <bdi className="font-strong" title={userAgent ?? undefined}>
           {browserName(userAgent)}
         </bdi>
         {current && <span className="rounded-md bg-mark-soft px-1.5 text-[13px]">This session</span>}
       </p>
-      <p className="small quiet">
+      <p className="text-sm text-muted">
         {address && say`From ${<code>{address}</code>}, `}
         {current ? 'in use now' : say`last used ${<Ago at={lastSeenAt} />}`}
       </p>
-      <p className="small quiet">
+      <p className="text-sm text-muted">
         Signed in <Moment at={createdAt} />
       </p>
       {!current && (

@@ -67,7 +67,7 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
           Sign in with {openid.name}
         </Button>
       )}
-      {openid && builtInAccounts && <p className="quiet justify-self-center">or</p>}
+      {openid && builtInAccounts && <p className="text-muted justify-self-center">or</p>}
       {builtInAccounts && (
         <PasswordForm
           email={email}
@@ -80,11 +80,11 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
         />
       )}
       {builtInAccounts && mail && (
-        <p className="small">
+        <p className="text-sm">
           <a href={PASSWORD_RESET_PATH}>Forgot your password?</a>
         </p>
       )}
-      <p className="small quiet">
+      <p className="text-sm text-muted">
         {builtInAccounts
           ? 'No account? Ask the owner of your company for an invitation. '
           : 'Your company decides who may sign in.'}

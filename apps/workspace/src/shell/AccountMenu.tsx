@@ -36,26 +36,26 @@ export function AccountMenu() {
             className="flex cursor-pointer items-center gap-[11px] rounded-md border-0 bg-transparent p-2 text-start hover:bg-sunk data-[state=open]:bg-sunk max-desk:p-1"
           >
             <span
-              className="grid size-9 flex-none place-items-center rounded-full border border-control text-[13px] font-[620]"
+              className="grid size-9 flex-none place-items-center rounded-full border border-control text-[13px] font-strong"
               aria-hidden="true"
             >
               {initials(user.name)}
             </span>
-            <span className="grid min-w-0 leading-[1.3] max-desk:off-screen [&>*]:truncate">
+            <span className="grid min-w-0 leading-[1.3] max-desk:sr-only [&>*]:truncate">
               <bdi className="font-[580]">{user.name}</bdi>
-              <span className="text-[13px] text-ink-3">{user.email}</span>
+              <span className="text-[13px] text-muted">{user.email}</span>
             </span>
           </button>
         }
       >
         <div className="grid px-2.5 py-1.5">
-          <bdi className="strong">{user.name}</bdi>
-          <span className="small quiet">{user.email}</span>
-          <span className="small quiet">
+          <bdi className="font-strong">{user.name}</bdi>
+          <span className="text-sm text-muted">{user.email}</span>
+          <span className="text-sm text-muted">
             Signed in until <Time at={expiresAt} format="time" /> at the latest. Ends after{' '}
             {idleTime(session)} without use.
           </span>
-          <span className="small quiet">Times are in {clock.zone}.</span>
+          <span className="text-sm text-muted">Times are in {clock.zone}.</span>
         </div>
         <MenuLine />
         <MenuItem onSelect={() => setOpen('sessions')}>Your sessions</MenuItem>

@@ -46,8 +46,8 @@ function Companies({ title, note }: { title: string; note?: string }) {
               href={pathTo(company.vendorId, 'clients')}
             >
               <span className="grid">
-                <bdi className="strong">{company.name}</bdi>
-                <span className="small quiet">{roleName(company)}</span>
+                <bdi className="font-strong">{company.name}</bdi>
+                <span className="text-sm text-muted">{roleName(company)}</span>
               </span>
               <ForwardIcon />
             </Link>

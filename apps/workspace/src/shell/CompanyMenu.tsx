@@ -15,8 +15,8 @@ export function CompanyMenu() {
   const [location, navigate] = useLocation()
   const name = (
     <span className="grid min-w-0 leading-[1.3]">
-      <bdi className="truncate font-[620]">{company.name}</bdi>
-      <span className="small quiet">{roleName(company)}</span>
+      <bdi className="truncate font-strong">{company.name}</bdi>
+      <span className="text-sm text-muted">{roleName(company)}</span>
     </span>
   )
   if (companies.length === 1)
@@ -46,7 +46,7 @@ export function CompanyMenu() {
           value: company.vendorId,
           label: (
             <>
-              <bdi>{company.name}</bdi> <span className="quiet small">{roleName(company)}</span>
+              <bdi>{company.name}</bdi> <span className="text-muted text-sm">{roleName(company)}</span>
             </>
           ),
         }))}

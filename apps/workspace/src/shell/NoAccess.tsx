@@ -30,7 +30,7 @@ export function NoAccess() {
             URL and analytics. Ask <OwnerName /> to make you a viewer or an admin.
           </p>
         )}
-        <p className="quiet">Then reload this page.</p>
+        <p className="text-muted">Then reload this page.</p>
       </Explanation>
     </Page>
   )

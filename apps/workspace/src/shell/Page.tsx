@@ -27,7 +27,7 @@ export function OwnerName() {
   if (ownerName === null) return 'the owner'
   return (
     <>
-      <bdi className="strong">{ownerName}</bdi>, who owns the company,
+      <bdi className="font-strong">{ownerName}</bdi>, who owns the company,
     </>
   )
 }
@@ -47,12 +47,12 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
       <header className="mb-4 flex flex-wrap items-end justify-between gap-x-6 gap-y-4 max-desk:mb-[22px]">
         <div className="grid min-w-0 flex-[1_1_340px] gap-1.5">
           {back ? (
-            <Link className={`${CRUMB} -ms-1.5 pe-1.5 text-link max-phone:min-h-11`} href={back.to}>
+            <Link className={`${CRUMB} -ms-1.5 pe-1.5 text-link max-sm:min-h-11`} href={back.to}>
               <BackIcon />
               {back.label}
             </Link>
           ) : (
-            section && <p className={`${CRUMB} text-ink-3`}>{section}</p>
+            section && <p className={`${CRUMB} text-muted`}>{section}</p>
           )}
           <h1 ref={headingRef} tabIndex={-1}>
             {heading ?? title}

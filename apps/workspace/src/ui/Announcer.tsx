@@ -19,7 +19,7 @@ function subscribe(listener: () => void): () => void {
  * It needs the aria-live attribute: an open dialog hides everything else from assistive technology.
  */
 export const Announcer = () => (
-  <p className="off-screen" role="status" aria-live="polite">
+  <p className="sr-only" role="status" aria-live="polite">
     {useSyncExternalStore(subscribe, () => announcement)}
   </p>
 )

@@ -20,7 +20,7 @@ const VARIANTS = {
   quiet: 'border-transparent bg-transparent text-ink hover:border-line-strong',
   danger: 'border-bad text-bad hover:border-bad hover:bg-bad-soft',
 }
-const UNAVAILABLE = 'cursor-not-allowed border-line-strong bg-sunk text-ink-3 hover:border-line-strong'
+const UNAVAILABLE = 'cursor-not-allowed border-line-strong bg-sunk text-muted hover:border-line-strong'
 const SPINNER = 'size-4 animate-spin rounded-full border-2 border-current border-e-transparent'
 
 /** Does something where a link would lead somewhere. */
@@ -30,6 +30,19 @@ export const TextButton = (props: Pick<ButtonProps, 'onClick' | 'children' | 'cl
     type="button"
     className={`cursor-pointer border-0 bg-transparent p-0 text-link underline underline-offset-3 ${props.className ?? ''}`}
   />
+)
+
+const ICON_BUTTON =
+  'inline-grid size-11 flex-none cursor-pointer place-items-center rounded-md border-0 bg-transparent p-0 sm:size-9'
+const ICON_COLORS =
+  'text-muted hover:bg-sunk hover:text-ink data-[state=open]:bg-sunk data-[state=open]:text-ink'
+
+/** A button that is an icon. Its label says what it does. */
+export const IconButton = ({
+  className = ICON_COLORS,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & { 'aria-label': string; ref?: Ref<HTMLButtonElement> }) => (
+  <button type="button" {...rest} className={`${ICON_BUTTON} ${className}`} />
 )
 
 export function Button({
@@ -77,7 +90,7 @@ export function Button({
       {unavailable && (
         <span
           id={reasonId}
-          className={explains ? 'button-reason basis-full text-[13px] text-warn' : 'off-screen'}
+          className={explains ? 'button-reason basis-full text-[13px] text-warn' : 'sr-only'}
           role={explains ? 'status' : undefined}
         >
           {unavailable}

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { announceText } from './Announcer.tsx'
-import { Button } from './Button.tsx'
+import { Button, IconButton } from './Button.tsx'
 import { CheckIcon, CopyIcon } from './icons.tsx'
 
 const SHOWN_MS = 2_000
@@ -46,15 +46,14 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
           {label}
         </Button>
       ) : (
-        <button
-          type="button"
-          className={`icon-button ${copied ? 'text-good hover:text-good' : ''}`}
+        <IconButton
+          className={copied ? 'text-good hover:bg-sunk' : undefined}
           aria-label={`${label} ${what}`}
           title={`Copy ${what}`}
           onClick={() => void copy()}
         >
           {icon}
-        </button>
+        </IconButton>
       )}
       {result === 'failed' && (
         <span className="text-[13px] text-bad" aria-hidden="true">
@@ -64,3 +63,13 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
     </span>
   )
 }
+
+/** A value in a line of text, and its button. */
+export const Copyable = ({ text, what }: { text: string; what: string }) => (
+  <span className="flex items-center gap-x-2">
+    <code>{text}</code>
+    <span className="-my-2">
+      <CopyButton text={text} what={what} />
+    </span>
+  </span>
+)

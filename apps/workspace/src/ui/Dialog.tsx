@@ -1,17 +1,18 @@
 import { Dialog as Primitive } from 'radix-ui'
 import { type CSSProperties, type ReactNode, useRef, useState } from 'react'
+import { IconButton } from './Button.tsx'
 import { CloseIcon } from './icons.tsx'
 
 const PLACE =
   'fixed inset-0 z-30 grid animate-fade overflow-auto overscroll-contain bg-(--shade) p-6 [scrollbar-gutter:stable_both-edges]'
-const PLACE_ON_PHONES = 'max-phone:bg-sheet max-phone:p-0 max-phone:[scrollbar-gutter:auto]'
+const PLACE_ON_PHONES = 'max-sm:bg-sheet max-sm:p-0 max-sm:[scrollbar-gutter:auto]'
 // The room that the page keeps for its scroll bar is on one side of the dialog's place.
 const SHEET =
   'dialog ms-(--gutter) grid w-full animate-appear grid-cols-[minmax(0,1fr)] content-start place-self-center rounded-lg bg-sheet *:min-w-0'
 const SHEET_IN_FOCUS =
   'shadow-raised outline-none focus-visible:rounded-lg focus-visible:shadow-raised focus-visible:outline-none'
 const SHEET_ON_PHONES =
-  'max-phone:m-0 max-phone:min-h-dvh max-phone:max-w-none max-phone:justify-self-stretch max-phone:self-start max-phone:rounded-none max-phone:shadow-none'
+  'max-sm:m-0 max-sm:min-h-dvh max-sm:max-w-none max-sm:justify-self-stretch max-sm:self-start max-sm:rounded-none max-sm:shadow-none'
 
 export interface ModalProps {
   onClose: () => void
@@ -78,10 +79,10 @@ export function Dialog(props: DialogProps) {
     <Modal
       onClose={() => (canClose ? onClose() : onRefuseClose?.())}
       described={Boolean(description)}
-      className={`gap-[18px] px-7 py-6 max-phone:p-4 ${size === 'wide' ? 'max-w-[720px]' : 'max-w-[540px]'}`}
+      className={`gap-[18px] px-7 py-6 max-sm:p-4 ${size === 'wide' ? 'max-w-[720px]' : 'max-w-[540px]'}`}
     >
       <header className="flex items-start justify-between gap-3 [&_.icon-button]:-mt-1 [&_.icon-button]:-me-2">
-        <Primitive.Title className="wrap text-[22px] tracking-[-0.012em]">{title}</Primitive.Title>
+        <Primitive.Title className="wrap-anywhere text-[22px] tracking-[-0.012em]">{title}</Primitive.Title>
         <CloseButton />
       </header>
       {description && (
@@ -93,17 +94,17 @@ export function Dialog(props: DialogProps) {
 }
 
 export const CloseButton = () => (
-  <Primitive.Close className="icon-button" aria-label="Close">
-    <CloseIcon />
+  <Primitive.Close asChild>
+    <IconButton aria-label="Close">
+      <CloseIcon />
+    </IconButton>
   </Primitive.Close>
 )
 
 const FOOT =
   'dialog-foot sticky -bottom-6 z-1 -mx-7 -mb-6 flex flex-wrap items-center justify-end gap-2.5 rounded-b-lg border-t border-line bg-sheet px-7 pt-3.5 pb-5'
-const FOOT_ON_PHONES =
-  'max-phone:bottom-0 max-phone:-mx-4 max-phone:mt-auto max-phone:-mb-4 max-phone:rounded-none'
-const FOOT_PADDING_ON_PHONES =
-  'max-phone:px-4 max-phone:pt-3 max-phone:pb-[calc(12px+env(safe-area-inset-bottom))]'
+const FOOT_ON_PHONES = 'max-sm:bottom-0 max-sm:-mx-4 max-sm:mt-auto max-sm:-mb-4 max-sm:rounded-none'
+const FOOT_PADDING_ON_PHONES = 'max-sm:px-4 max-sm:pt-3 max-sm:pb-[calc(12px+env(safe-area-inset-bottom))]'
 
 /** The buttons of a dialog, which stay in view while the rest scrolls. */
 export const DialogFoot = ({ children }: { children: ReactNode }) => (

@@ -6,19 +6,21 @@ export interface DocsLinkProps {
   to: string
   /** Follows the text for assistive technology, where the text alone says too little. */
   about?: string | undefined
+  /** It is not part of a sentence, and as large as a finger. */
+  standalone?: boolean
   children: ReactNode
 }
 
 /** Leads to the documentation in a tab of its own, so that nothing on this screen is lost. */
-export const DocsLink = ({ to, about, children }: DocsLinkProps) => (
+export const DocsLink = ({ to, about, standalone = false, children }: DocsLinkProps) => (
   <a
-    className="whitespace-nowrap text-inherit decoration-control hover:text-link hover:decoration-current"
+    className={`whitespace-nowrap text-inherit decoration-control hover:text-link hover:decoration-current ${standalone ? 'touch' : ''}`}
     href={to}
     target="_blank"
     rel="noopener"
   >
     {children}
-    <span className="off-screen">{about && ` ${about}`} (documentation, new tab)</span>
+    <span className="sr-only">{about && ` ${about}`} (documentation, new tab)</span>
   </a>
 )
 
@@ -26,7 +28,7 @@ export const DocsLink = ({ to, about, children }: DocsLinkProps) => (
 export const DocsHome = ({ className, children }: { className: string; children: ReactNode }) => (
   <a className={className} href={DOCS.start} target="_blank" rel="noopener">
     {children}
-    <span className="off-screen"> (new tab)</span>
+    <span className="sr-only"> (new tab)</span>
   </a>
 )
 

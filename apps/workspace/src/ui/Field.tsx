@@ -15,7 +15,7 @@ interface ControlProps {
 
 /** The place of a hint, or of what is wrong. */
 export const noteClass = (error: ReactNode): string =>
-  `small min-h-[19px] scroll-my-24 ${error ? 'text-bad' : 'text-ink-3'}`
+  `min-h-[19px] scroll-my-24 text-sm ${error ? 'text-bad' : 'text-muted'}`
 
 /** A labelled control with its hint, or, in the hint's place, what is wrong. */
 export function Labelled({
@@ -44,6 +44,37 @@ export function Labelled({
   )
 }
 
+const CONTROL = [
+  'min-h-11 w-full rounded-md border border-control bg-sheet px-3 py-2 text-ink placeholder:text-muted sm:min-h-10.5',
+  'hover:border-ink-2 aria-invalid:border-bad aria-invalid:shadow-[inset_0_0_0_1px_var(--bad)]',
+].join(' ')
+const CODE = 'font-mono text-[14px]'
+
+export const Input = ({ className = '', ...rest }: ComponentProps<'input'>) => (
+  <input {...rest} className={`${CONTROL} ${className}`} />
+)
+
+export const Select = ({ className = '', ...rest }: ComponentProps<'select'>) => (
+  <select {...rest} className={`${CONTROL} ${className}`} />
+)
+
+interface CheckboxProps {
+  checked: boolean
+  onChange: (checked: boolean) => void
+  className?: string
+  children: ReactNode
+}
+
+/** A choice of its own, with its words. */
+export const Checkbox = ({ checked, onChange, className = '', children }: CheckboxProps) => (
+  <label
+    className={`-ms-2.5 inline-flex min-h-11 cursor-pointer items-center gap-2.5 rounded-md px-2.5 sm:min-h-10 ${className}`}
+  >
+    <input type="checkbox" checked={checked} onChange={({ target }) => onChange(target.checked)} />
+    <span>{children}</span>
+  </label>
+)
+
 interface FieldProps extends ComponentProps<'input'>, Labelled {
   /** Shows the value in the font of code. */
   code?: boolean
@@ -52,9 +83,7 @@ interface FieldProps extends ComponentProps<'input'>, Labelled {
 /** A labelled input. */
 export const Field = ({ label, hint, error, code, ...input }: FieldProps) => (
   <Labelled label={label} hint={hint} error={error}>
-    {(control) => (
-      <input {...input} {...control} className={code ? 'input font-mono text-[14px]' : 'input'} />
-    )}
+    {(control) => <Input {...input} {...control} className={code ? CODE : ''} />}
   </Labelled>
 )
 
@@ -65,7 +94,7 @@ export const CodeArea = ({ label, hint, error, ...area }: ComponentProps<'textar
       <textarea
         {...area}
         {...control}
-        className="input font-mono text-[14px]"
+        className={`${CONTROL} ${CODE}`}
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}

@@ -7,9 +7,9 @@ export interface FilterChoiceProps<Value extends string> {
 }
 
 const LABEL =
-  'block rounded-md px-[11px] py-[7px] text-ink-2 max-phone:py-[11px] group-hover:bg-sunk group-has-checked:outlined'
+  'block rounded-md px-[11px] py-[7px] text-ink-2 max-sm:py-[11px] group-hover:bg-sunk group-has-checked:outlined'
 const LABEL_CHOSEN =
-  'group-has-checked:strong group-has-checked:text-ink group-has-checked:underline group-has-checked:decoration-2 group-has-checked:underline-offset-6'
+  'group-has-checked:font-strong group-has-checked:text-ink group-has-checked:underline group-has-checked:decoration-2 group-has-checked:underline-offset-6'
 const LABEL_IN_FOCUS =
   'group-has-focus-visible:outline-2 group-has-focus-visible:-outline-offset-2 group-has-focus-visible:outline-ink'
 
@@ -22,7 +22,7 @@ export const FilterChoice = <Value extends string>({
   onChange,
 }: FilterChoiceProps<Value>) => (
   <fieldset className="-ms-[11px] flex flex-wrap">
-    <legend className="off-screen">{legend}</legend>
+    <legend className="sr-only">{legend}</legend>
     {options.map((option) => (
       <label key={option.value} className="group relative cursor-pointer">
         <input
@@ -34,7 +34,7 @@ export const FilterChoice = <Value extends string>({
         />
         <span className={`${LABEL} ${LABEL_CHOSEN} ${LABEL_IN_FOCUS}`}>
           {option.label}{' '}
-          <span className="font-mono text-[0.92em] font-normal text-ink-3">{option.count}</span>
+          <span className="font-mono text-[0.92em] font-normal text-muted">{option.count}</span>
         </span>
       </label>
     ))}

@@ -41,7 +41,7 @@ export function Loaded<T>({ query, skeleton, missing, children }: LoadedProps<T>
   }
   return (
     <div role="status">
-      <span className="off-screen">Loading</span>
+      <span className="sr-only">Loading</span>
       {skeleton}
     </div>
   )
@@ -61,7 +61,7 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
     >
       {error.message} {error instanceof ApiProblem && <AboutError code={error.code} />}
       {error instanceof ApiProblem && error.requestId && error.status >= 500 && (
-        <span className="mt-1 block text-[13px] text-ink-3">
+        <span className="mt-1 block text-[13px] text-muted">
           Request <code>{error.requestId}</code>
         </span>
       )}

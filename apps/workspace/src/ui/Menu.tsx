@@ -6,7 +6,7 @@ const MENU =
 const MENU_SIZE =
   'max-h-(--radix-dropdown-menu-content-available-height) max-w-[min(340px,calc(100vw-44px))] min-w-52'
 const ITEM =
-  'flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:marked max-phone:min-h-11'
+  'flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:marked max-sm:min-h-11'
 
 export interface MenuProps {
   /** A button. */
@@ -45,7 +45,7 @@ export function MenuItem({ onSelect, icon, danger = false, children }: MenuItemP
 }
 
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
-  <Primitive.Label className="px-2.5 pt-1.5 pb-1 text-[13px] text-ink-3">{children}</Primitive.Label>
+  <Primitive.Label className="px-2.5 pt-1.5 pb-1 text-[13px] text-muted">{children}</Primitive.Label>
 )
 
 export const MenuLine = () => <Primitive.Separator className="my-1.5 h-px bg-line" />
@@ -62,7 +62,7 @@ export function MenuChoice({ value, onChange, options }: MenuChoiceProps) {
       {options.map((option) => (
         <Primitive.RadioItem
           key={option.value}
-          className={`${ITEM} data-[state=checked]:strong`}
+          className={`${ITEM} data-[state=checked]:font-strong`}
           value={option.value}
         >
           {option.icon}

@@ -27,8 +27,8 @@ export function Notice({ tone, title, children, actions, live = false }: NoticeP
     >
       <Icon />
       <div className={`min-w-0 ${children ? 'flex-[1_1_20ch]' : 'flex-[1_1_12ch]'}`}>
-        <p className={tone === 'info' ? 'strong text-ink' : 'strong'}>{title}</p>
-        {children && <div className="wrap text-ink [&>.facts]:mt-1.5">{children}</div>}
+        <p className={tone === 'info' ? 'font-strong text-ink' : 'font-strong'}>{title}</p>
+        {children && <div className="wrap-anywhere text-ink [&>.facts]:mt-1.5">{children}</div>}
       </div>
       {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
     </div>

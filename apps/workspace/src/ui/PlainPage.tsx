@@ -22,7 +22,7 @@ export function PlainPage({ title, heading = title, action, children }: PlainPag
       <header className="flex flex-wrap items-center justify-between px-[clamp(16px,4vw,48px)] py-5">
         <Brand />
         <div className="flex items-center gap-x-4">
-          <DocsHome className="inline-flex min-h-9 items-center text-ink-2 max-phone:min-h-11">
+          <DocsHome className="inline-flex min-h-9 items-center text-ink-2 max-sm:min-h-11">
             Documentation
           </DocsHome>
           {action}
@@ -40,7 +40,7 @@ export function PlainPage({ title, heading = title, action, children }: PlainPag
 export const Opening = ({ error }: { error?: Error }) => (
   <main className="grid min-h-screen place-content-center justify-items-center gap-6 p-6">
     <title>Integration Access</title>
-    <h1 className="off-screen">Integration Access</h1>
+    <h1 className="sr-only">Integration Access</h1>
     <Brand />
     {error ? (
       <Notice
@@ -57,7 +57,7 @@ export const Opening = ({ error }: { error?: Error }) => (
       </Notice>
     ) : (
       <p className="h-[3px] w-[180px] animate-pulse rounded-xs bg-line-strong" role="status">
-        <span className="off-screen">Opening the workspace</span>
+        <span className="sr-only">Opening the workspace</span>
       </p>
     )}
   </main>

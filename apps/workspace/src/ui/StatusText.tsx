@@ -4,7 +4,7 @@ const TONES = {
   good: 'text-good before:bg-current forced-colors:before:bg-[CanvasText]',
   warn: 'text-warn forced-colors:before:bg-[Canvas]',
   bad: 'text-bad forced-colors:before:bg-[Canvas]',
-  idle: 'text-ink-3 forced-colors:before:bg-[Canvas]',
+  idle: 'text-muted forced-colors:before:bg-[Canvas]',
 }
 const DOT =
   'before:size-[9px] before:flex-none before:rounded-full before:border-2 before:border-current forced-colors:before:border-[CanvasText]'

@@ -1,6 +1,7 @@
 import { Toast } from 'radix-ui'
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
 import { Link } from 'wouter'
+import { IconButton } from './Button.tsx'
 import { CheckIcon, CloseIcon } from './icons.tsx'
 
 const SHOWN_MS = 5_000
@@ -39,7 +40,7 @@ export function Toaster({ children }: { children: ReactNode }) {
           >
             <CheckIcon />
             <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3">
-              <Toast.Description className="wrap flex-[1_1_16ch]">{text}</Toast.Description>
+              <Toast.Description className="wrap-anywhere flex-[1_1_16ch]">{text}</Toast.Description>
               {link && (
                 <Toast.Action asChild altText={link.label}>
                   <Link className="touch flex-none text-inherit" href={link.href}>
@@ -48,11 +49,10 @@ export function Toaster({ children }: { children: ReactNode }) {
                 </Toast.Action>
               )}
             </div>
-            <Toast.Close
-              className="icon-button text-inherit hover:bg-[rgb(128_128_128/0.3)] hover:text-inherit"
-              aria-label="Dismiss"
-            >
-              <CloseIcon />
+            <Toast.Close asChild>
+              <IconButton className="text-inherit hover:bg-[rgb(128_128_128/0.3)]" aria-label="Dismiss">
+                <CloseIcon />
+              </IconButton>
             </Toast.Close>
           </Toast.Root>
         ))}

@@ -32,7 +32,7 @@ export function TypedName({ label, name, or, readOnly, error }: TypedNameProps) 
   )
 }
 
-const Named = ({ name }: { name: string }) => <bdi className="strong">{name}</bdi>
+const Named = ({ name }: { name: string }) => <bdi className="font-strong">{name}</bdi>
 
 /** For useForm: @param alternative does as well as the name. */
 export const checkTypedName =

@@ -26,7 +26,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
   const newest = test.results.find(({ url, sentAt }) => url === callbackUrl && sentAt >= (updatedAt ?? ''))
   return (
     <section
-      className="section mt-0 border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-phone:p-4"
+      className="section mt-0 border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-sm:p-4"
       aria-labelledby="saved-title"
     >
       <h2 id="saved-title">Saved callback URL</h2>
@@ -46,7 +46,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
           >
             Send test event
           </Button>
-          <p className="small quiet" role="status">
+          <p className="text-sm text-muted" role="status">
             {test.startedAt !== undefined ? (
               <Sending startedAt={test.startedAt} />
             ) : (
@@ -70,11 +70,11 @@ function Url({ url }: { url: string }) {
   const { host } = new URL(url)
   const [before, after] = [url.slice(0, url.indexOf(host)), url.slice(url.indexOf(host) + host.length)]
   return (
-    <p className="wrap flex items-start justify-between gap-2 text-[17px] [&_.copy]:-mt-[5px]">
+    <p className="wrap-anywhere flex items-start justify-between gap-2 text-[17px] [&_.copy]:-mt-[5px]">
       <code>
-        <span className="quiet">{before}</span>
-        <span className="strong">{host}</span>
-        <span className="quiet">{after}</span>
+        <span className="text-muted">{before}</span>
+        <span className="font-strong">{host}</span>
+        <span className="text-muted">{after}</span>
       </code>
       <CopyButton text={url} what="saved callback URL" />
     </p>
@@ -89,7 +89,7 @@ interface FactsProps {
 
 function Facts({ destination: { verified, updatedAt, updatedBy }, tested }: FactsProps) {
   return (
-    <p className="small flex flex-wrap gap-x-5 gap-y-1">
+    <p className="text-sm flex flex-wrap gap-x-5 gap-y-1">
       {!tested &&
         (verified ? (
           <StatusText tone="good">Its addresses were public when it was saved.</StatusText>
@@ -99,7 +99,7 @@ function Facts({ destination: { verified, updatedAt, updatedBy }, tested }: Fact
           </StatusText>
         ))}
       {updatedAt && (
-        <span className="quiet">
+        <span className="text-muted">
           Saved <Ago at={updatedAt} />
           {updatedBy && say` by ${updatedBy.name}`}
         </span>
@@ -113,16 +113,16 @@ function Outcome({ result }: { result: TestSendResult }) {
   const { tone, title } = testVerdict(result)
   return (
     <div
-      className={`flex items-center gap-5 rounded-xs bg-tone-soft px-5 py-4 max-phone:gap-3.5 max-phone:p-3.5 tone-${tone}`}
+      className={`flex items-center gap-5 rounded-xs bg-tone-soft px-5 py-4 max-sm:gap-3.5 max-sm:p-3.5 tone-${tone}`}
       role="status"
     >
-      <p className="font-mono text-[34px] leading-none font-semibold tracking-[-0.02em] text-tone max-phone:text-[26px]">
+      <p className="font-mono text-[34px] leading-none font-semibold tracking-[-0.02em] text-tone max-sm:text-[26px]">
         {result.status ?? '—'}
       </p>
       <div>
         <p className="font-[640] text-tone">{title}</p>
         {tone !== 'good' && <p>{result.advice}</p>}
-        <p className="small flex flex-wrap gap-x-[18px] [&_a]:touch">
+        <p className="text-sm flex flex-wrap gap-x-[18px] [&_a]:touch">
           <a href="#result-title">Details</a> <DocsLink to={DOCS.testResult}>What each result means</DocsLink>
         </p>
       </div>

@@ -60,12 +60,12 @@ function Tests({ results, current, onChoose }: TestsProps) {
               aria-pressed={result === current}
               onClick={() => onChoose(result)}
             >
-              <span className="font-mono text-[13px] text-ink-3">
+              <span className="font-mono text-[13px] text-muted">
                 <Time at={result.sentAt} format="timeOfDay" />
               </span>
               <span className="font-mono font-semibold text-tone">{result.status ?? '–'}</span>
               <span>{title}</span>
-              <span className="font-mono text-[13px] text-ink-3">
+              <span className="font-mono text-[13px] text-muted">
                 {Math.round(result.durationMs).toLocaleString('en')} ms
               </span>
             </button>
@@ -81,9 +81,9 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
   return (
     <>
       {result.url !== saved && (
-        <p className="small quiet">
-          This test used <code className="wrap">{result.url}</code>, which is no longer the saved callback
-          URL.
+        <p className="text-sm text-muted">
+          This test used <code className="wrap-anywhere">{result.url}</code>, which is no longer the saved
+          callback URL.
         </p>
       )}
       <dl className="sheet">

@@ -67,14 +67,14 @@ function WhatArrives({ callbackUrl }: Pick<CallbackDestination, 'callbackUrl'>) 
   return (
     <section className="section" aria-labelledby="arrives-title">
       <h2 id="arrives-title">What will arrive</h2>
-      <p className="prose quiet">
+      <p className="max-w-prose text-pretty text-muted">
         One <code>POST</code> with a JSON body. Answer with any 2xx status within 5 seconds; redirects are not
         followed. There is no signature and no retry. Treat the event as untrusted input.{' '}
         <DocsLink to={DOCS.whatArrives}>What arrives, in detail</DocsLink>
       </p>
       <Code what="request of a test event" text={exampleRequest(callbackUrl ?? EXAMPLE_URL, vendorId)} />
       <h3>Try it from your machine</h3>
-      <p className="prose">
+      <p className="max-w-prose text-pretty">
         <DocsLink to={DOCS.receiverLocally}>A receiver of ten lines</DocsLink>, and a tunnel that gives it a
         public HTTPS address for a while.
       </p>
