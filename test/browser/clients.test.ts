@@ -234,7 +234,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await eventually(
       async () => {
         const { y, height } = (await refused.boundingBox()) as { y: number; height: number }
-        const foot = (await page.locator('.dialog-foot').boundingBox()) as { y: number }
+        const foot = (await page.getByRole('dialog').locator('footer').boundingBox()) as { y: number }
         place = `from ${y} to ${y + height}`
         return y >= 0 && y + height <= foot.y
       },

@@ -56,7 +56,7 @@ describe('workspace: clients that fail', () => {
     await page.setViewportSize({ width: 1280, height: 900 })
     await page.getByRole('link', { name: 'Power BI gateway' }).click()
     await page.getByText(/^Nothing but refusals since .*: wrong secret, from /).waitFor()
-    const notice = page.locator('.notice').filter({ hasText: 'Nothing but refusals' })
+    const notice = page.getByText(/^Nothing but refusals since/).locator('..')
     assert.ok((await notice.innerText()).includes(address))
     await notice.getByText(`with the secret …${clientSecret.slice(-4)}.`).waitFor()
     assert.equal(await notice.getByText('Anyone who knows the client id').count(), 0)

@@ -372,15 +372,25 @@ const MISSING: Record<string, Sentences> = {
 const NEITHER_MARK_NOR_TIME = /^(?:Active|Never|\d+|\w+:read|read ×2)$/
 
 /** The screen, without the warnings above it. */
-const SCREEN = 'main > .page:not(.mb-7)'
+const SCREEN = 'main > :has(> header)'
 
 /** What is compared elsewhere, or is the same of each client. */
 const HIDDEN = [
-  ...['figure', 'thead', 'search', 'dt', 'h1:has(bdi)', '.crumb', '.page-actions', '.lede a'],
   ...[
-    '.sheet ul',
-    '.sheet dl',
+    'figure',
+    'thead',
+    'search',
+    'dt',
+    'h1:has(bdi)',
+    'header > div > :first-child:not(h1)',
+    'header button',
+    'header p a',
+  ],
+  ...[
+    'dd ul',
+    'dd dl',
     'code:has(+ span button)',
+    'section > p > button',
     '#usage-title',
     '#seen-title',
     '[aria-labelledby=create-title] ul',

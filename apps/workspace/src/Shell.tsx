@@ -29,7 +29,7 @@ import {
 import { Skeleton } from './ui/Skeleton.tsx'
 
 const OUTLINE = (
-  <div className="page">
+  <div className="mx-auto max-w-270">
     <Skeleton lines={8} />
   </div>
 )
@@ -78,11 +78,11 @@ export function Shell({ vendorId }: { vendorId: string }) {
       <div className="shell">
         <header className="rail max-desk:flex-row max-desk:items-center max-desk:bg-paper max-desk:px-4 max-desk:py-2 low:static low:flex-wrap">
           <Link
-            className="mx-2 self-start text-inherit no-underline max-desk:m-0 max-desk:self-center max-desk:py-1 max-desk:pe-3 max-desk:[&_.brand-name]:hidden"
+            className="mx-2 self-start text-inherit no-underline max-desk:m-0 max-desk:self-center max-desk:py-1 max-desk:pe-3"
             href={current.to('clients')}
             aria-label="Integration Access, home"
           >
-            <Brand />
+            <Brand nameClass="max-desk:hidden" />
           </Link>
           <CompanyMenu />
           <PaletteButton />

@@ -61,7 +61,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
   )
 }
 
-const CHOICE = 'grid min-w-0 gap-1 *:[label]:text-[13px] *:[label]:text-muted max-sm:nth-3:col-span-full'
+const CHOICE = 'grid min-w-0 gap-1 max-sm:nth-3:col-span-full'
 
 interface ChoiceProps {
   label: string
@@ -76,7 +76,9 @@ function Choice({ label, any, value, options, onChange }: ChoiceProps) {
   const id = useId()
   return (
     <div className={CHOICE}>
-      <label htmlFor={id}>{label}</label>
+      <label className="text-[13px] text-muted" htmlFor={id}>
+        {label}
+      </label>
       <Select
         id={id}
         className="h-11 sm:h-10.5"
@@ -106,7 +108,9 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
   const id = useId()
   return (
     <div className={CHOICE}>
-      <label htmlFor={id}>{label}</label>
+      <label className="text-[13px] text-muted" htmlFor={id}>
+        {label}
+      </label>
       <Input
         id={id}
         className="h-11 sm:h-10.5"

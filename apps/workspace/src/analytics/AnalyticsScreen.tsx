@@ -86,7 +86,7 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
   const { range, vendorId } = daily
   return (
     <div
-      className="daily grid gap-6 transition-opacity duration-160 aria-busy:opacity-45 [&>*]:min-w-0"
+      className="grid grid-cols-1 gap-6 transition-opacity duration-160 aria-busy:opacity-45"
       aria-busy={pending}
     >
       <Coverage daily={daily} before={before} />
@@ -195,8 +195,7 @@ const STATUS_WORDS: Record<Day['status'], string> = {
   missing: 'Not reported',
 }
 
-const CELLS = '[&_:is(th,td)]:py-2 [&_:is(th,td)]:ps-0 [&_:is(th,td)]:pe-4 [&_:is(th,td)]:whitespace-nowrap'
-const DAYS = '[&_tbody_th]:sticky [&_tbody_th]:start-0 [&_tbody_th]:bg-paper'
+const CELL = 'py-2 pe-4 whitespace-nowrap'
 
 /** A longer range shows the rest on request. */
 const DAYS_AT_FIRST = 31
@@ -209,14 +208,18 @@ function DailyTable({ daily }: { daily: DailyAnalytics }) {
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard. */}
-      <section className={`relative overflow-x-auto ${CELLS} ${DAYS}`} aria-label="Day by day" tabIndex={0}>
+      <section className="relative overflow-x-auto" aria-label="Day by day" tabIndex={0}>
         <table className="table">
           <thead>
             <tr>
-              <th scope="col">Day</th>
-              <th scope="col">Status</th>
+              <th scope="col" className={CELL}>
+                Day
+              </th>
+              <th scope="col" className={CELL}>
+                Status
+              </th>
               {METRICS.map((metric) => (
-                <th key={metric} scope="col" className="number">
+                <th key={metric} scope="col" className={`number ${CELL}`}>
                   {METRIC_NAMES[metric]}
                 </th>
               ))}
@@ -242,19 +245,19 @@ function DayRow({ day, currency }: { day: Day; currency: string }) {
   const { weekday, short, year } = dateParts(day.date)
   return (
     <tr className={day.status === 'missing' ? 'text-muted' : undefined}>
-      <th scope="row">
+      <th scope="row" className={`sticky start-0 bg-paper ${CELL}`}>
         <time dateTime={day.date}>
           <span className="max-sm:hidden">{weekday} </span>
           {short}
           <span className="max-sm:hidden"> {year}</span>
         </time>
       </th>
-      <td>
+      <td className={CELL}>
         <span className={`day-mark me-2 day-mark-${day.status}`} aria-hidden="true" />
         <span className="max-sm:sr-only">{STATUS_WORDS[day.status]}</span>
       </td>
       {METRICS.map((metric) => (
-        <td key={metric} className="number">
+        <td key={metric} className={`number ${CELL}`}>
           {day[metric] === null ? (
             <span className="text-muted">–</span>
           ) : (

@@ -114,12 +114,13 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
       </ol>
       {before && (
         <svg
-          className="pointer-events-none absolute size-full fill-none stroke-(--chart-before) stroke-2 [&_path]:[vector-effect:non-scaling-stroke]"
+          className="pointer-events-none absolute size-full fill-none stroke-(--chart-before) stroke-2"
           viewBox={`0 0 ${days.length} ${most}`}
           preserveAspectRatio="none"
           aria-hidden="true"
         >
           <path
+            vectorEffect="non-scaling-stroke"
             d={drawLine(
               before.days.map((day) => day[metric]),
               most,

@@ -73,11 +73,17 @@ export function ClientScreen({ clientId }: { clientId: string }) {
       <Loaded query={query} skeleton={<Skeleton lines={8} />} missing={<NoSuchClient clientId={clientId} />}>
         {(loaded) => (
           <>
-            <FoundNotice client={loaded} />
-            {pair && <InRotation client={loaded} pair={pair} />}
-            <FailingNotice client={loaded} />
-            <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
-            <ClientFacts client={loaded} />
+            <div className="grid grid-cols-1 gap-6">
+              <FoundNotice client={loaded} />
+              {pair && <InRotation client={loaded} pair={pair} />}
+              <FailingNotice client={loaded} />
+              <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
+              {loaded.revokedAt && <RevokedNotice client={loaded} revokedAt={loaded.revokedAt} />}
+              <ClientFacts client={loaded} />
+            </div>
+            {loaded.status === 'Active' && loaded.lastUsedAt === null && <UseIt client={loaded} />}
+            <UsageSection client={loaded} />
+            <Requests clientId={loaded.clientId} />
           </>
         )}
       </Loaded>
@@ -166,40 +172,33 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
 function ClientFacts({ client }: { client: OAuthClient }) {
   const expired = useExpired(client)
   return (
-    <>
-      {client.revokedAt && <RevokedNotice client={client} revokedAt={client.revokedAt} />}
-      <dl className="sheet">
-        <Fact name="Status">
-          <Status client={client} />
+    <dl>
+      <Fact name="Status">
+        <Status client={client} />
+      </Fact>
+      <Fact name="Client id">
+        <Copyable text={client.clientId} what="client id" />
+      </Fact>
+      <Proof client={client} />
+      <FoundFact client={client} />
+      {client.expiresAt && (
+        <Fact name={expired ? 'Expired' : 'Expires'}>
+          <Moment at={client.expiresAt} />
         </Fact>
-        <Fact name="Client id">
-          <Copyable text={client.clientId} what="client id" />
-        </Fact>
-        <Proof client={client} />
-        <FoundFact client={client} />
-        {client.expiresAt && (
-          <Fact name={expired ? 'Expired' : 'Expires'}>
-            <Moment at={client.expiresAt} />
-          </Fact>
-        )}
-        <Fact name="Last used">
-          {client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : unusedWords(client)}
-          <MissingUses client={client} />
-        </Fact>
-        <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
-        <Fact name="Scopes">
-          <ScopesInUse client={client} />
-        </Fact>
-      </dl>
-      {client.status === 'Active' && client.lastUsedAt === null && <UseIt client={client} />}
-      <UsageSection client={client} />
-      <Requests clientId={client.clientId} />
-    </>
+      )}
+      <Fact name="Last used">
+        {client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : unusedWords(client)}
+        <MissingUses client={client} />
+      </Fact>
+      <Fact name="Added">{say`${<Moment at={client.createdAt} />} by ${client.createdBy.name}`}</Fact>
+      <Fact name="Scopes">
+        <ScopesInUse client={client} />
+      </Fact>
+    </dl>
   )
 }
 
 const SCOPE = 'flex flex-wrap items-baseline gap-x-3 desk:col-span-3 desk:grid desk:grid-cols-subgrid'
-const SCOPE_LINK = 'text-muted [&_a]:inline-flex [&_a]:min-h-6 [&_a]:items-center max-sm:[&_a]:min-h-11'
 
 /** When a token with each scope was last issued. */
 function ScopesInUse({ client }: { client: OAuthClient }) {
@@ -210,8 +209,8 @@ function ScopesInUse({ client }: { client: OAuthClient }) {
       {inOrder(client.scopes).map((scope) => (
         <li key={scope} className={SCOPE}>
           <span>{SCOPE_WORDS[scope].title}</span>
-          <span className={SCOPE_LINK}>
-            <ScopeName scope={scope} />
+          <span className="text-muted">
+            <ScopeName standalone scope={scope} />
           </span>
           {client.lastUsedAt !== null && uses && (
             <span className="text-muted">

@@ -144,7 +144,7 @@ function NothingFound({ query: { show: view, q: text, createdBy }, counts, onCha
           `No ${client} is ${trouble ? `in: ${trouble.label}` : label}.`
         )}
       </p>
-      <p className="page-actions">
+      <p className="flex flex-wrap gap-1.5 sm:gap-2.5">
         {view !== 'all' && counts.all > 0 && (
           <Button onClick={() => onChange({ show: 'all' })}>Show {counts.all} in all clients</Button>
         )}

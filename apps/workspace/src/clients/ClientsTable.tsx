@@ -29,8 +29,7 @@ export interface ClientsTableProps {
 }
 
 /** No cell widens a column as the list changes. */
-const CELLS =
-  '[&_tbody_:is(th,td)]:align-middle desk:[&_tbody_td]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5'
+const CELL = 'align-middle desk:py-2.5 desk:whitespace-nowrap max-desk:text-ink-2'
 
 /** From which width of the list each column is shown: so that 300 px are left for the name. */
 const COLUMNS = {
@@ -48,7 +47,7 @@ export function ClientsTable({ clients, find, showExpiry, query, onChange }: Cli
   })
   return (
     <div className="@container">
-      <table className={`table table-stacked desk:table-fixed max-desk:[&_tbody_td]:text-ink-2 ${CELLS}`}>
+      <table className="table table-stacked desk:table-fixed">
         <caption className="sr-only">OAuth2 clients</caption>
         <thead>
           <tr>
@@ -138,33 +137,33 @@ const ClientRow = memo((props: ClientRowProps) => {
   const revoked = client.status === 'Revoked'
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" className="align-middle desk:py-2.5">
         <Link className={`touch ${revoked ? 'font-[500] text-muted' : NAME}`} href={href}>
           <bdi>{client.name}</bdi>
         </Link>
         <Marks client={client} role={role} other={other} successor={successor} />
       </th>
-      <td className={COLUMNS.id}>
+      <td className={`${CELL} ${COLUMNS.id}`}>
         <span className="-my-2 inline-flex items-center gap-0.5 text-[13px] text-muted">
           <code>{client.clientId}</code>
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
       </td>
-      <td className={COLUMNS.scopes}>
+      <td className={`${CELL} ${COLUMNS.scopes}`}>
         <ScopesInBrief scopes={client.scopes} />
       </td>
-      <td>
+      <td className={CELL}>
         {client.lastUsedAt && <span className="desk:hidden">Used </span>}
         <LastUsed client={client} />
       </td>
-      <td className={COLUMNS.tokens}>
+      <td className={`${CELL} ${COLUMNS.tokens}`}>
         <Sparkline counts={client.tokensByDay} />
         <span className="inline-block min-w-[9ch]">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
-      <td className={COLUMNS.last}>
+      <td className={`${CELL} ${COLUMNS.last}`}>
         {showExpiry ? <Expires client={client} /> : <Ago at={client.createdAt} by={client.createdBy.name} />}
       </td>
-      <td className="row-actions" hidden={!mayManage}>
+      <td className="row-actions align-middle" hidden={!mayManage}>
         {!revoked && mayManage && (
           <Menu
             trigger={

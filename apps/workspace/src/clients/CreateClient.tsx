@@ -105,9 +105,9 @@ const LostSecret = ({ client, onClose }: { client: OAuthClient; onClose: () => v
   </Dialog>
 )
 
-const FIELDSET = 'grid min-w-0 gap-2.5 [&>legend]:pb-1'
+const FIELDSET = 'grid min-w-0 gap-2.5'
 const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'
-const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px] [&_input]:mt-0.5'
+const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px]'
 
 interface ScopeFieldsProps {
   scopes: readonly Scope[]
@@ -128,7 +128,7 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
     onChange(SCOPES.filter((item) => (item === scope ? on : scopes.includes(item))))
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
-      <legend>Scopes</legend>
+      <legend className="pb-1">Scopes</legend>
       <p className="text-sm text-muted">
         Choose only what it needs: scopes limit what a stolen {CREDENTIAL_WORDS[method].proof} can do. To
         change them later, replace the client.
@@ -144,6 +144,7 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
             >
               <label className={`${OPTION_LABEL} max-[461px]:pb-0.5`}>
                 <input
+                  className="mt-0.5"
                   type="checkbox"
                   name="scopes"
                   value={scope}
@@ -160,8 +161,8 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
                   )}
                 </span>
               </label>
-              <span className="[&_a]:touch px-1 py-2.5 text-[14px] text-ink-2 max-[461px]:ps-[34px] max-[461px]:pt-0 max-[461px]:pb-[9px]">
-                <ScopeName scope={scope} />
+              <span className="px-1 py-2.5 text-[14px] text-ink-2 max-[461px]:ps-[34px] max-[461px]:pt-0 max-[461px]:pb-[9px]">
+                <ScopeName standalone scope={scope} />
               </span>
             </div>
           ))}
@@ -225,7 +226,7 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
   const id = useId()
   return (
     <fieldset className={FIELDSET} aria-describedby={`${id}note`}>
-      <legend>How will it authenticate?</legend>
+      <legend className="pb-1">How will it authenticate?</legend>
       <p className="text-sm text-muted" id={`${id}note`}>
         With a key pair or a platform, we hold nothing that could be used in its place. This cannot be changed
         later.
@@ -234,6 +235,7 @@ function AuthFields({ choice, onChange, ...key }: AuthFieldsProps) {
         {AUTH_OPTIONS.map(({ title, text, ...option }) => (
           <label key={title} className={`${OPTION} ${OPTION_LABEL}`}>
             <input
+              className="mt-0.5"
               type="radio"
               name="auth"
               checked={choice.method === option.method && choice.ownKey === option.ownKey}

@@ -6,10 +6,12 @@ import type { ExplainedRequest } from '../api/contract.ts'
 import { requestIdIn } from '../api/request-id.ts'
 import { useExplainedRequest } from '../api/resources.ts'
 import { Page } from '../shell/Page.tsx'
+import { Bullets } from '../ui/Bullets.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { groupAlike, RequestTable } from './Requests.tsx'
@@ -44,12 +46,9 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
   }
 
   return (
-    <form
-      className="flex max-w-[720px] flex-wrap items-start gap-x-2.5 gap-y-1 [&_.field]:flex-[1_1_320px]"
-      onSubmit={submit}
-      noValidate
-    >
+    <form className="flex max-w-[720px] flex-wrap items-start gap-x-2.5 gap-y-1" onSubmit={submit} noValidate>
       <Field
+        className="flex-[1_1_320px]"
         label="Request id"
         hint="Every response has it in its X-Request-Id header; errors of the API also have it as requestId."
         error={error}
@@ -60,11 +59,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
         spellCheck={false}
         defaultValue={requestId}
       />
-      <Button
-        type="submit"
-        variant="primary"
-        className="mt-7 min-h-[42px] max-sm:mt-0 max-sm:min-h-11 max-sm:w-full"
-      >
+      <Button type="submit" variant="primary" className="w-full sm:mt-7 sm:min-h-10.5 sm:w-auto">
         Explain
       </Button>
     </form>
@@ -74,8 +69,12 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
 function Explanation({ requestId }: { requestId: string }) {
   const query = useExplainedRequest(requestId)
   return (
-    <section className="section mt-5" aria-labelledby="explanation-title" aria-live="polite">
-      <h2 id="explanation-title">{query.data ? describeOutcome(query.data) : 'This request'}</h2>
+    <Section
+      className="mt-5"
+      id="explanation-title"
+      title={query.data ? describeOutcome(query.data) : 'This request'}
+      aria-live="polite"
+    >
       <Loaded
         query={query}
         skeleton={<Skeleton lines={3} />}
@@ -83,7 +82,7 @@ function Explanation({ requestId }: { requestId: string }) {
       >
         {(request) => <Explained request={request} />}
       </Loaded>
-    </section>
+    </Section>
   )
 }
 
@@ -121,7 +120,7 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
       live
       actions={<Button onClick={() => void onTryAgain()}>Try again</Button>}
     >
-      <ul className="facts">
+      <Bullets className="mt-1.5">
         <li>A request can be looked up from about two seconds after the answer.</li>
         <li>
           Of each client, the last 200 requests are kept, and the last 50 that anyone could have sent, such as
@@ -130,7 +129,7 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
         <li>
           The client must be one of your company’s. Tokens we did not sign cannot be traced to a client.
         </li>
-      </ul>
+      </Bullets>
     </Notice>
   )
 }

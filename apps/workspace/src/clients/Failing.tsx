@@ -50,8 +50,10 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
         {!failing.senderKnown &&
           ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
       </p>
-      <p className="flex flex-wrap gap-x-5 gap-y-1 [&>a]:touch [&>a]:font-semibold">
-        <a href="#requests-title">What to change</a>
+      <p className="flex flex-wrap gap-x-5 gap-y-1">
+        <a className="touch font-semibold" href="#requests-title">
+          What to change
+        </a>
         <WhatChanged from={lastUsedAt ?? client.createdAt} to={failing.since} />
       </p>
     </Notice>
@@ -70,5 +72,9 @@ function WhatChanged({ from, to }: { from: string; to: string }) {
   const { isoDate } = clock
   const search = new URLSearchParams({ from: isoDate(new Date(from)), to: isoDate(new Date(to)) })
   if (!maySee('activity')) return null
-  return <Link href={`${pathOf('activity')}?${search}`}>What changed in the company then</Link>
+  return (
+    <Link className="touch font-semibold" href={`${pathOf('activity')}?${search}`}>
+      What changed in the company then
+    </Link>
+  )
 }

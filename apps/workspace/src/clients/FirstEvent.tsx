@@ -14,10 +14,7 @@ export function FirstEvent() {
   const { to, mayManage } = useCompany()
   const [, navigate] = useLocation()
   return (
-    <section
-      className="grid justify-items-start gap-4 [&>.section]:w-full"
-      aria-labelledby="first-event-title"
-    >
+    <section className="grid justify-items-start gap-4" aria-labelledby="first-event-title">
       <h2 id="first-event-title">Report your first event</h2>
       <p className="max-w-prose text-pretty">
         Nothing has been reported yet. A client with <ScopeName scope="analytics:write" /> reports

@@ -29,7 +29,7 @@ export function FoundSecrets() {
   const several = others.length > 0
   const isListed = several && location === list && search.get('show') === 'found'
   return (
-    <div className="page mb-7 max-w-[1480px]">
+    <div className="mx-auto mb-7 max-w-370">
       <Notice
         tone="bad"
         live

@@ -10,6 +10,7 @@ import { docsOfRefusal } from '../ui/docs.ts'
 import { FilterChoice } from '../ui/FilterChoice.tsx'
 import { ChevronIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 
 const SHOWN_AT_FIRST = 20
@@ -26,8 +27,7 @@ export const isGranted = ({ status }: Pick<ClientRequest, 'status'>): boolean =>
 export function Requests({ clientId }: { clientId: string }) {
   const query = useRequests(clientId)
   return (
-    <section className="section" aria-labelledby="requests-title">
-      <h2 id="requests-title">Requests</h2>
+    <Section id="requests-title" title="Requests">
       <Loaded query={query} skeleton={<Skeleton lines={6} />}>
         {({ requests, skipped }) => (
           <>
@@ -44,7 +44,7 @@ export function Requests({ clientId }: { clientId: string }) {
           </>
         )}
       </Loaded>
-    </section>
+    </Section>
   )
 }
 
@@ -116,15 +116,12 @@ export function groupAlike(requests: readonly Request[]): RequestRow[] {
   return [...rows.values()]
 }
 
-const TABLE =
-  'table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap-anywhere [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap'
-
 /**
  * Requests, newest first. Refusals that are alike are one row, which opens to the cause and the fix. If the
  * newest request was refused, it is already open.
  */
 export const RequestTable = ({ rows }: { rows: readonly RequestRow[] }) => (
-  <table className={TABLE}>
+  <table className="table table-stacked text-[14px]">
     <thead>
       <tr>
         <th scope="col">Time</th>
@@ -147,13 +144,14 @@ function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
   const { requestId, at, route, address, reason } = request
   const [isOpen, setOpen] = useState(isNewest)
   const explains = isOpen && reason !== null
+  const edge = explains ? 'border-b-0' : ''
   return (
     <>
-      <tr className={explains ? '[&>*]:border-b-0' : undefined}>
-        <th scope="row">
+      <tr>
+        <th scope="row" className={`whitespace-nowrap ${edge}`}>
           <TimeOrDate at={at} />
         </th>
-        <td>
+        <td className={edge}>
           <Answer request={request} isOpen={isOpen} onOpenChange={setOpen} />
           {count > 1 && (
             <p className="text-sm text-muted">
@@ -161,13 +159,13 @@ function Row({ row, isNewest }: { row: RequestRow; isNewest: boolean }) {
             </p>
           )}
         </td>
-        <td>
+        <td className={edge}>
           <code>
             <Breakable text={route} />
           </code>
         </td>
-        <td>{address && <code>{address}</code>}</td>
-        <td>
+        <td className={`min-w-[13ch] wrap-anywhere ${edge}`}>{address && <code>{address}</code>}</td>
+        <td className={`min-w-[13ch] wrap-anywhere ${edge}`}>
           <code className="desk:block desk:w-[9ch] desk:truncate" title={requestId}>
             {requestId}
           </code>

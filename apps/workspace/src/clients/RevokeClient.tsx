@@ -2,6 +2,7 @@ import { sendRevocation, useClient } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
+import { Bullets } from '../ui/Bullets.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
@@ -32,7 +33,7 @@ export function RevokeClient(props: RevokeClientProps) {
       cancel="Keep it"
       pendingReason="It is being revoked."
     >
-      <ul className="facts">
+      <Bullets>
         <li>
           It can no longer get tokens: token requests fail with{' '}
           <DocsLink to={docsOfOAuthError('invalid_client')}>
@@ -48,7 +49,7 @@ export function RevokeClient(props: RevokeClientProps) {
         <li>
           <LastUse client={client} />
         </li>
-      </ul>
+      </Bullets>
       <TypedName
         label="Type the client’s name to confirm"
         name={client.name}

@@ -3,6 +3,7 @@ import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { Moment, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { Section } from '../ui/Section.tsx'
 import { listed, say } from '../ui/say.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 
@@ -19,14 +20,14 @@ export function RevokeOld({ old, isReplaced, rotation }: RevokeOldProps) {
   const [revoking, setRevoking] = useState(false)
   if (old.status === 'Active' && !mayManage) return null
   return (
-    <section className="section" aria-labelledby="revoke-title">
-      <h2 id="revoke-title">
-        {old.status === 'Active'
-          ? 'Revoke the old client'
-          : `The ${isReplaced ? 'old ' : ''}client is revoked`}
-      </h2>
+    <Section
+      id="revoke-title"
+      title={
+        old.status === 'Active' ? 'Revoke the old client' : `The ${isReplaced ? 'old ' : ''}client is revoked`
+      }
+    >
       {old.status === 'Active' ? (
-        <p className="page-actions">
+        <p>
           <Button variant="danger" className="wrap-anywhere" onClick={() => setRevoking(true)}>
             Revoke <bdi>{old.name}</bdi>
           </Button>
@@ -35,7 +36,7 @@ export function RevokeOld({ old, isReplaced, rotation }: RevokeOldProps) {
         <Refused old={old} rotation={rotation} />
       )}
       {revoking && <RevokeClient client={old} onClose={() => setRevoking(false)} />}
-    </section>
+    </Section>
   )
 }
 

@@ -9,6 +9,7 @@ import { DOCS } from '../ui/docs.ts'
 import { useDraft } from '../ui/draft.ts'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
 import { CreateClient } from './CreateClient.tsx'
@@ -33,12 +34,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   return (
     <Page title={titleOf(query.data)} back={back} lede={query.data && <Lede old={query.data} />}>
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
-        {(old) => (
-          <>
-            <ExpiryNotice client={old} rotating />
-            <Rotation old={old} onCreate={() => setCreating(true)} />
-          </>
-        )}
+        {(old) => <Rotation old={old} onCreate={() => setCreating(true)} />}
       </Loaded>
       {creating && mayManage && query.data && (
         <CreateClient replaces={query.data} onClose={() => setCreating(false)} />
@@ -84,33 +80,35 @@ function Rotation({ old, onCreate }: RotationProps) {
   const replaced = replacement?.status === 'Active'
   return (
     <>
-      {!rotation && (
-        <Notice tone="warn" title="The use of these clients cannot be read right now" live>
-          What is not known is shown as –.
-        </Notice>
-      )}
-      {replacement && <Chain old={old} replacement={replacement} />}
-      {old.status === 'Active' && replaced && rotation?.replacement?.firstUsedAt === null && (
-        <Notice tone="info" title="Next: deploy the replacement">
-          Put the new {CREDENTIAL_WORDS[replacement.authMethod].parts} where your system has the old one.{' '}
-          {say`The first token of ${replacement.name} appears here within seconds.`}
-        </Notice>
-      )}
+      <div className="grid gap-6 empty:hidden">
+        <ExpiryNotice client={old} rotating />
+        {!rotation && (
+          <Notice tone="warn" title="The use of these clients cannot be read right now" live>
+            What is not known is shown as –.
+          </Notice>
+        )}
+        {replacement && <Chain old={old} replacement={replacement} />}
+        {old.status === 'Active' && replaced && rotation?.replacement?.firstUsedAt === null && (
+          <Notice tone="info" title="Next: deploy the replacement">
+            Put the new {CREDENTIAL_WORDS[replacement.authMethod].parts} where your system has the old one.{' '}
+            {say`The first token of ${replacement.name} appears here within seconds.`}
+          </Notice>
+        )}
+      </div>
       {mayManage && old.status === 'Active' && !replaced && (
-        <section className="section" aria-labelledby="create-title">
-          <h2 id="create-title">Create a replacement</h2>
+        <Section id="create-title" title="Create a replacement">
           {replacement && (
             <p>
               The last replacement, <bdi>{replacement.name}</bdi>, was revoked.
             </p>
           )}
           <p>It gets its own id. You choose its scopes and how it authenticates.</p>
-          <p className="page-actions">
+          <p>
             <Button variant="primary" onClick={onCreate}>
               Create replacement
             </Button>
           </p>
-        </section>
+        </Section>
       )}
       <RotationSeen old={old} replacement={replacement} rotation={rotation} />
       {(replaced || old.status === 'Revoked') && (
@@ -123,10 +121,14 @@ function Rotation({ old, onCreate }: RotationProps) {
 /** The rotations before and after this one. */
 function Chain({ old, replacement }: { old: OAuthClient; replacement: OAuthClient }) {
   const { to } = useCompany()
-  const linkRotation = (clientId: string, text: string) => <Link href={to('rotation', clientId)}>{text}</Link>
+  const linkRotation = (clientId: string, text: string) => (
+    <Link className="touch" href={to('rotation', clientId)}>
+      {text}
+    </Link>
+  )
   if (old.replaces === null && replacement.replacedBy === null) return null
   return (
-    <p className="flex flex-wrap gap-x-5 [&_a]:touch">
+    <p className="flex flex-wrap gap-x-5">
       {old.replaces && linkRotation(old.replaces, 'The rotation before')}
       {replacement.replacedBy && linkRotation(replacement.clientId, 'The rotation after')}
     </p>

@@ -6,6 +6,7 @@ import { useUsage } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
+import { Section } from '../ui/Section.tsx'
 import { say } from '../ui/say.ts'
 import { type Hour, HourChart, mostInAnHour } from './HourChart.tsx'
 import { MissingUses, unusedWords } from './LastUsed.tsx'
@@ -28,8 +29,7 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
   const most = mostInAnHour(histories.flatMap((hours) => hours ?? []))
   const seen = rotation?.old
   return (
-    <section className="section" aria-labelledby="seen-title">
-      <h2 id="seen-title">Use of {replacement ? 'both clients' : 'the client'}</h2>
+    <Section id="seen-title" title={`Use of ${replacement ? 'both clients' : 'the client'}`}>
       <Side title={replacement ? 'Old' : 'Client'} client={old} hours={histories[0]} most={most}>
         <LastUse client={old} known={seen} />
         {seen &&
@@ -47,7 +47,7 @@ export function RotationSeen({ old, replacement, rotation }: RotationSeenProps) 
         </Side>
       )}
       {rotation && <Addresses rotation={rotation} />}
-    </section>
+    </Section>
   )
 }
 
@@ -79,9 +79,9 @@ function Side({ title, client, hours, most, children }: SideProps) {
   const { to } = useCompany()
   return (
     <section className="grid gap-2 not-first-of-type:mt-5" aria-label={`${title}: ${client.name}`}>
-      <h3 className="flex flex-wrap items-center gap-x-3 [&_a]:touch">
+      <h3 className="flex flex-wrap items-center gap-x-3">
         <span>{title}</span>
-        <Link href={to('client', client.clientId)}>
+        <Link className="touch" href={to('client', client.clientId)}>
           <bdi>{client.name}</bdi>
         </Link>
         <Status client={client} />
@@ -113,7 +113,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   const addresses = [...new Set([...before.keys(), ...after.keys()])]
   if (addresses.length === 0) return null
   return (
-    <table className="table max-w-[840px] max-sm:[&_:is(th,td)]:pe-2">
+    <table className="table max-w-[840px]">
       <caption className="py-2 text-start text-ink-2">
         Last token at each of the latest addresses, in {ADDRESS_DAYS_KEPT} days. Of each day, the first{' '}
         {ADDRESSES_PER_DAY_MAX} are counted.
@@ -128,7 +128,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
       <tbody>
         {addresses.map((address) => (
           <tr key={address}>
-            <th scope="row" className="wrap-anywhere min-[380px]:min-w-[15ch]">
+            <th scope="row" className="wrap-anywhere min-w-[12ch]">
               <code>{address}</code>
             </th>
             <UsedAt at={before.get(address)} />

@@ -62,12 +62,10 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
       canClose={isSaved}
       onRefuseClose={() => setReminded(true)}
     >
-      <dl
-        className={`${FACTS} [&_code]:wrap-anywhere [&_code]:min-w-0 [&_code]:text-[13px] [&_dt]:text-muted`}
-      >
-        <dt>Client id</dt>
+      <dl className={FACTS}>
+        <dt className="text-muted">Client id</dt>
         <dd className={BOX}>
-          <code>{clientId}</code>
+          <code className={CODE}>{clientId}</code>
           <CopyButton text={clientId} what="client id" labelled />
         </dd>
         <Proof credential={credential} client={client} />
@@ -94,7 +92,7 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
           </Checkbox>
         )}
         <span
-          className="flex-1 text-[13px] max-[621px]:not-empty:-order-1 max-[621px]:not-empty:basis-full"
+          className="flex-1 text-start text-[13px] max-[621px]:not-empty:-order-1 max-[621px]:not-empty:basis-full"
           role="status"
         >
           {reminded && !isSaved && `Tick the box first: once this is closed, the ${saves} is gone.`}
@@ -112,6 +110,7 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
   )
 }
 
+const CODE = 'min-w-0 text-[13px] wrap-anywhere'
 const BOX =
   'flex items-center justify-between gap-3 rounded-md border border-line py-1.5 ps-3 pe-1.5 max-[621px]:mb-2 max-[621px]:flex-wrap'
 
@@ -127,7 +126,7 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
   if (credential.method === 'workload_identity') {
     return (
       <>
-        <dt>Its tokens have</dt>
+        <dt className="text-muted">Its tokens have</dt>
         <dd className={BOX}>
           <WorkloadClaims workload={credential.workload} />
         </dd>
@@ -149,9 +148,9 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
           <CopyButton text={privateKey} what="private key" labelled />
         </Saved>
       )}
-      <dt>Key thumbprint</dt>
+      <dt className="text-muted">Key thumbprint</dt>
       <dd className={BOX}>
-        <code>{client.keyThumbprint}</code>
+        <code className={CODE}>{client.keyThumbprint}</code>
       </dd>
     </>
   )
@@ -159,11 +158,11 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
 
 const Saved = ({ name, text, children }: { name: string; text: string; children: ReactNode }) => (
   <>
-    <dt>{name}</dt>
+    <dt className="text-muted">{name}</dt>
     <dd
       className={`${BOX} border-transparent bg-mark font-[560] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]`}
     >
-      <code>{text}</code>
+      <code className={CODE}>{text}</code>
       {children}
     </dd>
   </>
@@ -245,13 +244,12 @@ function Attempts({ client }: { client: OAuthClient }) {
   const requests = useRequests(client.clientId, WATCH_MS).data?.requests ?? []
   return (
     <div role="log" aria-label="Attempts">
-      <ol className="grid gap-1.5 not-empty:py-2.5 [&_time]:text-muted [&_time]:tabular-nums">
+      <ol className="grid gap-1.5 not-empty:py-2.5">
         {requests.slice(0, SHOWN_MAX).map((request) => (
-          <li
-            key={request.requestId}
-            className={`grid grid-cols-[auto_minmax(0,1fr)] gap-3 ${isGranted(request) ? '[&_strong]:text-good' : '[&_strong]:text-bad'}`}
-          >
-            <Time at={request.at} format="timeOfDay" />{' '}
+          <li key={request.requestId} className="grid grid-cols-[auto_minmax(0,1fr)] gap-3">
+            <span className="text-muted tabular-nums">
+              <Time at={request.at} format="timeOfDay" />
+            </span>{' '}
             {isGranted(request) ? (
               <Granted route={request.route} />
             ) : (
@@ -266,10 +264,10 @@ function Attempts({ client }: { client: OAuthClient }) {
 
 const Granted = ({ route }: { route: string }) =>
   route === TOKEN_ROUTE ? (
-    <strong>Token issued</strong>
+    <strong className="text-good">Token issued</strong>
   ) : (
     <span>
-      <strong>Granted:</strong> <code className="wrap-anywhere">{route}</code>
+      <strong className="text-good">Granted:</strong> <code className="wrap-anywhere">{route}</code>
     </span>
   )
 
@@ -283,7 +281,7 @@ const Refused = ({
   request: { cause, code, reason, advice },
 }: RefusedProps) => (
   <span>
-    <strong>Refused: {causeWords(cause ?? code ?? '')}.</strong>{' '}
+    <strong className="text-bad">Refused: {causeWords(cause ?? code ?? '')}.</strong>{' '}
     {cause === 'wrong_secret' && secretHint !== null ? (
       <>
         It should end in <code>…{secretHint}</code>.

@@ -7,6 +7,7 @@ import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { listed, say } from '../ui/say.ts'
 import { credentialName } from './credential.ts'
@@ -17,8 +18,7 @@ import { UNUSED_DAYS, unusedScopes } from './unused-scopes.ts'
 export function UsageSection({ client }: { client: OAuthClient }) {
   const query = useUsage(client.clientId)
   return (
-    <section className="section" aria-labelledby="usage-title">
-      <h2 id="usage-title">The last 14 days</h2>
+    <Section id="usage-title" title="The last 14 days">
       <Loaded query={query} skeleton={<Skeleton lines={5} />}>
         {(usage) => (
           <>
@@ -28,7 +28,7 @@ export function UsageSection({ client }: { client: OAuthClient }) {
           </>
         )}
       </Loaded>
-    </section>
+    </Section>
   )
 }
 
@@ -52,7 +52,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
 
 function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage) {
   return (
-    <table className="table max-w-[640px] max-sm:[&_:is(th,td)]:pe-3">
+    <table className="table max-w-[640px]">
       <caption className="py-2 text-start text-ink-2">
         Tokens by address {say`since ${<Time at={addressesSince} />}`}: the latest addresses. Of each day
         (UTC), the first {ADDRESSES_PER_DAY_MAX} are counted.

@@ -5,6 +5,7 @@ import type { OAuthClient } from '../api/contract.ts'
 import { Code } from '../ui/Code.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
+import { Section } from '../ui/Section.tsx'
 import type { Credential } from './credential.ts'
 import { type ClientAccess, curl, envFile, platformFile } from './snippets.ts'
 
@@ -21,8 +22,7 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
   const { clientId, scopes, workload } = client
   const credential = choosePlaceholder(client)
   return (
-    <section className="section" aria-labelledby="use-title">
-      <h2 id="use-title">{title}</h2>
+    <Section className="mt-10 w-full" id="use-title" title={title}>
       <p className="text-muted">
         {workload ? (
           'Whoever reads a token of the platform can use it until it expires, so print it nowhere.'
@@ -31,7 +31,7 @@ export function UseIt({ client, title = 'Use it' }: UseItProps) {
         )}
       </p>
       <AccessCode access={{ baseUrl: location.origin, vendorId, clientId, credential, scopes }} />
-    </section>
+    </Section>
   )
 }
 
@@ -94,11 +94,15 @@ export function AccessCode({ access }: { access: ClientAccess }) {
           </Tabs.Content>
         ))}
       </Tabs.Root>
-      <p className="text-sm [&_a]:touch">
+      <p className="text-sm">
         {trusts ? (
-          <DocsLink to={DOCS.workload}>Each platform, and what its tokens must have</DocsLink>
+          <DocsLink standalone to={DOCS.workload}>
+            Each platform, and what its tokens must have
+          </DocsLink>
         ) : (
-          <DocsLink to={DOCS.languages}>Other languages, which read the .env file</DocsLink>
+          <DocsLink standalone to={DOCS.languages}>
+            Other languages, which read the .env file
+          </DocsLink>
         )}
       </p>
     </>

@@ -6,12 +6,12 @@ import type { ClientWorkload } from './platforms.ts'
 /** What a workload's tokens must have, and where a token differs from it. */
 export const WorkloadClaims = ({ workload, token = '' }: { workload: ClientWorkload; token?: string }) => (
   <dl
-    className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-[14px] [&_code]:wrap-anywhere"
+    className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-[14px] wrap-anywhere"
     aria-live={token ? 'polite' : undefined}
   >
     {compareToken(token, workload, { audience: location.origin, now: new Date() }).map((claim) => (
       <div key={claim.name} className="contents">
-        <dt>
+        <dt className="text-muted">
           <code>{claim.name}</code>
         </dt>
         <dd>

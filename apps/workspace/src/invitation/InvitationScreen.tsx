@@ -97,11 +97,17 @@ function AcceptInvitation(props: AcceptInvitationProps) {
   const { companyName, invitedBy, email, role, name, expiresAt } = props.invitation
   const form = useAcceptance(props)
   return (
-    <PlainPage title={`Join ${companyName}`} heading={say`Join ${companyName}`} action={<ThemeSelect />}>
-      <p className="lede">
-        <bdi className="font-strong">{invitedBy}</bdi> invites you as{' '}
-        {role === 'admin' ? 'an admin' : `a ${role}`}. The link works once, until <Moment at={expiresAt} />.
-      </p>
+    <PlainPage
+      title={`Join ${companyName}`}
+      heading={say`Join ${companyName}`}
+      lede={
+        <>
+          <bdi className="font-strong">{invitedBy}</bdi> invites you as{' '}
+          {role === 'admin' ? 'an admin' : `a ${role}`}. The link works once, until <Moment at={expiresAt} />.
+        </>
+      }
+      action={<ThemeSelect />}
+    >
       <SignedInAlready email={email} />
       <FailureNotice failure={form.failure} />
       <form className="grid gap-2" onSubmit={form.submit} noValidate>

@@ -115,7 +115,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 key={command.key}
                 id={id + command.key}
                 role="option"
-                className="flex cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 aria-selected:marked max-sm:py-[11px] [&>bdi]:min-w-0"
+                className="flex cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 aria-selected:marked max-sm:py-[11px]"
                 aria-selected={command === current}
                 // A browser also says so when the list moves under a pointer that rests.
                 onMouseMove={({ movementX, movementY }) => {
@@ -123,7 +123,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 }}
                 onClick={() => onRun(command)}
               >
-                <bdi>{command.title}</bdi>
+                <bdi className="min-w-0">{command.title}</bdi>
                 {command.note && (
                   <code className="flex-none text-[13px] text-muted max-desk:hidden">{command.note}</code>
                 )}

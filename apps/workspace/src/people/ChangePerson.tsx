@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { useCompany } from '../api/company.ts'
 import type { Person, Role } from '../api/contract.ts'
 import { sendPersonChange, sendPersonRemoval } from '../api/resources.ts'
+import { Bullets } from '../ui/Bullets.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { say } from '../ui/say.ts'
 import { explain } from '../ui/submit.ts'
@@ -141,12 +142,12 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
       danger={dangerFor.includes(person.role)}
       onClose={onClose}
     >
-      <ul className="facts">
+      <Bullets>
         {facts.map((fact) => (
           <li key={fact}>{fact}</li>
         ))}
         {leavesClients && <ClientsStay userId={person.userId} />}
-      </ul>
+      </Bullets>
     </FormDialog>
   )
 }

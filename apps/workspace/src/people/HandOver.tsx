@@ -6,6 +6,7 @@ import { ApiProblem } from '../api/request.ts'
 import { sendPersonChange } from '../api/resources.ts'
 import { checkSession, signIn, useSignedIn } from '../api/session.ts'
 import { leaveForProvider, useSignInMethods } from '../session/openid.ts'
+import { Bullets } from '../ui/Bullets.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
@@ -37,12 +38,12 @@ export function HandOver(props: HandOverProps) {
       danger
       cancel="Stay the owner"
     >
-      <ul className="facts">
+      <Bullets>
         <li>
           <bdi className="font-strong">{to.name}</bdi> ({to.email}) becomes the owner, and manages the people.
         </li>
         <li>You become an admin. The new owner can suspend or remove you.</li>
-      </ul>
+      </Bullets>
       <TypedName
         label="Type the new owner’s name to confirm"
         name={to.name}

@@ -3,6 +3,7 @@ import { ROLE_NAMES, useCompany } from '../api/company.ts'
 import type { InvitedPerson, Person } from '../api/contract.ts'
 import { invitePerson } from '../api/resources.ts'
 import { Moment } from '../ui/Ago.tsx'
+import { Bullets } from '../ui/Bullets.tsx'
 import { Button, TextButton } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
@@ -142,13 +143,13 @@ function InvitationLink({ invited, url, onClose }: InvitationLinkProps) {
         <code className="wrap-anywhere min-w-0">{url}</code>
         <CopyButton text={url} what="invitation link" labelled />
       </div>
-      <ul className="facts">
+      <Bullets>
         <li>
           Share it only with <bdi>{invited.name}</bdi>, over a channel you trust: anyone who has it can join
           as {invited.email}.
         </li>
         {invited.expiresAt && <li>{say`It works once, until ${<Moment at={invited.expiresAt} />}.`}</li>}
-      </ul>
+      </Bullets>
       <DialogFoot>
         <Button variant="primary" onClick={onClose}>
           Done

@@ -109,7 +109,7 @@ interface PeopleTableProps {
 
 function PeopleTable({ people, me, actions }: PeopleTableProps) {
   return (
-    <table className="table table-stacked [&_:is(th,td)]:align-middle">
+    <table className="table table-stacked">
       <caption className="sr-only">People</caption>
       <thead>
         <tr>
@@ -127,19 +127,21 @@ function PeopleTable({ people, me, actions }: PeopleTableProps) {
       <tbody>
         {people.map((person) => (
           <tr key={person.userId}>
-            <th scope="row" className="font-strong">
+            <th scope="row" className="align-middle font-strong">
               <bdi>{person.name}</bdi>
             </th>
-            <td className="wrap-anywhere text-ink-2 max-desk:w-full max-desk:pe-11">{person.email}</td>
-            <td>
+            <td className="align-middle wrap-anywhere text-ink-2 max-desk:w-full max-desk:pe-11">
+              {person.email}
+            </td>
+            <td className="align-middle">
               {ROLE_NAMES[person.role]}
               {person.userId === me && <span className="text-muted"> (you)</span>}
             </td>
-            <td>
+            <td className="align-middle">
               <PersonStatus person={person} />
             </td>
             {actions && (
-              <td className="row-actions">
+              <td className="row-actions align-middle">
                 {person.role !== 'owner' && <Actions person={person} {...actions} />}
               </td>
             )}

@@ -54,8 +54,11 @@ function RequestLink() {
   if (requestedFor !== undefined)
     return <OnItsWay email={requestedFor} onAgain={() => setRequestedFor(undefined)} />
   return (
-    <PlainPage title="Forgot your password?" action={<ThemeSelect />}>
-      <p className="lede">Get a mail with a link to choose a new one.</p>
+    <PlainPage
+      title="Forgot your password?"
+      lede="Get a mail with a link to choose a new one."
+      action={<ThemeSelect />}
+    >
       <FailureNotice failure={form.failure} />
       <form className="grid gap-2" onSubmit={form.submit} noValidate>
         <Field
@@ -128,8 +131,11 @@ function NewPassword({ token }: { token: string }) {
       </PlainPage>
     )
   return (
-    <PlainPage title="Choose a new password" action={<ThemeSelect />}>
-      <p className="lede">It signs you out everywhere. Then you sign in with it.</p>
+    <PlainPage
+      title="Choose a new password"
+      lede="It signs you out everywhere. Then you sign in with it."
+      action={<ThemeSelect />}
+    >
       <FailureNotice failure={form.failure} />
       <form className="grid gap-2" onSubmit={form.submit} noValidate>
         <Field

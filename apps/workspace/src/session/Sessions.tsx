@@ -37,7 +37,12 @@ export function Sessions({ onClose }: { onClose: () => void }) {
       <Loaded query={query} skeleton={<Skeleton lines={4} />}>
         {({ pages }) => (
           <>
-            <ul className="lined" ref={list} tabIndex={-1} aria-label="Your sessions">
+            <ul
+              className="grid divide-y divide-line border-y border-line border-t-line-strong"
+              ref={list}
+              tabIndex={-1}
+              aria-label="Your sessions"
+            >
               {pages
                 .flatMap(({ sessions }) => sessions)
                 .map((session) => (
@@ -54,7 +59,7 @@ export function Sessions({ onClose }: { onClose: () => void }) {
       </Loaded>
       <FailureNotice failure={explain(error, { title: 'You may still be signed in elsewhere' })} />
       <DialogFoot>
-        <p className="text-sm text-muted me-auto">This ends every session, this one too.</p>
+        <p className="me-auto text-start text-sm text-muted">This ends every session, this one too.</p>
         <Button variant="danger" busy={isPending} onClick={() => mutate()}>
           Sign out everywhere
         </Button>

@@ -48,8 +48,11 @@ function SignInPage({ reason, email, onInput, methods }: SignInProps & { methods
     setLeaving(false)
   }
   return (
-    <PlainPage title="Sign in" action={<ThemeSelect />}>
-      <p className="lede">Your company’s clients, callback URL and analytics.</p>
+    <PlainPage
+      title="Sign in"
+      lede="Your company’s clients, callback URL and analytics."
+      action={<ThemeSelect />}
+    >
       {failure ? (
         <Notice tone="bad" title={failure.title} live>
           {failure.text}

@@ -41,9 +41,9 @@ export function AccountMenu() {
             >
               {initials(user.name)}
             </span>
-            <span className="grid min-w-0 leading-[1.3] max-desk:sr-only [&>*]:truncate">
-              <bdi className="font-[580]">{user.name}</bdi>
-              <span className="text-[13px] text-muted">{user.email}</span>
+            <span className="grid min-w-0 leading-[1.3] max-desk:sr-only">
+              <bdi className="truncate font-[580]">{user.name}</bdi>
+              <span className="truncate text-[13px] text-muted">{user.email}</span>
             </span>
           </button>
         }

@@ -28,17 +28,17 @@ function Companies({ title, note }: { title: string; note?: string }) {
   return (
     <PlainPage
       title={title}
+      lede={note ?? say`Signed in as ${user.name}.`}
       action={
         <Button variant="quiet" onClick={() => void signOut()}>
           Sign out
         </Button>
       }
     >
-      <p className="lede">{note ?? say`Signed in as ${user.name}.`}</p>
       {companies.length === 0 && (
         <p>You do not belong to any company. Ask the owner of yours for an invitation.</p>
       )}
-      <ul className="lined">
+      <ul className="grid divide-y divide-line border-y border-line border-t-line-strong">
         {companies.map((company) => (
           <li key={company.vendorId}>
             <Link

@@ -16,7 +16,7 @@ export class CrashBoundary extends Component<{ children: ReactNode }, { crashed:
   override render(): ReactNode {
     if (!this.state.crashed) return this.props.children
     return (
-      <div className="page grid gap-5 py-2">
+      <div className="mx-auto grid max-w-270 gap-5 py-2">
         <title>This screen could not be shown</title>
         <h1>This screen could not be shown</h1>
         <Notice

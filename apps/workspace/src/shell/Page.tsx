@@ -19,7 +19,7 @@ export interface PageProps {
   children: ReactNode
 }
 
-const CRUMB = 'crumb inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
+const CRUMB = 'inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
 
 /** Whom to ask for more. */
 export function OwnerName() {
@@ -42,7 +42,7 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
     first = false
   }, [])
   return (
-    <div className={wide ? 'page max-w-[1480px]' : 'page'}>
+    <div className={`mx-auto ${wide ? 'max-w-370' : 'max-w-270'}`}>
       <title>{`${title} · ${company.name}`}</title>
       <header className="mb-4 flex flex-wrap items-end justify-between gap-x-6 gap-y-4 max-desk:mb-[22px]">
         <div className="grid min-w-0 flex-[1_1_340px] gap-1.5">
@@ -57,14 +57,14 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
           <h1 ref={headingRef} tabIndex={-1}>
             {heading ?? title}
           </h1>
-          {lede && <p className="lede">{lede}</p>}
+          {lede && <p className="max-w-prose text-pretty text-ink-2">{lede}</p>}
           {company.role === 'viewer' && company.mayView && (
             <p>
               You can look but not change anything. Ask <OwnerName /> to make you an admin.
             </p>
           )}
         </div>
-        {company.mayManage && actions && <div className="page-actions">{actions}</div>}
+        {company.mayManage && actions && <div className="flex flex-wrap gap-1.5 sm:gap-2.5">{actions}</div>}
       </header>
       {children}
     </div>

@@ -13,7 +13,7 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
 }
 
 const BUTTON =
-  'button inline-flex items-center justify-center gap-2 text-center leading-[1.35] transition-colors duration-120 [&>:not(span:last-child)]:-ms-1'
+  'button inline-flex min-h-11 px-3 sm:min-h-10 sm:px-4 items-center justify-center gap-2 text-center leading-[1.35] transition-colors duration-120'
 const VARIANTS = {
   primary: 'border-primary bg-primary text-primary-ink hover:border-primary-hover hover:bg-primary-hover',
   plain: 'text-ink',
@@ -84,7 +84,11 @@ export function Button({
             : onClick
         }
       >
-        {busy ? <span className={SPINNER} aria-hidden="true" /> : icon}
+        {(busy || icon) && (
+          <span className="-ms-1 inline-flex">
+            {busy ? <span className={SPINNER} aria-hidden="true" /> : icon}
+          </span>
+        )}
         <span>{children}</span>
       </button>
       {unavailable && (

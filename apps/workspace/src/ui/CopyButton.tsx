@@ -40,7 +40,7 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
   // What is read out contains what is seen (WCAG 2.5.3).
   const label = labelled && copied ? 'Copied' : 'Copy'
   return (
-    <span className="copy inline-flex items-center gap-1.5">
+    <span className="inline-flex items-center gap-1.5">
       {labelled ? (
         <Button icon={icon} aria-label={`${label} ${what}`} onClick={() => void copy()}>
           {label}

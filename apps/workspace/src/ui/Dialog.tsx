@@ -8,7 +8,7 @@ const PLACE =
 const PLACE_ON_PHONES = 'max-sm:bg-sheet max-sm:p-0 max-sm:[scrollbar-gutter:auto]'
 // The room that the page keeps for its scroll bar is on one side of the dialog's place.
 const SHEET =
-  'dialog ms-(--gutter) grid w-full animate-appear grid-cols-[minmax(0,1fr)] content-start place-self-center rounded-lg bg-sheet *:min-w-0'
+  'dialog ms-(--gutter) grid w-full animate-appear grid-cols-[minmax(0,1fr)] content-start place-self-center rounded-lg bg-sheet'
 const SHEET_IN_FOCUS =
   'shadow-raised outline-none focus-visible:rounded-lg focus-visible:shadow-raised focus-visible:outline-none'
 const SHEET_ON_PHONES =
@@ -81,9 +81,11 @@ export function Dialog(props: DialogProps) {
       described={Boolean(description)}
       className={`gap-[18px] px-7 py-6 max-sm:p-4 ${size === 'wide' ? 'max-w-[720px]' : 'max-w-[540px]'}`}
     >
-      <header className="flex items-start justify-between gap-3 [&_.icon-button]:-mt-1 [&_.icon-button]:-me-2">
+      <header className="flex items-start justify-between gap-3">
         <Primitive.Title className="wrap-anywhere text-[22px] tracking-[-0.012em]">{title}</Primitive.Title>
-        <CloseButton />
+        <span className="-mt-1 -me-2">
+          <CloseButton />
+        </span>
       </header>
       {description && (
         <Primitive.Description className="-mt-2.5 text-ink-2">{description}</Primitive.Description>
@@ -102,15 +104,13 @@ export const CloseButton = () => (
 )
 
 const FOOT =
-  'dialog-foot sticky -bottom-6 z-1 -mx-7 -mb-6 flex flex-wrap items-center justify-end gap-2.5 rounded-b-lg border-t border-line bg-sheet px-7 pt-3.5 pb-5'
+  'dialog-foot sticky -bottom-6 z-1 -mx-7 -mb-6 flex flex-wrap items-center justify-end gap-2.5 text-end rounded-b-lg border-t border-line bg-sheet px-7 pt-3.5 pb-5'
 const FOOT_ON_PHONES = 'max-sm:bottom-0 max-sm:-mx-4 max-sm:mt-auto max-sm:-mb-4 max-sm:rounded-none'
 const FOOT_PADDING_ON_PHONES = 'max-sm:px-4 max-sm:pt-3 max-sm:pb-[calc(12px+env(safe-area-inset-bottom))]'
 
 /** The buttons of a dialog, which stay in view while the rest scrolls. */
 export const DialogFoot = ({ children }: { children: ReactNode }) => (
-  <footer
-    className={`${FOOT} ${FOOT_ON_PHONES} ${FOOT_PADDING_ON_PHONES} [&>.button-reason]:text-end [@media(max-height:480px)]:static`}
-  >
+  <footer className={`${FOOT} ${FOOT_ON_PHONES} ${FOOT_PADDING_ON_PHONES} [@media(max-height:480px)]:static`}>
     {children}
   </footer>
 )

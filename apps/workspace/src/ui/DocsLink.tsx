@@ -14,7 +14,7 @@ export interface DocsLinkProps {
 /** Leads to the documentation in a tab of its own, so that nothing on this screen is lost. */
 export const DocsLink = ({ to, about, standalone = false, children }: DocsLinkProps) => (
   <a
-    className={`whitespace-nowrap text-inherit decoration-control hover:text-link hover:decoration-current ${standalone ? 'touch' : ''}`}
+    className={`whitespace-nowrap text-inherit decoration-control hover:text-link hover:decoration-current ${standalone ? 'touch sm:inline-flex sm:min-h-6 sm:items-center' : ''}`}
     href={to}
     target="_blank"
     rel="noopener"
@@ -33,8 +33,8 @@ export const DocsHome = ({ className, children }: { className: string; children:
 )
 
 /** A scope by its name in the API, linked to its documentation. */
-export const ScopeName = ({ scope }: { scope: Scope }) => (
-  <DocsLink to={docsOfScope(scope)}>
+export const ScopeName = ({ scope, standalone = false }: { scope: Scope; standalone?: boolean }) => (
+  <DocsLink standalone={standalone} to={docsOfScope(scope)}>
     <code>{scope}</code>
   </DocsLink>
 )

@@ -1,6 +1,7 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 
 interface Labelled {
+  className?: string | undefined
   label: string
   hint?: ReactNode
   /** What is wrong with the value, as a sentence. */
@@ -19,6 +20,7 @@ export const noteClass = (error: ReactNode): string =>
 
 /** A labelled control with its hint, or, in the hint's place, what is wrong. */
 export function Labelled({
+  className = '',
   label,
   hint,
   error,
@@ -28,7 +30,7 @@ export function Labelled({
   const noteId = `${id}note`
   const note = error || hint
   return (
-    <div className="field grid gap-1.5">
+    <div className={`grid gap-1.5 ${className}`}>
       <label className="font-semibold" htmlFor={id}>
         {label}
       </label>
@@ -81,8 +83,8 @@ interface FieldProps extends ComponentProps<'input'>, Labelled {
 }
 
 /** A labelled input. */
-export const Field = ({ label, hint, error, code, ...input }: FieldProps) => (
-  <Labelled label={label} hint={hint} error={error}>
+export const Field = ({ className, label, hint, error, code, ...input }: FieldProps) => (
+  <Labelled className={className} label={label} hint={hint} error={error}>
     {(control) => <Input {...input} {...control} className={code ? CODE : ''} />}
   </Labelled>
 )

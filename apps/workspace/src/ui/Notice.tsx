@@ -15,20 +15,32 @@ export interface NoticeProps {
   live?: boolean
 }
 
+export const TONES: Record<Tone, string> = {
+  info: 'text-ink-2',
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+}
+export const TONE_GROUNDS: Record<Tone, string> = {
+  info: 'bg-sunk',
+  good: 'bg-good-soft',
+  warn: 'bg-warn-soft',
+  bad: 'bg-bad-soft',
+}
 const NOTICE =
-  'notice flex flex-wrap gap-x-3 gap-y-2.5 rounded-s-xs rounded-e-md border-s-3 border-current bg-tone-soft px-4 py-3.5 text-tone'
+  'flex flex-wrap gap-x-3 gap-y-2.5 rounded-s-xs rounded-e-md border-s-3 border-current px-4 py-3.5'
 
 export function Notice({ tone, title, children, actions, live = false }: NoticeProps) {
   const Icon = tone === 'good' ? CheckIcon : tone === 'info' ? InfoIcon : AlertIcon
   return (
     <div
-      className={`${NOTICE} tone-${tone} ${children ? '' : 'items-center'}`}
+      className={`${NOTICE} ${TONES[tone]} ${TONE_GROUNDS[tone]} ${children ? '' : 'items-center'}`}
       role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}
     >
       <Icon />
       <div className={`min-w-0 ${children ? 'flex-[1_1_20ch]' : 'flex-[1_1_12ch]'}`}>
         <p className={tone === 'info' ? 'font-strong text-ink' : 'font-strong'}>{title}</p>
-        {children && <div className="wrap-anywhere text-ink [&>.facts]:mt-1.5">{children}</div>}
+        {children && <div className="wrap-anywhere text-ink">{children}</div>}
       </div>
       {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
     </div>

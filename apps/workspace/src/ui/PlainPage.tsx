@@ -11,11 +11,13 @@ export interface PlainPageProps {
   heading?: ReactNode
   /** What is at the end of the head. */
   action: ReactNode
+  /** What it is for, below the title. */
+  lede?: ReactNode
   children: ReactNode
 }
 
 /** A page outside a company: its title, and one column. */
-export function PlainPage({ title, heading = title, action, children }: PlainPageProps) {
+export function PlainPage({ title, heading = title, action, lede, children }: PlainPageProps) {
   return (
     <div className="grid min-h-dvh grid-rows-[auto_1fr]">
       <title>{`${title} · Integration Access`}</title>
@@ -28,8 +30,9 @@ export function PlainPage({ title, heading = title, action, children }: PlainPag
           {action}
         </div>
       </header>
-      <main className="grid w-full max-w-[432px] content-center gap-[18px] justify-self-center px-4 pt-6 pb-12 [&>.lede]:-mt-3">
+      <main className="grid w-full max-w-[432px] content-center gap-[18px] justify-self-center px-4 pt-6 pb-12">
         <h1>{heading}</h1>
+        {lede && <p className="-mt-3 text-pretty text-ink-2">{lede}</p>}
         {children}
       </main>
     </div>

@@ -9,7 +9,7 @@ const SHOWN_MS = 5_000
 const SHOWN_WITH_LINK_MS = 12_000
 const TOASTS = 'fixed end-5 bottom-5 z-50 grid w-[min(380px,calc(100vw-56px))] gap-2.5 max-desk:bottom-19'
 const TOAST =
-  'flex animate-appear items-center gap-2.5 rounded-md bg-ink py-2 ps-3.5 pe-2 text-paper shadow-raised [&>svg]:text-[light-dark(var(--mark),var(--paper))]'
+  'flex animate-appear items-center gap-2.5 rounded-md bg-ink py-2 ps-3.5 pe-2 text-paper shadow-raised'
 
 interface ToastLink {
   href: string
@@ -38,7 +38,9 @@ export function Toaster({ children }: { children: ReactNode }) {
             duration={link ? SHOWN_WITH_LINK_MS : SHOWN_MS}
             onOpenChange={(open) => !open && remove(id)}
           >
-            <CheckIcon />
+            <span className="inline-flex text-[light-dark(var(--mark),var(--paper))]">
+              <CheckIcon />
+            </span>
             <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3">
               <Toast.Description className="wrap-anywhere flex-[1_1_16ch]">{text}</Toast.Description>
               {link && (

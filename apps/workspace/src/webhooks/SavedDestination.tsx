@@ -6,7 +6,8 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { SendIcon } from '../ui/icons.tsx'
-import { FailureNotice } from '../ui/Notice.tsx'
+import { FailureNotice, TONE_GROUNDS, TONES } from '../ui/Notice.tsx'
+import { Section } from '../ui/Section.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
 import { type TestSend, testVerdict } from './test-send.ts'
@@ -25,11 +26,11 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
   // A test of an earlier URL says nothing about this one.
   const newest = test.results.find(({ url, sentAt }) => url === callbackUrl && sentAt >= (updatedAt ?? ''))
   return (
-    <section
-      className="section mt-0 border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-sm:p-4"
-      aria-labelledby="saved-title"
+    <Section
+      className="border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-sm:p-4"
+      id="saved-title"
+      title="Saved callback URL"
     >
-      <h2 id="saved-title">Saved callback URL</h2>
       {callbackUrl ? (
         <Url url={callbackUrl} />
       ) : (
@@ -62,7 +63,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
       )}
       {newest && test.startedAt === undefined && !test.failure && <Outcome result={newest} />}
       <FailureNotice failure={test.failure} />
-    </section>
+    </Section>
   )
 }
 
@@ -70,13 +71,15 @@ function Url({ url }: { url: string }) {
   const { host } = new URL(url)
   const [before, after] = [url.slice(0, url.indexOf(host)), url.slice(url.indexOf(host) + host.length)]
   return (
-    <p className="wrap-anywhere flex items-start justify-between gap-2 text-[17px] [&_.copy]:-mt-[5px]">
+    <p className="wrap-anywhere flex items-start justify-between gap-2 text-[17px]">
       <code>
         <span className="text-muted">{before}</span>
         <span className="font-strong">{host}</span>
         <span className="text-muted">{after}</span>
       </code>
-      <CopyButton text={url} what="saved callback URL" />
+      <span className="-mt-1.25">
+        <CopyButton text={url} what="saved callback URL" />
+      </span>
     </p>
   )
 }
@@ -113,17 +116,24 @@ function Outcome({ result }: { result: TestSendResult }) {
   const { tone, title } = testVerdict(result)
   return (
     <div
-      className={`flex items-center gap-5 rounded-xs bg-tone-soft px-5 py-4 max-sm:gap-3.5 max-sm:p-3.5 tone-${tone}`}
+      className={`flex items-center gap-5 rounded-xs px-5 py-4 max-sm:gap-3.5 max-sm:p-3.5 ${TONE_GROUNDS[tone]}`}
       role="status"
     >
-      <p className="font-mono text-[34px] leading-none font-semibold tracking-[-0.02em] text-tone max-sm:text-[26px]">
+      <p
+        className={`${TONES[tone]} font-mono text-[34px] leading-none font-semibold tracking-[-0.02em] max-sm:text-[26px]`}
+      >
         {result.status ?? '—'}
       </p>
       <div>
-        <p className="font-[640] text-tone">{title}</p>
+        <p className={`font-[640] ${TONES[tone]}`}>{title}</p>
         {tone !== 'good' && <p>{result.advice}</p>}
-        <p className="text-sm flex flex-wrap gap-x-[18px] [&_a]:touch">
-          <a href="#result-title">Details</a> <DocsLink to={DOCS.testResult}>What each result means</DocsLink>
+        <p className="text-sm flex flex-wrap gap-x-[18px]">
+          <a className="touch" href="#result-title">
+            Details
+          </a>{' '}
+          <DocsLink standalone to={DOCS.testResult}>
+            What each result means
+          </DocsLink>
         </p>
       </div>
     </div>

@@ -3,6 +3,8 @@ import type { TestSendResult } from '../api/contract.ts'
 import { Ago, Moment, Time } from '../ui/Ago.tsx'
 import { Code } from '../ui/Code.tsx'
 import { Fact } from '../ui/Fact.tsx'
+import { TONES } from '../ui/Notice.tsx'
+import { Section } from '../ui/Section.tsx'
 import { StatusText } from '../ui/StatusText.tsx'
 import { say } from '../ui/say.ts'
 import { testVerdict } from './test-send.ts'
@@ -19,12 +21,12 @@ export function TestResults({ results, saved }: TestResultsProps) {
   const [selection, setSelection] = useState<{ result: TestSendResult; among: number }>()
   const current = selection?.among === results.length ? selection.result : (results[0] as TestSendResult)
   return (
-    <section className="section [&_h3]:mt-2.5" aria-labelledby="result-title">
-      <h2 id="result-title" tabIndex={-1}>
-        {current === results[0]
-          ? 'Last test'
-          : say`Test at ${<Time at={current.sentAt} format="timeOfDay" />}`}
-      </h2>
+    <Section
+      id="result-title"
+      title={
+        current === results[0] ? 'Last test' : say`Test at ${<Time at={current.sentAt} format="timeOfDay" />}`
+      }
+    >
       {results.length > 1 && (
         <Tests
           results={results}
@@ -33,7 +35,7 @@ export function TestResults({ results, saved }: TestResultsProps) {
         />
       )}
       <Details result={current} saved={saved} />
-    </section>
+    </Section>
   )
 }
 
@@ -49,21 +51,24 @@ const TEST_STATE = 'hover:not-aria-pressed:bg-sunk aria-pressed:marked'
 
 function Tests({ results, current, onChoose }: TestsProps) {
   return (
-    <ol className="lined" aria-label="Tests of this visit, newest first">
+    <ol
+      className="grid divide-y divide-line border-y border-line border-t-line-strong"
+      aria-label="Tests of this visit, newest first"
+    >
       {results.map((result) => {
         const { tone, title } = testVerdict(result)
         return (
           <li key={result.sentAt}>
             <button
               type="button"
-              className={`${TEST} ${TEST_STATE} tone-${tone}`}
+              className={`${TEST} ${TEST_STATE}`}
               aria-pressed={result === current}
               onClick={() => onChoose(result)}
             >
               <span className="font-mono text-[13px] text-muted">
                 <Time at={result.sentAt} format="timeOfDay" />
               </span>
-              <span className="font-mono font-semibold text-tone">{result.status ?? '–'}</span>
+              <span className={`font-mono font-semibold ${TONES[tone]}`}>{result.status ?? '–'}</span>
               <span>{title}</span>
               <span className="font-mono text-[13px] text-muted">
                 {Math.round(result.durationMs).toLocaleString('en')} ms
@@ -86,7 +91,7 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
           callback URL.
         </p>
       )}
-      <dl className="sheet">
+      <dl>
         <Fact name={sent ? 'Sent' : 'Tried'}>
           <Ago at={result.sentAt} />
         </Fact>
@@ -101,7 +106,7 @@ function Details({ result, saved }: { result: TestSendResult; saved: string }) {
         )}
         <Fact name="Timing">{describeTiming(result)}</Fact>
       </dl>
-      <h3>Log</h3>
+      <h3 className="mt-2.5">Log</h3>
       <Code what="receiver log" text={result.log.join('\n') || 'Nothing was logged.'} />
     </>
   )

@@ -12,6 +12,7 @@ import { useDraft } from '../ui/draft.ts'
 import { Field } from '../ui/Field.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { AboutError } from '../ui/Notice.tsx'
+import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { explain } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
@@ -65,8 +66,7 @@ const EXAMPLE_URL = 'https://hooks.your-company.com/events'
 function WhatArrives({ callbackUrl }: Pick<CallbackDestination, 'callbackUrl'>) {
   const { vendorId } = useCompany()
   return (
-    <section className="section" aria-labelledby="arrives-title">
-      <h2 id="arrives-title">What will arrive</h2>
+    <Section id="arrives-title" title="What will arrive">
       <p className="max-w-prose text-pretty text-muted">
         One <code>POST</code> with a JSON body. Answer with any 2xx status within 5 seconds; redirects are not
         followed. There is no signature and no retry. Treat the event as untrusted input.{' '}
@@ -78,7 +78,7 @@ function WhatArrives({ callbackUrl }: Pick<CallbackDestination, 'callbackUrl'>) 
         <DocsLink to={DOCS.receiverLocally}>A receiver of ten lines</DocsLink>, and a tunnel that gives it a
         public HTTPS address for a while.
       </p>
-    </section>
+    </Section>
   )
 }
 
@@ -92,10 +92,10 @@ interface DestinationFormProps {
 function DestinationForm({ destination, draft, onType, unsaved }: DestinationFormProps) {
   const { inputRef, isPending, error, discard, submit } = useSaving({ destination, draft, onType, unsaved })
   return (
-    <section className="section" aria-labelledby="change-title">
-      <h2 id="change-title">
-        {destination.callbackUrl ? 'Change the callback URL' : 'Set the callback URL'}
-      </h2>
+    <Section
+      id="change-title"
+      title={destination.callbackUrl ? 'Change the callback URL' : 'Set the callback URL'}
+    >
       <form className="grid max-w-[820px] gap-3" onSubmit={submit} noValidate>
         <Field
           label="Callback URL"
@@ -134,7 +134,7 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
           {unsaved && draft.trim() !== '' && <span className="text-[13px] text-warn">Not saved</span>}
         </div>
       </form>
-    </section>
+    </Section>
   )
 }
 
