@@ -78,7 +78,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
       <div className="shell">
         <header className="rail max-desk:flex-row max-desk:items-center max-desk:bg-paper max-desk:px-4 max-desk:py-2 low:static low:flex-wrap">
           <Link
-            className="mx-2 self-start text-inherit no-underline max-desk:m-0 max-desk:self-center max-desk:py-1 max-desk:pe-3"
+            className="self-center py-1 pe-3 text-inherit no-underline desk:mx-2 desk:self-start desk:p-0"
             href={current.to('clients')}
             aria-label="Integration Access, home"
           >
@@ -87,8 +87,8 @@ export function Shell({ vendorId }: { vendorId: string }) {
           <CompanyMenu />
           <PaletteButton />
           {current.mayView && <Navigation />}
-          <div className="grid gap-1 desk:mt-auto max-desk:contents">
-            <DocsHome className={`${NAV_ITEM} ${NAV_DOCS_IN_BAR}`}>
+          <div className="contents desk:mt-auto desk:grid desk:gap-1">
+            <DocsHome className={`${NAV_ITEM} min-h-11 rounded-md text-ink desk:min-h-10`}>
               <BookIcon />
               <span className="max-desk:sr-only">Documentation</span>
             </DocsHome>
@@ -97,7 +97,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
         </header>
         <main
           id="main"
-          className="min-w-0 px-[clamp(24px,4vw,72px)] pt-10 pb-24 focus:shadow-none focus:outline-none max-desk:px-4 max-desk:pt-6 max-desk:pb-28 low:pb-8"
+          className="min-w-0 px-4 pt-6 pb-28 focus:shadow-none focus:outline-none desk:px-[clamp(24px,4vw,72px)] desk:pt-10 desk:pb-24 low:pb-8"
           tabIndex={-1}
         >
           <FoundSecrets />
@@ -170,7 +170,7 @@ function Connection() {
   return (
     <div role="status">
       {!online && (
-        <p className="fixed inset-x-0 bottom-0 z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-[14px] text-paper max-desk:bottom-[59px] low:bottom-0">
+        <p className="fixed inset-x-0 bottom-14.75 z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-md text-paper desk:bottom-0 low:bottom-0">
           <OfflineIcon />
           You are offline. What you see may be out of date, and changes are not sent.
         </p>
@@ -180,10 +180,6 @@ function Connection() {
 }
 
 const ON_MAC = /Mac|iP(?:ad|hone)/.test(navigator.platform)
-const PALETTE_BUTTON =
-  '-mt-2.5 flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md border border-line bg-transparent py-1.5 ps-3 pe-2.5 text-start text-[14px] text-muted'
-const PALETTE_BUTTON_IN_BAR = 'max-desk:m-0 max-desk:border-transparent max-desk:p-3 max-desk:text-ink'
-
 /** Opens the palette, as does Ctrl or Cmd and K outside a dialog. */
 function PaletteButton() {
   const [open, setOpen] = useState(false)
@@ -200,13 +196,13 @@ function PaletteButton() {
     <>
       <button
         type="button"
-        className={`${PALETTE_BUTTON} hover:border-control hover:text-ink ${PALETTE_BUTTON_IN_BAR}`}
+        className="flex min-h-9.5 cursor-pointer items-center gap-2.5 rounded-md border border-transparent bg-transparent p-3 text-start text-md hover:border-control hover:text-ink desk:-mt-2.5 desk:border-line desk:py-1.5 desk:pe-2.5 desk:text-muted"
         aria-keyshortcuts={ON_MAC ? 'Meta+K' : 'Control+K'}
         onClick={() => setOpen(true)}
       >
         <SearchIcon />
         <span className="flex-1 max-desk:sr-only">Search</span>
-        <kbd className="rounded-sm border border-line-strong px-1.5 py-px font-mono text-[12px]/[1.5] max-desk:hidden">
+        <kbd className="rounded-sm border border-line-strong px-1.5 py-px font-mono text-xs max-desk:hidden">
           {ON_MAC ? '⌘K' : 'Ctrl K'}
         </kbd>
       </button>
@@ -215,21 +211,15 @@ function PaletteButton() {
   )
 }
 
-/** A bar at the foot of a narrow window, and no bar where that would leave no room. */
-const NAV_BAR =
-  'max-desk:fixed max-desk:inset-x-0 max-desk:bottom-0 max-desk:z-10 max-desk:m-0 max-desk:gap-0'
-const NAV_BAR_EDGE =
-  'max-desk:border-t max-desk:border-line-strong max-desk:bg-paper max-desk:pb-[env(safe-area-inset-bottom)]'
-const NAV_LOW =
-  'low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0'
-const NAV_GROUP = 'px-3 pt-2.5 pb-1 text-[13px] font-normal tracking-normal text-muted max-desk:sr-only'
-const NAV_LIST = 'max-desk:grid max-desk:auto-cols-[minmax(0,1fr)] max-desk:grid-flow-col'
+const NAV_GROUP = 'px-3 pt-2.5 pb-1 text-sm font-normal tracking-normal text-muted max-desk:sr-only'
+const NAV_LIST = 'grid auto-cols-fr grid-flow-col desk:block'
 
+/** A bar at the foot of a narrow window, and no bar where that would leave no room. */
 function Navigation() {
-  const columns = useCompany().mayManage ? 'max-desk:grid-cols-[2fr_3fr]' : 'max-desk:grid-cols-[2fr_1fr]'
+  const columns = useCompany().mayManage ? 'grid-cols-[2fr_3fr]' : 'grid-cols-[2fr_1fr]'
   return (
     <nav
-      className={`mb-auto grid gap-0.5 ${columns} ${NAV_BAR} ${NAV_BAR_EDGE} ${NAV_LOW}`}
+      className={`fixed inset-x-0 bottom-0 z-10 grid border-t border-line-strong bg-paper pb-[env(safe-area-inset-bottom)] desk:static desk:mb-auto desk:grid-cols-1 desk:gap-0.5 desk:border-0 low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0 ${columns}`}
       aria-label="Workspace"
     >
       <h2 id="nav-integrations" className={NAV_GROUP}>
@@ -259,12 +249,7 @@ interface NavItemProps {
 }
 
 const NAV_ITEM =
-  'flex min-h-10 items-center gap-[11px] rounded-md px-3 py-1.5 text-ink-2 no-underline hover:bg-sunk hover:text-ink'
-const NAV_ITEM_CURRENT =
-  'aria-[current]:bg-mark aria-[current]:font-strong aria-[current]:text-mark-ink aria-[current]:outlined'
-const NAV_DOCS_IN_BAR = 'max-desk:min-h-11 max-desk:text-ink'
-const NAV_ITEM_IN_BAR =
-  'max-desk:min-h-[58px] max-desk:flex-col max-desk:justify-center max-desk:gap-0.5 max-desk:rounded-none max-desk:px-0.5 max-desk:text-[13px] low:min-h-12'
+  'flex items-center px-3 py-1.5 no-underline hover:bg-sunk hover:text-ink desk:gap-2.75 desk:rounded-md desk:text-ink-2'
 
 function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   const { to, maySee } = useCompany()
@@ -276,7 +261,7 @@ function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   return (
     <li>
       <Link
-        className={`${NAV_ITEM} ${NAV_ITEM_CURRENT} ${NAV_ITEM_IN_BAR}`}
+        className={`${NAV_ITEM} min-h-14.5 flex-col justify-center gap-0.5 px-0.5 text-sm text-ink-2 aria-[current]:bg-mark aria-[current]:font-strong aria-[current]:text-mark-ink aria-[current]:outlined desk:min-h-10 desk:flex-row desk:justify-start desk:px-3 desk:text-base low:min-h-12`}
         href={to(screen)}
         aria-current={isCurrent ? 'page' : undefined}
         aria-label={label}

@@ -26,7 +26,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
   const isFiltered = Object.values(filters).some((text) => text !== '')
   return (
     <search
-      className="grid grid-cols-[repeat(5,minmax(0,1fr))_auto] items-end gap-x-3.5 gap-y-2.5 pb-5 max-[1000px]:grid-cols-3 max-sm:grid-cols-2 max-[361px]:grid-cols-1"
+      className="grid grid-cols-[repeat(auto-fit,minmax(140px,1fr))] items-end gap-x-3.5 gap-y-2.5 pb-5 sm:grid-cols-3 xl:grid-cols-[repeat(5,minmax(0,1fr))_auto]"
       aria-label="Filter the activity"
     >
       <Choice
@@ -61,7 +61,7 @@ export function ActivityFilters({ filters, entries, onFilter }: ActivityFilterPr
   )
 }
 
-const CHOICE = 'grid min-w-0 gap-1 max-sm:nth-3:col-span-full'
+const CHOICE = 'grid grid-cols-1 gap-1 max-sm:nth-3:col-span-full'
 
 interface ChoiceProps {
   label: string
@@ -76,7 +76,7 @@ function Choice({ label, any, value, options, onChange }: ChoiceProps) {
   const id = useId()
   return (
     <div className={CHOICE}>
-      <label className="text-[13px] text-muted" htmlFor={id}>
+      <label className="text-sm text-muted" htmlFor={id}>
         {label}
       </label>
       <Select
@@ -108,7 +108,7 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
   const id = useId()
   return (
     <div className={CHOICE}>
-      <label className="text-[13px] text-muted" htmlFor={id}>
+      <label className="text-sm text-muted" htmlFor={id}>
         {label}
       </label>
       <Input

@@ -112,8 +112,8 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
   const { day } = useClock()
   const today = title === day(useNow())
   return (
-    <section className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2 border-t border-line-strong py-5 min-[721px]:grid-cols-[160px_minmax(0,1fr)]">
-      <h2 className="text-[15px]">{today ? 'Today' : title}</h2>
+    <section className="grid grid-cols-1 gap-x-6 gap-y-2 border-t border-line-strong py-5 md:grid-cols-[160px_minmax(0,1fr)]">
+      <h2 className="text-base">{today ? 'Today' : title}</h2>
       <ol className="grid gap-3.5">
         {entries.map((entry) => (
           <Entry key={entry.entryId} entry={entry} />
@@ -135,7 +135,7 @@ function Entry({ entry }: { entry: ActivityEntry }) {
   const [, mark, sentence] = ACTIONS[action] ?? ['', 'border-line-strong', () => say`${action} ${id}`]
   return (
     <li className="grid grid-cols-[52px_minmax(0,1fr)] gap-4">
-      <span className="pt-px font-mono text-[14px] text-muted">
+      <span className="pt-px font-mono text-md text-muted">
         <Time at={at} format="time" />
       </span>
       <p className={`wrap-anywhere border-s-3 ps-4 ${mark}`}>

@@ -133,16 +133,10 @@ const rangeText = ({ from, to }: DailyAnalytics['range']): string =>
 const formatReported = ({ days }: DailyAnalytics): string =>
   `${reportedDays(days)} of ${days.length === 1 ? '1 day' : `${days.length} days`} reported`
 
-const TOTALS = 'grid grid-cols-6 border-y border-line-strong max-[1180px]:grid-cols-3 max-sm:grid-cols-2'
-const TOTAL = 'relative grid min-h-[78px] content-start gap-1 border-e border-line px-3 pt-3.5 pb-3'
-const TOTAL_CHOSEN =
-  'has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-checked:outlined'
-const TOTAL_IN_FOCUS =
-  'has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-ink'
-// Six, three or two in a row: a line between neighbours, and below all rows but the last.
-const TOTAL_EDGES =
-  'last:border-e-0 max-[1180px]:nth-[-n+4]:border-b max-[1180px]:nth-of-type-[3n]:border-e-0'
-const TOTAL_EDGES_ON_PHONES = 'max-sm:nth-of-type-[odd]:border-e max-sm:nth-of-type-[even]:border-e-0'
+// A line between neighbours is the ground of the grid.
+const TOTALS =
+  'grid grid-cols-2 gap-px border-y border-line-strong bg-line forced-colors:bg-[CanvasText] sm:grid-cols-3 xl:grid-cols-6'
+const TOTAL = 'relative grid min-h-19.5 content-start gap-1 bg-paper px-3 pt-3.5 pb-3'
 
 interface TotalsProps extends DailyProps {
   metric: Metric
@@ -156,7 +150,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
       {METRICS.map((option) => (
         <label
           key={option}
-          className={`total cursor-pointer hover:bg-sheet ${TOTAL} ${TOTAL_CHOSEN} ${TOTAL_IN_FOCUS} ${TOTAL_EDGES} ${TOTAL_EDGES_ON_PHONES}`}
+          className={`total cursor-pointer hover:bg-sheet has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-checked:outlined has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-ink ${TOTAL}`}
         >
           <input
             className="covering"
@@ -167,11 +161,9 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
             onChange={() => onChoose(option)}
           />
           <span className="text-sm text-muted">{METRIC_NAMES[option]}</span>
-          <span className="wrap-anywhere text-[clamp(16px,0.7rem+0.6vw,20px)] font-strong tracking-[-0.01em]">
-            {totalText(option, daily)}
-          </span>
+          <span className="wrap-anywhere text-lg font-strong tracking-tight">{totalText(option, daily)}</span>
           {before && reportedDays(before.days) > 0 && (
-            <span className="flex flex-wrap gap-x-2 text-[13px] text-muted">
+            <span className="flex flex-wrap gap-x-2 text-sm text-muted">
               <span className="font-strong text-ink">{changeText(option, daily, before)}</span>{' '}
               <span>from {totalText(option, before)}</span>
             </span>
@@ -274,9 +266,9 @@ const AnalyticsSkeleton = () => (
     <p className="text-sm -mb-3">&nbsp;</p>
     <div className={TOTALS}>
       {METRICS.map((metric) => (
-        <div key={metric} className={`${TOTAL} ${TOTAL_EDGES} ${TOTAL_EDGES_ON_PHONES}`} />
+        <div key={metric} className={TOTAL} />
       ))}
     </div>
-    <div className="h-[300px] bg-sunk" />
+    <div className="h-75 bg-sunk" />
   </div>
 )

@@ -27,7 +27,7 @@ export function Chart({ daily, before, metric }: ChartProps) {
         <p className="chart-readout font-strong" aria-hidden="true">
           {index === undefined ? `${METRIC_NAMES[metric]} per day` : text}
         </p>
-        <ul className="flex flex-wrap gap-x-[18px] gap-y-0.5 text-[13px] text-ink-2">
+        <ul className="flex flex-wrap gap-x-4.5 gap-y-0.5 text-sm text-ink-2">
           <Mark of="final">Final</Mark>
           <Mark of="provisional">Provisional: can change for 72 hours</Mark>
           <Mark of="missing">Not reported</Mark>
@@ -37,12 +37,12 @@ export function Chart({ daily, before, metric }: ChartProps) {
       <div className="relative">
         <Bars daily={daily} before={before} metric={metric} at={index} onPoint={setIndex} />
         {days.every(({ status }) => status === 'missing') && (
-          <p className="pointer-events-none absolute inset-0 grid place-items-center font-[580]">
+          <p className="pointer-events-none absolute inset-0 grid place-items-center font-medium">
             Nothing was reported in this range.
           </p>
         )}
         <input
-          className="chart-slider pointer-events-none absolute inset-x-[52px] end-5 -bottom-1.5 m-0 accent-link opacity-0 focus-visible:opacity-100"
+          className="chart-slider pointer-events-none absolute inset-x-13 end-5 -bottom-1.5 m-0 accent-link opacity-0 focus-visible:opacity-100"
           type="range"
           aria-label={`${METRIC_NAMES[metric]}, day by day`}
           aria-valuetext={text}
@@ -78,10 +78,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
     onPoint(Math.min(days.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * days.length))))
   }
   return (
-    <div
-      className="relative mt-3 mr-5 mb-[34px] ml-[52px] h-[254px] text-[12px] text-muted"
-      aria-hidden="true"
-    >
+    <div className="relative mt-3 mr-5 mb-8.5 ml-13 h-63.5 text-xs text-muted" aria-hidden="true">
       {figures.length > 0 &&
         chooseGridLines(most).map((value) => (
           <p
@@ -99,7 +96,7 @@ function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsPr
             className={`relative flex flex-1 items-end justify-center ${index === at ? HERE : ''}`}
           >
             <span
-              className={`forced-color-adjust-none day-mark-${day.status} ${day.status === 'missing' ? 'w-full outline-0' : 'w-[72%] max-w-12'}`}
+              className={`forced-color-adjust-none day-mark-${day.status} ${day.status === 'missing' ? 'w-full outline-0' : 'w-3/4 max-w-12'}`}
               style={{ blockSize: share(day[metric]) }}
             />
             {index % step === 0 && (
@@ -150,7 +147,7 @@ const drawLine = (values: readonly (number | null)[], most: number): string =>
     .join('')
 
 const Mark = ({ of, children }: { of: string; children: string }) => (
-  <li className="flex items-center gap-[7px]">
+  <li className="flex items-center gap-1.75">
     <span className={`day-mark day-mark-${of}`} aria-hidden="true" />
     {children}
   </li>

@@ -16,13 +16,7 @@ export interface RangeChoiceProps {
 
 const presetName = (days: Preset): string => (days === RANGE_MAX_DAYS ? '12 months' : `${days} days`)
 
-const PRESET =
-  'block rounded-sm border-line px-3.5 py-2 text-center whitespace-nowrap group-not-last:border-e max-sm:px-1 max-sm:py-[11px]'
-const PRESET_CHOSEN =
-  'peer-checked:font-strong peer-checked:bg-mark peer-checked:text-mark-ink peer-checked:outlined'
-const PRESET_IN_FOCUS =
-  'peer-focus-visible:outline-2 peer-focus-visible:outline-offset-3 peer-focus-visible:outline-ink'
-const DAY = 'min-w-0 flex-[1_1_150px] sm:w-38 sm:flex-none'
+const DAY = 'min-w-0 grow basis-37.5 sm:w-38 sm:flex-none'
 
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
 export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
@@ -41,7 +35,9 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
               checked={chosen === days}
               onChange={() => change({ days: String(days), from: '', to: '' })}
             />
-            <span className={`${PRESET} ${PRESET_CHOSEN} ${PRESET_IN_FOCUS}`}>{presetName(days)}</span>
+            <span className="block rounded-sm border-line px-1 py-2.75 text-center whitespace-nowrap group-not-last:border-e peer-checked:bg-mark peer-checked:font-strong peer-checked:text-mark-ink peer-checked:outlined peer-focus-visible:outline-2 peer-focus-visible:outline-offset-3 peer-focus-visible:outline-ink sm:px-3.5 sm:py-2">
+              {presetName(days)}
+            </span>
           </label>
         ))}
       </fieldset>
@@ -70,7 +66,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
       <Checkbox checked={comparing} onChange={(on) => change({ compare: on ? 'yes' : '' })}>
         Compare with the previous period
       </Checkbox>
-      <p className="basis-full text-[13px] text-bad empty:hidden" role="status">
+      <p className="basis-full text-sm text-bad empty:hidden" role="status">
         {ownRange.error}
       </p>
     </div>

@@ -175,7 +175,7 @@ function ClientSearch({ query, counts, complete, known, onChange }: ClientSearch
   return (
     <search className="mb-1.5 flex flex-wrap items-center gap-x-5 gap-y-2">
       <Input
-        className="flex-[1_1_100%] desk:min-h-9.5 desk:flex-[0_1_300px]"
+        className="basis-full desk:min-h-9.5 desk:basis-75"
         type="search"
         aria-label="Search by name or client id"
         placeholder="Search by name or id"

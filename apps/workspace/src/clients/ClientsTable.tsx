@@ -33,10 +33,10 @@ const CELL = 'align-middle desk:py-2.5 desk:whitespace-nowrap max-desk:text-ink-
 
 /** From which width of the list each column is shown: so that 300 px are left for the name. */
 const COLUMNS = {
-  scopes: 'desk:w-[158px] desk:@max-[614px]:hidden',
-  tokens: 'number desk:w-[152px] max-desk:hidden @max-[766px]:hidden',
-  id: 'desk:w-[255px] max-desk:hidden @max-[1021px]:hidden',
-  last: 'desk:w-[120px] max-desk:hidden @max-[1141px]:hidden',
+  scopes: 'desk:w-39.5 desk:@max-2xl:hidden',
+  tokens: 'number hidden w-38 desk:@4xl:table-cell',
+  id: 'hidden w-64 desk:@6xl:table-cell',
+  last: 'hidden w-30 desk:@7xl:table-cell',
 }
 export function ClientsTable({ clients, find, showExpiry, query, onChange }: ClientsTableProps) {
   const { mayManage } = useCompany()
@@ -60,7 +60,7 @@ export function ClientsTable({ clients, find, showExpiry, query, onChange }: Cli
             <th scope="col" className={COLUMNS.scopes}>
               Scopes
             </th>
-            <Sortable order="used" query={query} onChange={onChange} className="desk:w-[120px]">
+            <Sortable order="used" query={query} onChange={onChange} className="desk:w-30">
               Last used
             </Sortable>
             <th scope="col" className={COLUMNS.tokens}>
@@ -109,7 +109,7 @@ function Sortable({ order, query, onChange, className, children }: SortableProps
     >
       <button
         type="button"
-        className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-[3px] in-aria-[sort]:font-strong in-aria-[sort]:text-ink"
+        className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-3 in-aria-[sort]:font-strong in-aria-[sort]:text-ink"
         onClick={() => onChange({ sort: isSorted && !isReversed ? `-${order}` : order })}
       >
         {children}
@@ -138,13 +138,13 @@ const ClientRow = memo((props: ClientRowProps) => {
   return (
     <tr>
       <th scope="row" className="align-middle desk:py-2.5">
-        <Link className={`touch ${revoked ? 'font-[500] text-muted' : NAME}`} href={href}>
+        <Link className={`touch ${revoked ? 'font-normal text-muted' : NAME}`} href={href}>
           <bdi>{client.name}</bdi>
         </Link>
         <Marks client={client} role={role} other={other} successor={successor} />
       </th>
       <td className={`${CELL} ${COLUMNS.id}`}>
-        <span className="-my-2 inline-flex items-center gap-0.5 text-[13px] text-muted">
+        <span className="-my-2 inline-flex items-center gap-0.5 text-sm text-muted">
           <code>{client.clientId}</code>
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
@@ -196,7 +196,7 @@ function Marks({ client, role, other, successor }: MarksProps) {
   const { failing, status, secretFoundAt, revokedAt, revokedBy } = client
   const active = status === 'Active'
   return (
-    <span className="flex flex-wrap gap-x-4 text-[13px]">
+    <span className="flex flex-wrap gap-x-4 text-sm">
       {revokedAt && (
         <span className="text-muted">
           Revoked <Ago at={revokedAt} by={revokedBy?.name ?? ''} />
@@ -245,7 +245,7 @@ function ScopesInBrief({ scopes }: Pick<OAuthClient, 'scopes'>) {
   const reads = scopes.length - writes
   const counts = [reads > 0 && `read ×${reads}`, writes > 0 && `write ×${writes}`].filter(Boolean)
   return (
-    <code className="text-[13px]" title={inOrder(scopes).join(', ')}>
+    <code className="text-sm" title={inOrder(scopes).join(', ')}>
       {scopes.length === 1 ? scopes : counts.join(', ')}
     </code>
   )
@@ -254,11 +254,11 @@ function ScopesInBrief({ scopes }: Pick<OAuthClient, 'scopes'>) {
 const ROWS = Array.from({ length: 12 }, (_, row) => row)
 
 export const ClientsTableSkeleton = () => (
-  <div className="pt-[86px]" aria-hidden="true">
+  <div className="pt-21.5" aria-hidden="true">
     {ROWS.map((row) => (
-      <div key={row} className="flex h-[45px] items-center gap-[12%] border-b border-line">
-        <SkeletonLine className="w-[34%]" />
-        <SkeletonLine className="w-[22%]" />
+      <div key={row} className="flex h-11.25 items-center gap-24 border-b border-line">
+        <SkeletonLine className="w-1/3" />
+        <SkeletonLine className="w-1/5" />
       </div>
     ))}
   </div>

@@ -107,7 +107,7 @@ const LostSecret = ({ client, onClose }: { client: OAuthClient; onClose: () => v
 
 const FIELDSET = 'grid min-w-0 gap-2.5'
 const OPTION = 'border-b border-line hover:bg-sunk has-checked:bg-mark-soft has-checked:outlined'
-const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px]'
+const OPTION_LABEL = 'grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-2.25'
 
 interface ScopeFieldsProps {
   scopes: readonly Scope[]
@@ -136,13 +136,13 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
       </p>
       {SCOPE_GROUPS.map((group) => (
         <div key={group.title} className="grid">
-          <p className="border-b border-line-strong pb-1 text-[13px] text-muted">{group.title}</p>
+          <p className="border-b border-line-strong pb-1 text-sm text-muted">{group.title}</p>
           {group.scopes.map((scope) => (
             <div
               key={scope}
-              className={`${OPTION} grid grid-cols-[1fr_auto] items-start gap-x-3 gap-y-0.5 max-[461px]:grid-cols-1`}
+              className={`${OPTION} grid items-start gap-x-3 gap-y-0.5 sm:grid-cols-[1fr_auto]`}
             >
-              <label className={`${OPTION_LABEL} max-[461px]:pb-0.5`}>
+              <label className={`${OPTION_LABEL} max-sm:pb-0.5`}>
                 <input
                   className="mt-0.5"
                   type="checkbox"
@@ -161,7 +161,7 @@ function ScopeFields({ scopes, onChange, error, method, replaces }: ScopeFieldsP
                   )}
                 </span>
               </label>
-              <span className="px-1 py-2.5 text-[14px] text-ink-2 max-[461px]:ps-[34px] max-[461px]:pt-0 max-[461px]:pb-[9px]">
+              <span className="ps-8.5 pb-2.25 text-md text-ink-2 sm:px-1 sm:py-2.5">
                 <ScopeName standalone scope={scope} />
               </span>
             </div>
@@ -297,7 +297,7 @@ function ExpiryFields({ expiry, before, onChange, error }: ExpiryFieldsProps) {
   const now = new Date()
   const isUnlisted = typeof before === 'number' && !LIFETIMES.some(({ days }) => days === before)
   return (
-    <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-[18px]">
+    <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-4.5">
       <Labelled
         label="Expires"
         hint={

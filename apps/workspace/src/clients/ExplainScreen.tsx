@@ -46,9 +46,9 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
   }
 
   return (
-    <form className="flex max-w-[720px] flex-wrap items-start gap-x-2.5 gap-y-1" onSubmit={submit} noValidate>
+    <form className="flex max-w-180 flex-wrap items-start gap-x-2.5 gap-y-1" onSubmit={submit} noValidate>
       <Field
-        className="flex-[1_1_320px]"
+        className="grow basis-80"
         label="Request id"
         hint="Every response has it in its X-Request-Id header; errors of the API also have it as requestId."
         error={error}

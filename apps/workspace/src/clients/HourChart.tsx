@@ -3,7 +3,7 @@ import { Time } from '../ui/Ago.tsx'
 
 export type Hour = ClientUsage['hours'][number]
 
-const LEGEND = 'flex flex-wrap justify-between gap-x-5 gap-y-1 text-[13px] text-muted'
+const LEGEND = 'flex flex-wrap justify-between gap-x-5 gap-y-1 text-sm text-muted'
 const KEY = 'before:me-1.5 before:inline-block before:size-2.5 before:forced-color-adjust-none'
 
 /** Returns the tokens and refused requests of the busiest hour, 0 without an hour. */

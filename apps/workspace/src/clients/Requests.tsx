@@ -121,7 +121,7 @@ export function groupAlike(requests: readonly Request[]): RequestRow[] {
  * newest request was refused, it is already open.
  */
 export const RequestTable = ({ rows }: { rows: readonly RequestRow[] }) => (
-  <table className="table table-stacked text-[14px]">
+  <table className="table table-stacked text-md">
     <thead>
       <tr>
         <th scope="col">Time</th>
@@ -193,7 +193,7 @@ function Answer({ request, isOpen, onOpenChange }: AnswerProps) {
   return (
     <button
       type="button"
-      className="inline-flex min-h-6 cursor-pointer items-center gap-1 border-0 bg-transparent p-0 text-start text-bad hover:underline max-desk:min-h-11"
+      className="inline-flex min-h-11 cursor-pointer items-center gap-1 border-0 bg-transparent p-0 text-start text-bad hover:underline desk:min-h-6"
       aria-expanded={isOpen}
       onClick={() => onOpenChange(!isOpen)}
     >

@@ -57,7 +57,7 @@ export function RevokeClient(props: RevokeClientProps) {
         readOnly={form.isPending}
         error={form.errors.confirmation}
       />
-      <p className="-my-2 min-h-[22px] text-ink-2 empty:-mt-[30px] empty:mb-0" role="status">
+      <p className="-my-2 min-h-5.5 text-ink-2 empty:-mt-7.5 empty:mb-0" role="status">
         {form.isPending && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
       </p>
     </FormDialog>

@@ -113,7 +113,7 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   const addresses = [...new Set([...before.keys(), ...after.keys()])]
   if (addresses.length === 0) return null
   return (
-    <table className="table max-w-[840px]">
+    <table className="table max-w-210">
       <caption className="py-2 text-start text-ink-2">
         Last token at each of the latest addresses, in {ADDRESS_DAYS_KEPT} days. Of each day, the first{' '}
         {ADDRESSES_PER_DAY_MAX} are counted.

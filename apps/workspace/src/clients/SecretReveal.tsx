@@ -33,8 +33,6 @@ function savedPart(credential: Credential): 'secret' | 'private key' | undefined
   return credential.method === 'private_key_jwt' && credential.privateKey ? 'private key' : undefined
 }
 
-const FACTS =
-  'grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-4 gap-y-2.5 max-[621px]:grid-cols-1 max-[621px]:gap-1'
 const REMINDED = 'bg-mark text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]'
 
 function RevealDialog({ company, client, credential, replaces }: Reveal) {
@@ -62,7 +60,7 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
       canClose={isSaved}
       onRefuseClose={() => setReminded(true)}
     >
-      <dl className={FACTS}>
+      <dl className="grid items-center gap-1 sm:grid-cols-[auto_minmax(0,1fr)] sm:gap-x-4 sm:gap-y-2.5">
         <dt className="text-muted">Client id</dt>
         <dd className={BOX}>
           <code className={CODE}>{clientId}</code>
@@ -92,7 +90,7 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
           </Checkbox>
         )}
         <span
-          className="flex-1 text-start text-[13px] max-[621px]:not-empty:-order-1 max-[621px]:not-empty:basis-full"
+          className="flex-1 text-start text-sm max-sm:not-empty:-order-1 max-sm:not-empty:basis-full"
           role="status"
         >
           {reminded && !isSaved && `Tick the box first: once this is closed, the ${saves} is gone.`}
@@ -110,9 +108,9 @@ function RevealDialog({ company, client, credential, replaces }: Reveal) {
   )
 }
 
-const CODE = 'min-w-0 text-[13px] wrap-anywhere'
+const CODE = 'min-w-0 text-sm wrap-anywhere'
 const BOX =
-  'flex items-center justify-between gap-3 rounded-md border border-line py-1.5 ps-3 pe-1.5 max-[621px]:mb-2 max-[621px]:flex-wrap'
+  'mb-2 flex flex-wrap items-center justify-between gap-3 rounded-md border border-line py-1.5 ps-3 pe-1.5 sm:mb-0 sm:flex-nowrap'
 
 /** What the client proves its identity with. A private key is not shown: its file is what is needed. */
 function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
@@ -160,7 +158,7 @@ const Saved = ({ name, text, children }: { name: string; text: string; children:
   <>
     <dt className="text-muted">{name}</dt>
     <dd
-      className={`${BOX} border-transparent bg-mark font-[560] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]`}
+      className={`${BOX} border-transparent bg-mark font-medium text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]`}
     >
       <code className={CODE}>{text}</code>
       {children}
@@ -192,11 +190,6 @@ function FirstUse({ saves, ...props }: FirstCallProps & { saves: string | undefi
 
 const WATCH_MS = 2_000
 
-const DOT =
-  'size-2.5 flex-none rounded-full forced-color-adjust-none forced-colors:border-2 forced-colors:border-[CanvasText]'
-const DOT_USED = 'bg-good forced-colors:bg-[CanvasText]'
-const DOT_WAITING = 'animate-pulse bg-control forced-colors:bg-[Canvas]'
-
 interface FirstCallProps {
   client: OAuthClient
   /** Called at the first token. Must not change from one rendering to the next. */
@@ -216,7 +209,10 @@ function FirstCall({ client, onToken }: FirstCallProps) {
   return (
     <div className="grid gap-1.5 border-y border-line py-3">
       <p className={`flex items-center gap-2.5 ${tokenAt ? 'font-semibold text-good' : ''}`} role="status">
-        <span className={`${DOT} ${tokenAt ? DOT_USED : DOT_WAITING}`} aria-hidden="true" />
+        <span
+          className={`size-2.5 flex-none rounded-full forced-color-adjust-none forced-colors:border-2 forced-colors:border-[CanvasText] ${tokenAt ? 'bg-good forced-colors:bg-[CanvasText]' : 'animate-pulse bg-control forced-colors:bg-[Canvas]'}`}
+          aria-hidden="true"
+        />
         {tokenAt
           ? say`Token issued at ${<Time at={tokenAt} format="timeOfDay" />}: the id and ${credentialName(client)} work.`
           : `Waiting for the first token request: run the ${client.workload ? 'job' : 'curl command'} and see it arrive here.`}

@@ -52,7 +52,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
 
 function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage) {
   return (
-    <table className="table max-w-[640px]">
+    <table className="table max-w-160">
       <caption className="py-2 text-start text-ink-2">
         Tokens by address {say`since ${<Time at={addressesSince} />}`}: the latest addresses. Of each day
         (UTC), the first {ADDRESSES_PER_DAY_MAX} are counted.

@@ -57,11 +57,6 @@ const Placeholder = ({ keyThumbprint }: UseItProps['client']) => (
   </>
 )
 
-const TAB = [
-  'cursor-pointer border-0 border-b-[3px] border-transparent bg-transparent px-3.5 py-2 font-[580] text-ink-2 max-sm:min-h-11',
-  'hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined',
-].join(' ')
-
 /** A first call, ready to paste, and the settings that every program of the documentation reads. */
 export function AccessCode({ access }: { access: ClientAccess }) {
   const { credential } = access
@@ -74,16 +69,17 @@ export function AccessCode({ access }: { access: ClientAccess }) {
       ]
   return (
     <>
-      <Tabs.Root
-        className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-2.5"
-        defaultValue={codes[0]?.name ?? ''}
-      >
+      <Tabs.Root className="grid min-w-0 grid-cols-1 gap-2.5" defaultValue={codes[0]?.name ?? ''}>
         <Tabs.List
           className="flex gap-1 overflow-x-auto shadow-[inset_0_-1px_0_var(--line)] [scrollbar-width:none]"
           aria-label="Ready to use"
         >
           {codes.map(({ name }) => (
-            <Tabs.Trigger key={name} className={TAB} value={name}>
+            <Tabs.Trigger
+              key={name}
+              className="min-h-11 cursor-pointer border-0 border-b-3 border-transparent bg-transparent px-3.5 py-2 font-medium text-ink-2 hover:text-ink data-[state=active]:border-ink data-[state=active]:text-ink data-[state=active]:outlined sm:min-h-0"
+              value={name}
+            >
               {name}
             </Tabs.Trigger>
           ))}

@@ -6,7 +6,7 @@ import type { ClientWorkload } from './platforms.ts'
 /** What a workload's tokens must have, and where a token differs from it. */
 export const WorkloadClaims = ({ workload, token = '' }: { workload: ClientWorkload; token?: string }) => (
   <dl
-    className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-[14px] wrap-anywhere"
+    className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-md wrap-anywhere"
     aria-live={token ? 'polite' : undefined}
   >
     {compareToken(token, workload, { audience: location.origin, now: new Date() }).map((claim) => (
@@ -43,7 +43,7 @@ export function CompareToken({ workload }: { workload: ClientWorkload }) {
     <>
       <WorkloadClaims workload={workload} token={token} />
       <details className="mt-1.5">
-        <summary className="w-fit cursor-pointer font-semibold max-sm:py-[11px]">Compare a token</summary>
+        <summary className="w-fit cursor-pointer font-semibold max-sm:py-2.75">Compare a token</summary>
         <CodeArea
           label="A token of the platform"
           hint="It is neither sent nor stored. Its signature is not checked here."

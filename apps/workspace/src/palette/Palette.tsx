@@ -36,7 +36,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     <Modal
       onClose={onClose}
       restoresFocus={() => !hasRun.current}
-      className="mt-[min(12vh,120px)] max-w-[620px] self-start overflow-hidden max-desk:mt-0 max-sm:min-h-0!"
+      className="min-h-0! overflow-hidden sm:max-w-155 sm:self-start desk:mt-[min(12vh,120px)]"
     >
       <Primitive.Title className="sr-only">Search or jump to</Primitive.Title>
       <Commands
@@ -78,7 +78,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
     <>
       <div className="flex items-center border-b border-line-strong pe-2 focus-within:shadow-[inset_0_-3px_0_var(--mark)]">
         <input
-          className="min-w-0 flex-1 border-0 bg-transparent px-5 py-4 text-[17px] placeholder:text-muted focus-visible:shadow-none focus-visible:outline-none"
+          className="min-w-0 flex-1 border-0 bg-transparent px-5 py-4 text-lg placeholder:text-muted focus-visible:shadow-none focus-visible:outline-none"
           role="combobox"
           aria-label="Search or jump to"
           aria-expanded="true"
@@ -106,7 +106,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
         {groups.map((group) => (
           // biome-ignore lint/a11y/useSemanticElements: a listbox has no other groups.
           <div key={group.title} role="group" aria-label={group.title}>
-            <p className="px-2.5 pt-1.5 pb-1 text-[13px] text-muted" aria-hidden="true">
+            <p className="px-2.5 pt-1.5 pb-1 text-sm text-muted" aria-hidden="true">
               {group.title}
             </p>
             {group.commands.map((command) => (
@@ -115,7 +115,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 key={command.key}
                 id={id + command.key}
                 role="option"
-                className="flex cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 aria-selected:marked max-sm:py-[11px]"
+                className="flex cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2.75 aria-selected:marked sm:py-2"
                 aria-selected={command === current}
                 // A browser also says so when the list moves under a pointer that rests.
                 onMouseMove={({ movementX, movementY }) => {
@@ -125,14 +125,14 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
               >
                 <bdi className="min-w-0">{command.title}</bdi>
                 {command.note && (
-                  <code className="flex-none text-[13px] text-muted max-desk:hidden">{command.note}</code>
+                  <code className="flex-none text-sm text-muted max-desk:hidden">{command.note}</code>
                 )}
               </div>
             ))}
           </div>
         ))}
       </div>
-      <p className={commands.length === 0 ? 'px-5 py-[18px] text-ink-2' : 'sr-only'} role="status">
+      <p className={commands.length === 0 ? 'px-5 py-4.5 text-ink-2' : 'sr-only'} role="status">
         {commands.length === 0 ? NOTHING_FOUND : text && foundText(count, commands.length)}
       </p>
     </>

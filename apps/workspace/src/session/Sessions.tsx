@@ -93,7 +93,7 @@ function OneSession({
         <bdi className="font-strong" title={userAgent ?? undefined}>
           {browserName(userAgent)}
         </bdi>
-        {current && <span className="rounded-md bg-mark-soft px-1.5 text-[13px]">This session</span>}
+        {current && <span className="rounded-md bg-mark-soft px-1.5 text-sm">This session</span>}
       </p>
       <p className="text-sm text-muted">
         {address && say`From ${<code>{address}</code>}, `}

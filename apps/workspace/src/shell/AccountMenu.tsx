@@ -33,17 +33,17 @@ export function AccountMenu() {
         trigger={
           <button
             type="button"
-            className="flex cursor-pointer items-center gap-[11px] rounded-md border-0 bg-transparent p-2 text-start hover:bg-sunk data-[state=open]:bg-sunk max-desk:p-1"
+            className="flex cursor-pointer items-center gap-2.75 rounded-md border-0 bg-transparent p-1 text-start hover:bg-sunk data-[state=open]:bg-sunk desk:p-2"
           >
             <span
-              className="grid size-9 flex-none place-items-center rounded-full border border-control text-[13px] font-strong"
+              className="grid size-9 flex-none place-items-center rounded-full border border-control text-sm font-strong"
               aria-hidden="true"
             >
               {initials(user.name)}
             </span>
-            <span className="grid min-w-0 leading-[1.3] max-desk:sr-only">
-              <bdi className="truncate font-[580]">{user.name}</bdi>
-              <span className="truncate text-[13px] text-muted">{user.email}</span>
+            <span className="grid min-w-0 leading-snug max-desk:sr-only">
+              <bdi className="truncate font-medium">{user.name}</bdi>
+              <span className="truncate text-sm text-muted">{user.email}</span>
             </span>
           </button>
         }

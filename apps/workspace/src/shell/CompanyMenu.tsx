@@ -6,7 +6,7 @@ import { ChevronIcon } from '../ui/icons.tsx'
 import { Menu, MenuChoice, MenuLabel } from '../ui/Menu.tsx'
 
 const PLACE =
-  'flex w-full items-center justify-between gap-2 rounded-md border px-3 py-[9px] text-start max-desk:w-auto max-desk:min-w-0 max-desk:flex-1 max-desk:py-1'
+  'flex min-w-0 flex-1 items-center justify-between gap-2 rounded-md border py-1 text-start desk:w-full desk:flex-none desk:px-3 desk:py-2.25'
 
 /** The current company, as a menu if the person has several. */
 export function CompanyMenu() {
@@ -14,13 +14,13 @@ export function CompanyMenu() {
   const { companies } = useSignedIn()
   const [location, navigate] = useLocation()
   const name = (
-    <span className="grid min-w-0 leading-[1.3]">
+    <span className="grid min-w-0 leading-snug">
       <bdi className="truncate font-strong">{company.name}</bdi>
       <span className="text-sm text-muted">{roleName(company)}</span>
     </span>
   )
   if (companies.length === 1)
-    return <div className={`${PLACE} border-line max-desk:border-transparent max-desk:px-0`}>{name}</div>
+    return <div className={`${PLACE} border-transparent px-0 desk:border-line`}>{name}</div>
 
   // The same screen of the other company, but not the same client.
   const sameScreen = (vendorId: string) => pathTo(vendorId, screenAt(location) ?? 'clients')
@@ -30,7 +30,7 @@ export function CompanyMenu() {
       trigger={
         <button
           type="button"
-          className={`${PLACE} cursor-pointer border-control bg-sheet hover:border-ink max-desk:px-2.5`}
+          className={`${PLACE} cursor-pointer border-control bg-sheet px-2.5 hover:border-ink`}
           title="Choose another company"
         >
           {name}

@@ -37,7 +37,7 @@ export function NoAccess() {
 }
 
 const Explanation = ({ children }: { children: ReactNode }) => (
-  <section className="flex max-w-[720px] gap-4 border-y border-line py-[22px]">
+  <section className="flex max-w-180 gap-4 border-y border-line py-5.5">
     <LockIcon />
     <div className="grid gap-4">{children}</div>
   </section>

@@ -19,7 +19,7 @@ export interface PageProps {
   children: ReactNode
 }
 
-const CRUMB = 'inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
+const CRUMB = 'inline-flex min-h-6 items-center gap-1 justify-self-start text-md'
 
 /** Whom to ask for more. */
 export function OwnerName() {
@@ -44,8 +44,8 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
   return (
     <div className={`mx-auto ${wide ? 'max-w-370' : 'max-w-270'}`}>
       <title>{`${title} · ${company.name}`}</title>
-      <header className="mb-4 flex flex-wrap items-end justify-between gap-x-6 gap-y-4 max-desk:mb-[22px]">
-        <div className="grid min-w-0 flex-[1_1_340px] gap-1.5">
+      <header className="mb-5.5 flex flex-wrap items-end justify-between gap-x-6 gap-y-4 desk:mb-4">
+        <div className="grid min-w-0 grow basis-85 gap-1.5">
           {back ? (
             <Link className={`${CRUMB} -ms-1.5 pe-1.5 text-link max-sm:min-h-11`} href={back.to}>
               <BackIcon />

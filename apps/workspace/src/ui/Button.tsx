@@ -13,7 +13,7 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
 }
 
 const BUTTON =
-  'button inline-flex min-h-11 px-3 sm:min-h-10 sm:px-4 items-center justify-center gap-2 text-center leading-[1.35] transition-colors duration-120'
+  'button inline-flex min-h-11 px-3 sm:min-h-10 sm:px-4 items-center justify-center gap-2 text-center leading-snug transition-colors duration-120'
 const VARIANTS = {
   primary: 'border-primary bg-primary text-primary-ink hover:border-primary-hover hover:bg-primary-hover',
   plain: 'text-ink',
@@ -94,7 +94,7 @@ export function Button({
       {unavailable && (
         <span
           id={reasonId}
-          className={explains ? 'button-reason basis-full text-[13px] text-warn' : 'sr-only'}
+          className={explains ? 'button-reason basis-full text-sm text-warn' : 'sr-only'}
           role={explains ? 'status' : undefined}
         >
           {unavailable}

@@ -6,14 +6,14 @@ interface CodeProps {
   what: string
 }
 
-const SCROLLED = 'max-h-[300px] overflow-auto rounded-md in-[[role=dialog]]:max-h-[15rem]'
+const SCROLLED = 'max-h-75 overflow-auto rounded-md in-[[role=dialog]]:max-h-60'
 
 /** A block of code that scrolls sideways, by keyboard too, and can be copied. */
 export const Code = ({ text, what }: CodeProps) => (
   <div className="code grid grid-cols-[minmax(0,1fr)_auto]">
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard. */}
     <section className={SCROLLED} aria-label={what} tabIndex={0}>
-      <pre className="w-max min-w-full text-[13px]">
+      <pre className="w-max min-w-full text-sm">
         <code>{text}</code>
       </pre>
     </section>

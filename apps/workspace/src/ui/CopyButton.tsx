@@ -56,7 +56,7 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
         </IconButton>
       )}
       {result === 'failed' && (
-        <span className="text-[13px] text-bad" aria-hidden="true">
+        <span className="text-sm text-bad" aria-hidden="true">
           Select and copy it by hand
         </span>
       )}

@@ -3,17 +3,6 @@ import { type CSSProperties, type ReactNode, useRef, useState } from 'react'
 import { IconButton } from './Button.tsx'
 import { CloseIcon } from './icons.tsx'
 
-const PLACE =
-  'fixed inset-0 z-30 grid animate-fade overflow-auto overscroll-contain bg-(--shade) p-6 [scrollbar-gutter:stable_both-edges]'
-const PLACE_ON_PHONES = 'max-sm:bg-sheet max-sm:p-0 max-sm:[scrollbar-gutter:auto]'
-// The room that the page keeps for its scroll bar is on one side of the dialog's place.
-const SHEET =
-  'dialog ms-(--gutter) grid w-full animate-appear grid-cols-[minmax(0,1fr)] content-start place-self-center rounded-lg bg-sheet'
-const SHEET_IN_FOCUS =
-  'shadow-raised outline-none focus-visible:rounded-lg focus-visible:shadow-raised focus-visible:outline-none'
-const SHEET_ON_PHONES =
-  'max-sm:m-0 max-sm:min-h-dvh max-sm:max-w-none max-sm:justify-self-stretch max-sm:self-start max-sm:rounded-none max-sm:shadow-none'
-
 export interface ModalProps {
   onClose: () => void
   /** Whether it is described by the description in it. */
@@ -35,10 +24,14 @@ export function Modal({ onClose, described = false, restoresFocus, className, ch
   return (
     <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
-        <div className={`${PLACE} ${PLACE_ON_PHONES}`} style={{ '--gutter': `${gutter}px` } as CSSProperties}>
+        <div
+          className="fixed inset-0 z-30 grid animate-fade overflow-auto overscroll-contain bg-sheet sm:bg-(--shade) sm:p-6 sm:[scrollbar-gutter:stable_both-edges]"
+          // The room that the page keeps for its scroll bar is on one side of the dialog's place.
+          style={{ '--gutter': `${gutter}px` } as CSSProperties}
+        >
           <Primitive.Content
             ref={content}
-            className={`${SHEET} ${SHEET_IN_FOCUS} ${SHEET_ON_PHONES} ${className}`}
+            className={`grid min-h-dvh w-full animate-appear grid-cols-1 content-start self-start bg-sheet outline-none sm:ms-(--gutter) sm:min-h-0 sm:place-self-center sm:rounded-lg sm:shadow-raised ${className}`}
             onPointerDownOutside={stayForToasts}
             onOpenAutoFocus={(event) => {
               event.preventDefault()
@@ -79,10 +72,10 @@ export function Dialog(props: DialogProps) {
     <Modal
       onClose={() => (canClose ? onClose() : onRefuseClose?.())}
       described={Boolean(description)}
-      className={`gap-[18px] px-7 py-6 max-sm:p-4 ${size === 'wide' ? 'max-w-[720px]' : 'max-w-[540px]'}`}
+      className={`gap-4.5 p-4 sm:px-7 sm:py-6 ${size === 'wide' ? 'sm:max-w-180' : 'sm:max-w-135'}`}
     >
       <header className="flex items-start justify-between gap-3">
-        <Primitive.Title className="wrap-anywhere text-[22px] tracking-[-0.012em]">{title}</Primitive.Title>
+        <Primitive.Title className="wrap-anywhere text-xl tracking-tight">{title}</Primitive.Title>
         <span className="-mt-1 -me-2">
           <CloseButton />
         </span>
@@ -103,14 +96,9 @@ export const CloseButton = () => (
   </Primitive.Close>
 )
 
-const FOOT =
-  'dialog-foot sticky -bottom-6 z-1 -mx-7 -mb-6 flex flex-wrap items-center justify-end gap-2.5 text-end rounded-b-lg border-t border-line bg-sheet px-7 pt-3.5 pb-5'
-const FOOT_ON_PHONES = 'max-sm:bottom-0 max-sm:-mx-4 max-sm:mt-auto max-sm:-mb-4 max-sm:rounded-none'
-const FOOT_PADDING_ON_PHONES = 'max-sm:px-4 max-sm:pt-3 max-sm:pb-[calc(12px+env(safe-area-inset-bottom))]'
-
 /** The buttons of a dialog, which stay in view while the rest scrolls. */
 export const DialogFoot = ({ children }: { children: ReactNode }) => (
-  <footer className={`${FOOT} ${FOOT_ON_PHONES} ${FOOT_PADDING_ON_PHONES} [@media(max-height:480px)]:static`}>
+  <footer className="sticky bottom-0 z-1 -mx-4 mt-auto -mb-4 flex flex-wrap items-center justify-end gap-2.5 border-t border-line bg-sheet px-4 pt-3 pb-[calc(12px+env(safe-area-inset-bottom))] text-end sm:-bottom-6 sm:-mx-7 sm:mt-0 sm:-mb-6 sm:rounded-b-lg sm:px-7 sm:pt-3.5 sm:pb-5 [@media(max-height:480px)]:static">
     {children}
   </footer>
 )

@@ -16,7 +16,7 @@ interface ControlProps {
 
 /** The place of a hint, or of what is wrong. */
 export const noteClass = (error: ReactNode): string =>
-  `min-h-[19px] scroll-my-24 text-sm ${error ? 'text-bad' : 'text-muted'}`
+  `min-h-4.75 scroll-my-24 text-sm ${error ? 'text-bad' : 'text-muted'}`
 
 /** A labelled control with its hint, or, in the hint's place, what is wrong. */
 export function Labelled({
@@ -46,11 +46,9 @@ export function Labelled({
   )
 }
 
-const CONTROL = [
-  'min-h-11 w-full rounded-md border border-control bg-sheet px-3 py-2 text-ink placeholder:text-muted sm:min-h-10.5',
-  'hover:border-ink-2 aria-invalid:border-bad aria-invalid:shadow-[inset_0_0_0_1px_var(--bad)]',
-].join(' ')
-const CODE = 'font-mono text-[14px]'
+const CONTROL =
+  'min-h-11 w-full rounded-md border border-control bg-sheet px-3 py-2 text-ink placeholder:text-muted sm:min-h-10.5 hover:border-ink-2 aria-invalid:border-bad aria-invalid:shadow-[inset_0_0_0_1px_var(--bad)]'
+const CODE = 'font-mono text-md'
 
 export const Input = ({ className = '', ...rest }: ComponentProps<'input'>) => (
   <input {...rest} className={`${CONTROL} ${className}`} />

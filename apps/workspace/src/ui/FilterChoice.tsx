@@ -6,13 +6,6 @@ export interface FilterChoiceProps<Value extends string> {
   onChange: (value: Value) => void
 }
 
-const LABEL =
-  'block rounded-md px-[11px] py-[7px] text-ink-2 max-sm:py-[11px] group-hover:bg-sunk group-has-checked:outlined'
-const LABEL_CHOSEN =
-  'group-has-checked:font-strong group-has-checked:text-ink group-has-checked:underline group-has-checked:decoration-2 group-has-checked:underline-offset-6'
-const LABEL_IN_FOCUS =
-  'group-has-focus-visible:outline-2 group-has-focus-visible:-outline-offset-2 group-has-focus-visible:outline-ink'
-
 /** Chooses what a list shows. Each choice has a count. */
 export const FilterChoice = <Value extends string>({
   legend,
@@ -21,7 +14,7 @@ export const FilterChoice = <Value extends string>({
   options,
   onChange,
 }: FilterChoiceProps<Value>) => (
-  <fieldset className="-ms-[11px] flex flex-wrap">
+  <fieldset className="-ms-2.75 flex flex-wrap">
     <legend className="sr-only">{legend}</legend>
     {options.map((option) => (
       <label key={option.value} className="group relative cursor-pointer">
@@ -32,7 +25,7 @@ export const FilterChoice = <Value extends string>({
           checked={value === option.value}
           onChange={() => onChange(option.value)}
         />
-        <span className={`${LABEL} ${LABEL_CHOSEN} ${LABEL_IN_FOCUS}`}>
+        <span className="block rounded-md px-2.75 py-2.75 text-ink-2 group-hover:bg-sunk group-has-checked:font-strong group-has-checked:text-ink group-has-checked:underline group-has-checked:decoration-2 group-has-checked:underline-offset-6 group-has-checked:outlined group-has-focus-visible:outline-2 group-has-focus-visible:-outline-offset-2 group-has-focus-visible:outline-ink sm:py-1.75">
           {option.label}{' '}
           <span className="font-mono text-[0.92em] font-normal text-muted">{option.count}</span>
         </span>

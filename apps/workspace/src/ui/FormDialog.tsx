@@ -40,7 +40,7 @@ export function FormDialog(props: FormDialogProps) {
   } = props
   return (
     <Dialog title={title} description={description} onClose={onClose} canClose={!form.isPending}>
-      <form className="grid grid-cols-[minmax(0,1fr)] gap-[18px]" onSubmit={form.submit} noValidate>
+      <form className="grid grid-cols-1 gap-4.5" onSubmit={form.submit} noValidate>
         {children}
         <FailureNotice failure={form.failure} />
         <DialogFoot>

@@ -61,7 +61,7 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
     >
       {error.message} {error instanceof ApiProblem && <AboutError code={error.code} />}
       {error instanceof ApiProblem && error.requestId && error.status >= 500 && (
-        <span className="mt-1 block text-[13px] text-muted">
+        <span className="mt-1 block text-sm text-muted">
           Request <code>{error.requestId}</code>
         </span>
       )}
@@ -69,14 +69,11 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
   )
 }
 
-const BAR =
-  'fixed start-1/2 bottom-5 z-20 flex w-max max-w-[calc(100vw-32px)] -translate-x-1/2 items-center gap-2 max-desk:bottom-[84px]'
-
 /** Lies over the page: what was read before stays where it was. */
 function Stale({ query }: { query: LoadedQuery<unknown> }) {
   return (
     <div
-      className={`${BAR} rounded-md border border-warn bg-warn-soft py-1.5 ps-4 pe-2 text-warn`}
+      className="fixed start-1/2 bottom-21 z-20 flex w-max max-w-[calc(100vw-32px)] -translate-x-1/2 items-center gap-2 rounded-md border border-warn bg-warn-soft py-1.5 ps-4 pe-2 text-warn desk:bottom-5"
       role="status"
     >
       <p>This may be out of date: it could not be refreshed.</p>

@@ -1,12 +1,8 @@
 import { DropdownMenu as Primitive } from 'radix-ui'
 import type { ReactElement, ReactNode } from 'react'
 
-const MENU =
-  'z-40 animate-appear overflow-auto rounded-lg border border-line-strong bg-sheet p-1.5 shadow-raised'
-const MENU_SIZE =
-  'max-h-(--radix-dropdown-menu-content-available-height) max-w-[min(340px,calc(100vw-44px))] min-w-52'
 const ITEM =
-  'flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:marked max-sm:min-h-11'
+  'flex min-h-11 cursor-pointer items-center gap-2.5 rounded-md px-2.5 py-1.5 outline-none data-highlighted:marked sm:min-h-9.5'
 
 export interface MenuProps {
   /** A button. */
@@ -22,7 +18,12 @@ export interface MenuProps {
 export const Menu = ({ trigger, align = 'end', children }: MenuProps) => (
   <Primitive.Root modal={false}>
     <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
-    <Primitive.Content className={`${MENU} ${MENU_SIZE}`} align={align} sideOffset={6} collisionPadding={12}>
+    <Primitive.Content
+      className="z-40 max-h-(--radix-dropdown-menu-content-available-height) max-w-[min(340px,calc(100vw-44px))] min-w-52 animate-appear overflow-auto rounded-lg border border-line-strong bg-sheet p-1.5 shadow-raised"
+      align={align}
+      sideOffset={6}
+      collisionPadding={12}
+    >
       {children}
     </Primitive.Content>
   </Primitive.Root>
@@ -45,7 +46,7 @@ export function MenuItem({ onSelect, icon, danger = false, children }: MenuItemP
 }
 
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
-  <Primitive.Label className="px-2.5 pt-1.5 pb-1 text-[13px] text-muted">{children}</Primitive.Label>
+  <Primitive.Label className="px-2.5 pt-1.5 pb-1 text-sm text-muted">{children}</Primitive.Label>
 )
 
 export const MenuLine = () => <Primitive.Separator className="my-1.5 h-px bg-line" />

@@ -24,13 +24,13 @@ export function PlainPage({ title, heading = title, action, lede, children }: Pl
       <header className="flex flex-wrap items-center justify-between px-[clamp(16px,4vw,48px)] py-5">
         <Brand />
         <div className="flex items-center gap-x-4">
-          <DocsHome className="inline-flex min-h-9 items-center text-ink-2 max-sm:min-h-11">
+          <DocsHome className="inline-flex min-h-11 items-center text-ink-2 sm:min-h-9">
             Documentation
           </DocsHome>
           {action}
         </div>
       </header>
-      <main className="grid w-full max-w-[432px] content-center gap-[18px] justify-self-center px-4 pt-6 pb-12">
+      <main className="grid w-full max-w-108 content-center gap-4.5 justify-self-center px-4 pt-6 pb-12">
         <h1>{heading}</h1>
         {lede && <p className="-mt-3 text-pretty text-ink-2">{lede}</p>}
         {children}
@@ -59,7 +59,7 @@ export const Opening = ({ error }: { error?: Error }) => (
         {error.message}
       </Notice>
     ) : (
-      <p className="h-[3px] w-[180px] animate-pulse rounded-xs bg-line-strong" role="status">
+      <p className="h-0.75 w-45 animate-pulse rounded-xs bg-line-strong" role="status">
         <span className="sr-only">Opening the workspace</span>
       </p>
     )}

@@ -6,8 +6,6 @@ const TONES = {
   bad: 'text-bad forced-colors:before:bg-[Canvas]',
   idle: 'text-muted forced-colors:before:bg-[Canvas]',
 }
-const DOT =
-  'before:size-[9px] before:flex-none before:rounded-full before:border-2 before:border-current forced-colors:before:border-[CanvasText]'
 
 export interface StatusTextProps {
   tone: keyof typeof TONES
@@ -17,7 +15,7 @@ export interface StatusTextProps {
 /** A state in a word or two, after a dot in its colour that is filled for what is good. */
 export const StatusText = ({ tone, children }: StatusTextProps) => (
   <span
-    className={`inline-flex items-baseline gap-2 before:forced-color-adjust-none ${DOT} ${TONES[tone]}`}
+    className={`inline-flex items-baseline gap-2 before:size-2.25 before:flex-none before:rounded-full before:border-2 before:border-current before:forced-color-adjust-none forced-colors:before:border-[CanvasText] ${TONES[tone]}`}
     data-tone={tone}
   >
     {children}

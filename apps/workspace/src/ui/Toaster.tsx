@@ -7,9 +7,6 @@ import { CheckIcon, CloseIcon } from './icons.tsx'
 const SHOWN_MS = 5_000
 /** Long enough to decide to follow a link. */
 const SHOWN_WITH_LINK_MS = 12_000
-const TOASTS = 'fixed end-5 bottom-5 z-50 grid w-[min(380px,calc(100vw-56px))] gap-2.5 max-desk:bottom-19'
-const TOAST =
-  'flex animate-appear items-center gap-2.5 rounded-md bg-ink py-2 ps-3.5 pe-2 text-paper shadow-raised'
 
 interface ToastLink {
   href: string
@@ -34,7 +31,7 @@ export function Toaster({ children }: { children: ReactNode }) {
         {toasts.map(({ id, text, link }) => (
           <Toast.Root
             key={id}
-            className={TOAST}
+            className="flex animate-appear items-center gap-2.5 rounded-md bg-ink py-2 ps-3.5 pe-2 text-paper shadow-raised"
             duration={link ? SHOWN_WITH_LINK_MS : SHOWN_MS}
             onOpenChange={(open) => !open && remove(id)}
           >
@@ -58,7 +55,10 @@ export function Toaster({ children }: { children: ReactNode }) {
             </Toast.Close>
           </Toast.Root>
         ))}
-        <Toast.Viewport className={TOASTS} data-toasts="" />
+        <Toast.Viewport
+          className="fixed end-5 bottom-19 z-50 grid w-[min(380px,calc(100vw-56px))] gap-2.5 desk:bottom-5"
+          data-toasts=""
+        />
       </Toast.Provider>
     </ToastContext>
   )

@@ -30,7 +30,7 @@ export function ThemeSelect() {
   const [theme, setTheme] = useTheme()
   return (
     <select
-      className="min-h-9 max-sm:min-h-11 rounded-md border border-transparent bg-paper px-2 py-1 text-ink-2 [font:inherit] hover:border-control"
+      className="min-h-11 sm:min-h-9 rounded-md border border-transparent bg-paper px-2 py-1 text-ink-2 [font:inherit] hover:border-control"
       aria-label="Theme"
       value={theme}
       onChange={(event) => setTheme(event.target.value as Theme)}

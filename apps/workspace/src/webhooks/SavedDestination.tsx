@@ -27,7 +27,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
   const newest = test.results.find(({ url, sentAt }) => url === callbackUrl && sentAt >= (updatedAt ?? ''))
   return (
     <Section
-      className="border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-sm:p-4"
+      className="border border-s-4 border-line border-s-mark bg-sheet px-6 pt-5.5 pb-6 max-sm:p-4"
       id="saved-title"
       title="Saved callback URL"
     >
@@ -53,7 +53,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
             ) : (
               unsaved &&
               callbackUrl && (
-                <strong className="inline-block bg-mark px-2 py-[3px] font-[580] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
+                <strong className="inline-block bg-mark px-2 py-0.75 font-medium text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
                   Goes to the saved callback URL, not to your unsaved edit.
                 </strong>
               )
@@ -71,7 +71,7 @@ function Url({ url }: { url: string }) {
   const { host } = new URL(url)
   const [before, after] = [url.slice(0, url.indexOf(host)), url.slice(url.indexOf(host) + host.length)]
   return (
-    <p className="wrap-anywhere flex items-start justify-between gap-2 text-[17px]">
+    <p className="wrap-anywhere flex items-start justify-between gap-2 text-lg">
       <code>
         <span className="text-muted">{before}</span>
         <span className="font-strong">{host}</span>
@@ -120,14 +120,14 @@ function Outcome({ result }: { result: TestSendResult }) {
       role="status"
     >
       <p
-        className={`${TONES[tone]} font-mono text-[34px] leading-none font-semibold tracking-[-0.02em] max-sm:text-[26px]`}
+        className={`${TONES[tone]} font-mono text-3xl leading-none font-semibold tracking-tight max-sm:text-2xl`}
       >
         {result.status ?? '—'}
       </p>
       <div>
-        <p className={`font-[640] ${TONES[tone]}`}>{title}</p>
+        <p className={`font-strong ${TONES[tone]}`}>{title}</p>
         {tone !== 'good' && <p>{result.advice}</p>}
-        <p className="text-sm flex flex-wrap gap-x-[18px]">
+        <p className="text-sm flex flex-wrap gap-x-4.5">
           <a className="touch" href="#result-title">
             Details
           </a>{' '}

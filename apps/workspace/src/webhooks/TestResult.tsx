@@ -45,10 +45,6 @@ interface TestsProps {
   onChoose: (result: TestSendResult) => void
 }
 
-const TEST =
-  'grid min-h-11 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start'
-const TEST_STATE = 'hover:not-aria-pressed:bg-sunk aria-pressed:marked'
-
 function Tests({ results, current, onChoose }: TestsProps) {
   return (
     <ol
@@ -61,16 +57,16 @@ function Tests({ results, current, onChoose }: TestsProps) {
           <li key={result.sentAt}>
             <button
               type="button"
-              className={`${TEST} ${TEST_STATE}`}
+              className="grid min-h-11 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start hover:not-aria-pressed:bg-sunk aria-pressed:marked"
               aria-pressed={result === current}
               onClick={() => onChoose(result)}
             >
-              <span className="font-mono text-[13px] text-muted">
+              <span className="font-mono text-sm text-muted">
                 <Time at={result.sentAt} format="timeOfDay" />
               </span>
               <span className={`font-mono font-semibold ${TONES[tone]}`}>{result.status ?? '–'}</span>
               <span>{title}</span>
-              <span className="font-mono text-[13px] text-muted">
+              <span className="font-mono text-sm text-muted">
                 {Math.round(result.durationMs).toLocaleString('en')} ms
               </span>
             </button>

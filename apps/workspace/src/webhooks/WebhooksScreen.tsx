@@ -96,7 +96,7 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
       id="change-title"
       title={destination.callbackUrl ? 'Change the callback URL' : 'Set the callback URL'}
     >
-      <form className="grid max-w-[820px] gap-3" onSubmit={submit} noValidate>
+      <form className="grid max-w-205 gap-3" onSubmit={submit} noValidate>
         <Field
           label="Callback URL"
           hint={
@@ -131,7 +131,7 @@ function DestinationForm({ destination, draft, onType, unsaved }: DestinationFor
               Discard changes
             </Button>
           )}
-          {unsaved && draft.trim() !== '' && <span className="text-[13px] text-warn">Not saved</span>}
+          {unsaved && draft.trim() !== '' && <span className="text-sm text-warn">Not saved</span>}
         </div>
       </form>
     </Section>
