@@ -82,11 +82,9 @@ describe('who may act for a company', () => {
   it('mails news of the company to the owner and active admins alone', async () => {
     for (const who of Object.keys(PEOPLE) as Who[]) await colleague(who)
     await api.db.transaction((transaction) =>
-      mailManagers(transaction, 'secret_found', {
-        vendorId: owner.vendorId,
-        topic: 't',
-        detail: {} as never,
-      }),
+      mailManagers(transaction, 'secret_found', [
+        { vendorId: owner.vendorId, topic: 't', detail: {} as never },
+      ]),
     )
     const { rows } = await api.db.raw(
       'select role, status from mails join memberships using (vendor_id, user_id) where vendor_id = ? order by 1',

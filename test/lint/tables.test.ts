@@ -51,6 +51,7 @@ const OWNERS: Record<string, string[]> = {
 const EXCEPTIONS: Record<string, { tables: string[]; because: string }> = {
   'apps/api/accounts/activity.ts': { tables: ['users'], because: 'joins the name of a person' },
   'apps/api/callbacks/destinations.ts': { tables: ['users'], because: 'joins the name of a person' },
+  'apps/api/mail/outbox.ts': { tables: ['memberships'], because: 'mails whoever manages a company' },
   'apps/api/people/invitations.ts': {
     tables: ['companies', 'users'],
     because: 'joins the names of the company and of a person',

@@ -1,5 +1,5 @@
 import { addDays, clockIn, daysBetween } from '../analytics/calendar.ts'
-import { type CompanyNotice, mailNotices, type NoticeNeeds } from '../mail/outbox.ts'
+import { type CompanyNotice, mailManagers, type NoticeNeeds } from '../mail/outbox.ts'
 import { DAY_MS, HOUR_MS } from '../usage/windows.ts'
 import { type ExpiringClient, listExpiringClients } from './records.ts'
 
@@ -36,7 +36,7 @@ export async function noticeExpiringClients(needs: NoticeNeeds): Promise<void> {
       notice.detail.clients.push({ clientId, name, expiresAt: expiresAt.toISOString() })
       notices.set(topic, notice)
     }
-    await mailNotices(needs, 'clients_expire', [...notices.values()])
+    await mailManagers(needs.db, 'clients_expire', [...notices.values()])
     after = page.at(-1)?.vendorId ?? ''
   } while (page.length >= CLIENTS_PER_PAGE && !needs.isEnding())
 }

@@ -1,6 +1,6 @@
 import type { RedisOrCluster } from '#shared/stores/redis.ts'
 import { clockIn } from '../analytics/calendar.ts'
-import { type CompanyNotice, mailNotices, type NoticeNeeds } from '../mail/outbox.ts'
+import { type CompanyNotice, mailManagers, type NoticeNeeds } from '../mail/outbox.ts'
 import { type Failing, readFailing, SUCCESS_POSSIBLE_MS } from '../usage/failing.ts'
 import { readUsesMissingBefore } from '../usage/missing-uses.ts'
 import { DAY_MS, HOUR_MS } from '../usage/windows.ts'
@@ -35,7 +35,7 @@ export async function noticeFailingClients(needs: NoticeNeeds & { redis: RedisOr
       const notices = clients.flatMap((client) =>
         writeNotice(client, failing.get(client.clientId), { now_ms, missingBefore_ms }),
       )
-      await mailNotices(needs, 'client_failing', notices)
+      await mailManagers(needs.db, 'client_failing', notices)
     }
     after = page.at(-1)?.vendorId ?? ''
   } while (page.length >= CLIENTS_PER_PAGE)

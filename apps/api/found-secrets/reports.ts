@@ -134,14 +134,17 @@ function markClients(
 ): Promise<FoundClient[]> {
   return db.transaction(async (transaction) => {
     const clients = await markFoundSecrets(transaction, secrets)
-    for (const { vendorId, clientId, name, source, foundAt } of clients) {
+    for (const { vendorId, clientId, name, source } of clients)
       await recordActivity(transaction, { vendorId, by: null }, 'client.secret_found', clientId, {
         name,
         source,
       })
-      const detail = { client: { clientId, name }, foundAt: foundAt.toISOString(), willBeRevoked }
-      await mailManagers(transaction, 'secret_found', { vendorId, topic: clientId, detail })
-    }
+    const notices = clients.map(({ vendorId, clientId, name, foundAt }) => ({
+      vendorId,
+      topic: clientId,
+      detail: { client: { clientId, name }, foundAt: foundAt.toISOString(), willBeRevoked },
+    }))
+    await mailManagers(transaction, 'secret_found', notices)
     return clients
   })
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { Log } from '#shared/process/log.ts'
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
-import { listMembers, MANAGER_ROLES } from '../accounts/people.ts'
+import { MANAGER_ROLES } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
 import { IS_URGENT, type MailDetails, type MailKind } from './kinds.ts'
 
@@ -32,8 +31,7 @@ export interface OutgoingMail<Kind extends MailKind = MailKind> {
 
 /**
  * Writes a mail down, to be sent once the transaction is committed. Does nothing if the person got one of
- * this kind and topic in the last 30 days. The many mails of a company take turns that are a second apart,
- * so that they hold up no one else's.
+ * this kind and topic in the last 30 days.
  */
 export async function addMail<Kind extends MailKind>(
   transaction: Queryable,
@@ -41,11 +39,9 @@ export async function addMail<Kind extends MailKind>(
   mail: { topic: string; userId: string | null; vendorId?: string; detail: MailDetails[Kind] },
 ): Promise<void> {
   await transaction.raw(
-    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
-     values (:kind, :topic, :userId, :vendorId, :detail, :isUrgent, greatest(now(),
-       (select max(turn_at) + interval '1 second' from mails where vendor_id = :vendorId)))
+    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent) values (?, ?, ?, ?, ?, ?)
      on conflict (user_id, kind, md5(topic)) do nothing`,
-    { vendorId: null, ...mail, kind, detail: JSON.stringify(mail.detail), isUrgent: IS_URGENT[kind] },
+    [kind, mail.topic, mail.userId, mail.vendorId ?? null, JSON.stringify(mail.detail), IS_URGENT[kind]],
   )
 }
 
@@ -57,51 +53,35 @@ export interface CompanyNotice<Kind extends MailKind> {
   detail: MailDetails[Kind]
 }
 
-/** Writes a mail to each person who manages the company: its owner and active admins. See `addMail`. */
-export async function mailManagers<Kind extends MailKind>(
-  transaction: Queryable,
-  kind: Kind,
-  { vendorId, topic, detail }: CompanyNotice<Kind>,
-): Promise<void> {
-  for (const { userId, role, status } of await listMembers(transaction, vendorId))
-    if (status === 'active' && MANAGER_ROLES.includes(role))
-      await addMail(transaction, kind, { topic, userId, vendorId, detail })
-}
-
 /** What a job that writes notices takes. */
 export interface NoticeNeeds {
   db: Database
   clock: Clock
-  log: Log
   isEnding: () => boolean
 }
 
 /**
- * Writes each notice to the managers of its company, unless the company got one of this kind and topic in the
- * last 30 days. Each has a transaction of its own. A failure is logged, and stops no other.
+ * Writes a mail about each notice to whoever manages its company, its owner and active admins, unless the
+ * company got one of this kind and topic in the last 30 days. The mails of a company take turns that are a
+ * second apart, so that many of them hold up no one else's.
  */
-export async function mailNotices<Kind extends MailKind>(
-  { db, log, isEnding }: NoticeNeeds,
+export async function mailManagers<Kind extends MailKind>(
+  transaction: Queryable,
   kind: Kind,
   notices: readonly CompanyNotice<Kind>[],
 ): Promise<void> {
-  if (notices.length === 0) return
-  const { rows } = await db.raw(
-    `select topic from unnest(?::text[], ?::text[]) as notice (vendor_id, topic) where not exists (
-       select from mails m where m.vendor_id = notice.vendor_id and m.kind = ? and m.topic = notice.topic)`,
-    [notices.map(({ vendorId }) => vendorId), notices.map(({ topic }) => topic), kind],
+  await transaction.raw(
+    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
+     select ?, n.topic, m.user_id, m.vendor_id, n.detail, ?,
+       greatest(now(), (select max(turn_at) + interval '1 second' from mails where vendor_id = m.vendor_id))
+         + interval '1 second' * (row_number() over (partition by m.vendor_id order by n.topic) - 1)
+     from jsonb_to_recordset(?) as n ("vendorId" text, topic text, detail jsonb)
+       join memberships m on m.vendor_id = n."vendorId" and m.status = 'active' and m.role = any(?)
+     where not exists (select from mails where vendor_id = m.vendor_id and kind = ? and topic = n.topic)
+     order by n.topic, m.user_id
+     on conflict (user_id, kind, md5(topic)) do nothing`,
+    bindings([kind, IS_URGENT[kind], JSON.stringify(notices), MANAGER_ROLES, kind]),
   )
-  const newTopics = new Set(rows.map(({ topic }: { topic: string }) => topic))
-  for (const notice of notices) {
-    if (isEnding()) return
-    if (!newTopics.has(notice.topic)) continue
-    await db
-      .transaction((transaction) => mailManagers(transaction, kind, notice))
-      .catch((error: Error) => {
-        const event = { event: 'housekeeping.failed', what: `mailing ${kind}`, error: error.message } as const
-        log.warn({ ...event, vendorId: notice.vendorId }, 'a mail was not written')
-      })
-  }
 }
 
 /**

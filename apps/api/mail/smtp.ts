@@ -115,15 +115,7 @@ const NO_SUCH_ADDRESS = /^5\d\d[ -]5\.1\.(?:1|2|3|10)\b/
 
 export const isAddressGone = ({ response = '' }: NodemailerError): boolean => NO_SUCH_ADDRESS.test(response)
 
-const CERTIFICATE = 'the certificate of the mail server'
 const TLS_FAULTS: Partial<Record<FetchFailure, string>> = {
-  certificate_expired: `${CERTIFICATE} has expired`,
-  certificate_not_yet_valid: `${CERTIFICATE} is not valid yet`,
-  certificate_self_signed: `${CERTIFICATE} is self-signed: name it in NODE_EXTRA_CA_CERTS`,
-  certificate_unknown_issuer: `${CERTIFICATE} has an unknown issuer: name it in NODE_EXTRA_CA_CERTS`,
-  certificate_wrong_host: `${CERTIFICATE} is not for the host of SMTP_URL`,
-  certificate_weak: `${CERTIFICATE} is too weak`,
-  certificate_refused: `${CERTIFICATE} is not acceptable`,
   not_tls: 'the port of SMTP_URL does not begin with TLS: smtp:// is for port 587, smtps:// for 465',
   tls_version: 'the mail server has no TLS 1.2 or newer',
 }
@@ -145,7 +137,14 @@ export function describeSmtpFailure(error: NodemailerError): string {
   if (command === 'STARTTLS' && responseCode)
     return `the mail server does not offer STARTTLS${reply}: try smtps:// with port 465`
   const tlsError = Object.assign(new Error(message), { code: systemCode })
-  const fault = TLS_FAULTS[classifyFailure(tlsError, { connected: true, secured: false })]
-  if (fault ?? SYSTEM_FAULTS[systemCode]) return fault ?? (SYSTEM_FAULTS[systemCode] as string)
+  const failure = classifyFailure(tlsError, { connected: true, secured: false })
+  const [, fault] = /^certificate_(.*)/.exec(failure) ?? []
+  if (fault)
+    return (
+      'the certificate of the mail server is refused (NODE_EXTRA_CA_CERTS can name its authority): ' +
+      fault.replaceAll('_', ' ')
+    )
+  const sentence = TLS_FAULTS[failure] ?? SYSTEM_FAULTS[systemCode]
+  if (sentence) return sentence
   return responseCode ? `the mail server refuses${reply}` : 'the mail server closed the connection'
 }

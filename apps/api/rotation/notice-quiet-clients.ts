@@ -1,7 +1,7 @@
 import { clockIn } from '../analytics/calendar.ts'
 import { MORNING_HOUR } from '../clients/notice-expiring-clients.ts'
 import { listQuietClients } from '../clients/records.ts'
-import { mailNotices, type NoticeNeeds } from '../mail/outbox.ts'
+import { mailManagers, type NoticeNeeds } from '../mail/outbox.ts'
 import { readUsesMissingBefore } from '../usage/missing-uses.ts'
 import { DAY_MS } from '../usage/windows.ts'
 
@@ -19,8 +19,8 @@ export async function noticeQuietClients(needs: NoticeNeeds): Promise<void> {
   if (missingBefore && missingBefore > quietSince) return
   const notices = await listQuietClients(needs.db, { quietSince, now, limit: CLIENTS_MAX })
   const isMorning = (timezone: string) => clockIn(timezone, now.getTime()).hour >= MORNING_HOUR
-  await mailNotices(
-    needs,
+  await mailManagers(
+    needs.db,
     'replaced_client_quiet',
     notices.filter(({ timezone }) => isMorning(timezone)),
   )

@@ -1,4 +1,4 @@
-import { type CompanyNotice, mailNotices, type NoticeNeeds } from '../mail/outbox.ts'
+import { type CompanyNotice, mailManagers, type NoticeNeeds } from '../mail/outbox.ts'
 import { listFailingIssuers } from './issuers.ts'
 
 const UNREACHABLE_FOR_MS = 6 * 3_600_000
@@ -10,6 +10,6 @@ export async function noticeFailingIssuers(needs: NoticeNeeds): Promise<void> {
   let page: CompanyNotice<'issuer_keys_unreachable'>[] = []
   do {
     page = await listFailingIssuers(needs.db, { before, after: page.at(-1), limit: ISSUERS_PER_PAGE })
-    await mailNotices(needs, 'issuer_keys_unreachable', page)
+    await mailManagers(needs.db, 'issuer_keys_unreachable', page)
   } while (page.length === ISSUERS_PER_PAGE && !needs.isEnding())
 }
