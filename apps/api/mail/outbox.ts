@@ -1,4 +1,5 @@
 import type { Clock } from '#shared/process/clock.ts'
+import { FENCED } from '#shared/revocation/fence.ts'
 import { bindings, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { MANAGER_ROLES } from '../accounts/people.ts'
 import { purgeByTime } from '../stores/purge.ts'
@@ -86,7 +87,8 @@ export async function mailManagers<Kind extends MailKind>(
 
 /**
  * Takes up to `limit` mails that are due, the urgent ones first, for this process to send. Returns none while
- * another process is sending.
+ * another process is sending, and while a restored database awaits confirmation: whoever is to get them may
+ * have been removed since.
  * @param sender names this process.
  */
 export async function claimMails(
@@ -101,7 +103,7 @@ export async function claimMails(
     const { rows } = await transaction.raw(
       `update mails set due_at = now() + ${CLAIM_LASTS}, attempts = attempts + 1, sender = :sender
        where mail_id in (
-         select mail_id from mails where due_at <= now()
+         select mail_id from mails where due_at <= now() and not (select ${FENCED})
            and not exists (select from mails where sender is not null and due_at > now())
          order by is_urgent desc, turn_at limit :limit for update skip locked)
        returning mail_id as "mailId", kind, topic, user_id as "userId", vendor_id as "vendorId", detail,

@@ -11,7 +11,6 @@ import type { MailSettings } from './settings.ts'
 export const SMTP_TIMINGS = { connect_ms: 10_000, reply_ms: 30_000, mail_ms: 60_000, check_ms: 20_000 }
 /** A connection that waits for the next mail. */
 const IDLE_MAX_MS = 10_000
-const QUIT_MAX_MS = 1_000
 /** Connections, and so mails at the same time. */
 export const SMTP_CONCURRENCY = 2
 
@@ -23,8 +22,6 @@ export interface SmtpMessage {
   text: string
   html?: string
 }
-
-export type SmtpClient = Awaited<ReturnType<typeof createSmtpClient>>
 
 /** Opens no connection yet. Loads Nodemailer, which takes 15 MB, only for whoever mails. */
 export async function createSmtpClient({ server, from }: MailSettings, timings = SMTP_TIMINGS) {
@@ -86,14 +83,7 @@ export async function createSmtpClient({ server, from }: MailSettings, timings =
       connection.connect((error) =>
         error || !auth ? settle(error) : connection.login({ ...auth, credentials: auth }, settle),
       )
-      try {
-        await promise
-        connection.quit()
-        setTimeout(() => connection.close(), QUIT_MAX_MS)
-      } catch (error) {
-        connection.close()
-        throw error
-      }
+      await promise.finally(() => connection.close())
     },
     close: () => transport.close(),
   }

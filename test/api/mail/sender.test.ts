@@ -379,6 +379,18 @@ describe('the sender of mails', () => {
     assert.deepEqual(more, [])
   })
 
+  it('sends nothing from a restored database until that is confirmed', async () => {
+    await using smtp = await startSmtp({ tls: 'none', login: 'none' })
+    await using sender = await createSender(smtp)
+    await addPersonAndMail()
+    await database.owner('restore_fences').insert({ reason: 'a test' })
+    await sender.send()
+    assert.equal(smtp.mails.length, 0)
+    await database.owner('restore_fences').update({ lowered_at: new Date() })
+    await sender.send()
+    assert.equal(smtp.mails.length, 1)
+  })
+
   it('changes nothing of a mail that another process has sent since', async () => {
     await using smtp = await startSmtp({ tls: 'none', login: 'none' })
     await using stopped = await createSender(smtp)
