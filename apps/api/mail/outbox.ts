@@ -71,6 +71,7 @@ export async function mailManagers<Kind extends MailKind>(
   kind: Kind,
   notices: readonly CompanyNotice<Kind>[],
 ): Promise<void> {
+  if (notices.length === 0) return
   await transaction.raw(
     `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
      select ?, n.topic, m.user_id, m.vendor_id, n.detail, ?,

@@ -18,30 +18,29 @@ export function renderMail<Kind extends MailKind>(
   detail: MailDetails[Kind],
   reader: MailReader,
 ): MailText {
-  const { baseUrl, company } = reader
-  const zone = knownZone(company?.timezone ?? 'UTC')
+  const { company } = reader
   const because = company
     ? `you are ${ROLES[company.role]} of ${quoted(company.name)}.`
     : 'your account has this address.'
-  const about: About = {
-    reader,
-    day: (time) => formatDay(time, zone),
-    at: (time) => `${formatDay(time, zone)} at ${formatClock(time, zone)} (${zone})`,
-    page: (path) => `${baseUrl}/${required(company).vendorId}/integrations/oauth2-clients${path}`,
-    signIn: ['Open the sign-in page', `${baseUrl}/`],
-  }
-  return layOut({ because, ...WRITERS[kind](detail, about) })
+  return layOut({ because, ...WRITERS[kind](detail, describeReader(reader)) })
 }
 
-/** What the texts have in common. */
-interface About {
-  reader: MailReader
-  day(time: string): string
-  /** The time in words. */
-  at(time: string | Date): string
-  /** The URL of the list of clients, or of a page below it. */
-  page(path: string): string
-  signIn: MailLayout['action']
+type About = ReturnType<typeof describeReader>
+
+/** Returns what the texts have in common. */
+function describeReader(reader: MailReader) {
+  const { baseUrl, company } = reader
+  const zone = knownZone(company?.timezone ?? 'UTC')
+  const day = (time: string | Date): string => formatDay(time, zone)
+  return {
+    reader,
+    day,
+    at: (time: string | Date): string => `${day(time)} at ${formatClock(time, zone)} (${zone})`,
+    /** Returns the URL of the list of clients, or of a page below it. */
+    page: (path: string): string =>
+      `${baseUrl}/${required(company).vendorId}/integrations/oauth2-clients${path}`,
+    signIn: ['Open the sign-in page', `${baseUrl}/`] as const,
+  }
 }
 
 type Content = Omit<MailLayout, 'because'> & Partial<MailLayout>
