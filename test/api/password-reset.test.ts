@@ -3,6 +3,7 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import { newPasswordResetToken } from '../../apps/api/accounts/new-ids.ts'
 import { addIdentity } from '../../apps/api/accounts/openid-identities.ts'
 import { hashPassword, unusableHash } from '../../apps/api/accounts/passwords.ts'
+import { addMail } from '../../apps/api/mail/outbox.ts'
 import { resetPassword } from '../../apps/api/sessions/change-password.ts'
 import { insertPasswordReset } from '../../apps/api/sessions/password-resets.ts'
 import { replacePassword } from '../../infra/admin/passwords.ts'
@@ -160,6 +161,24 @@ describe('a forgotten password', () => {
         smtp.mails.filter(({ to }) => to === email),
         [],
       )
+    })
+
+    it('keeps nothing of what was typed while the mail server is away either', async () => {
+      const email = `${crypto.randomUUID()}@people.example`
+      smtp.fail = (step) => (step === 'greeting' ? 'drop' : '421 4.3.2 Closing')
+      try {
+        const detail = { at: new Date().toISOString(), by: 'person' } as const
+        await addMail(api.apiDb, 'password_changed', { topic: 'a', userId: person.userId, detail })
+        await request(email)
+        await eventually(async () => {
+          // Ends the pause of the sender.
+          await api.db('mails').whereNotNull('sender').update({ due_at: new Date() })
+          return (await storedRequests(email)).length === 0
+        })
+      } finally {
+        smtp.fail = () => undefined
+        await api.db('mails').delete()
+      }
     })
 
     it('holds up no other mail, however many ask', async () => {

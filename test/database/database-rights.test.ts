@@ -113,7 +113,7 @@ const RIGHTS: Record<string, string[]> = {
     'execute store_analytics_events',
     'insert activity vendor_id, action, subject, detail, operator',
     'insert companies vendor_id, name, timezone, currency',
-    'insert mails kind, topic, user_id, vendor_id, detail, is_urgent',
+    'insert mails kind, topic, user_id, vendor_id, detail, is_urgent, turn_at',
     'insert memberships *',
     'insert restore_fences reason',
     'insert revoked_signing_keys *',

@@ -32,7 +32,7 @@ export interface OutgoingMail<Kind extends MailKind = MailKind> {
 
 /**
  * Writes a mail down, to be sent once the transaction is committed. Does nothing if the person got one of
- * this kind and topic in the last 30 days.
+ * this kind and topic in the last 30 days. What is for no one yet goes first, since it takes no mail server.
  */
 export async function addMail<Kind extends MailKind>(
   transaction: Queryable,
@@ -40,9 +40,11 @@ export async function addMail<Kind extends MailKind>(
   mail: { topic: string; userId: string | null; vendorId?: string; detail: MailDetails[Kind] },
 ): Promise<void> {
   await transaction.raw(
-    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent) values (?, ?, ?, ?, ?, ?)
+    `insert into mails (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at)
+     values (:kind, :topic, :userId, :vendorId, :detail, :isUrgent,
+       case when :userId::text is null then 'epoch' else now() end)
      on conflict (user_id, kind, md5(topic)) do nothing`,
-    [kind, mail.topic, mail.userId, mail.vendorId ?? null, JSON.stringify(mail.detail), IS_URGENT[kind]],
+    { vendorId: null, ...mail, kind, detail: JSON.stringify(mail.detail), isUrgent: IS_URGENT[kind] },
   )
 }
 

@@ -75,7 +75,7 @@ grant select (vendor_id, user_id, email, name, role, created_at, expires_at), de
   on invitations to integration_operator;
 grant delete on password_resets to integration_operator;
 grant select (mail_id, kind, topic, user_id, vendor_id, created_at, due_at),
-  insert (kind, topic, user_id, vendor_id, detail, is_urgent) on mails to integration_operator;
+  insert (kind, topic, user_id, vendor_id, detail, is_urgent, turn_at) on mails to integration_operator;
 grant select (issuer, subject, user_id, created_at), delete on openid_identities to integration_operator;
 
 grant select (client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by,
