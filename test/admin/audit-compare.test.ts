@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addPerson, freshAdmin, PASSWORD, succeeded } from '../support/admin.ts'
+import { addPerson, freshAdmin, PASSWORD, sharedAdmin, succeeded } from '../support/admin.ts'
 
 const add = (id: number | string, action = 'x', at = 'at') =>
   `alter table activity drop constraint if exists activity_in_range;
@@ -25,6 +25,25 @@ const BEFORE_CHRIST = `alter table activity drop constraint if exists activity_i
   update activity set at = (to_char(at, 'YYYY-MM-DD HH24:MI:SS.MS') || 'Z BC')::timestamptz where entry_id = 6`
 const CHANGED_AFTER_ERASURE = `update activity set detail = '{"after": "owner"}' where entry_id = 6`
 const BLANK = `update activity set detail = '{}' where entry_id = 6;`
+
+describe('admin audit export', () => {
+  const operator = sharedAdmin({ withAcme: true })
+
+  it('prints each entry once, oldest first, however many there are', async () => {
+    await operator.db.raw(
+      `insert into activity (operator, action, subject) select 'Eve', 'x', 's' from generate_series(1, 1100)`,
+    )
+    const { stdout } = await succeeded(operator.admin(['audit', 'export']))
+    const ids = await operator.db('activity').orderBy('entry_id').pluck('entry_id')
+    assert.deepEqual(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).entryId),
+      ids,
+    )
+  })
+})
 
 describe('admin audit compare', () => {
   const file = join(tmpdir(), `integration-access-activity-${process.pid}.ndjson`)

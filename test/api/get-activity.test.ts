@@ -111,14 +111,14 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
       for (const index of [4, 5, 6])
         for (const company of [other.vendorId, owner.vendorId]) await append(company, index)
       await api.db.raw(`update activity set at = ${at} where vendor_id = ?`, [owner.vendorId])
-      for (const limit of [1, 3, 7, 200]) {
-        const entries = await readPages<{ subject: string }>(list, 'entries', `limit=${limit}`)
-        const seen = entries.map(({ subject }) => subject)
-        assert.deepEqual(
-          seen,
-          indexes.map((index) => `${owner.vendorId}-${index}`),
-        )
-      }
+      for (const limit of [1, 3, 7, 200])
+        for (const end of ['', '&to=2999-01-01T00:00:00Z']) {
+          const entries = await readPages<{ subject: string }>(list, 'entries', `limit=${limit}${end}`)
+          assert.deepEqual(
+            entries.map(({ subject }) => subject),
+            indexes.map((index) => `${owner.vendorId}-${index}`),
+          )
+        }
     })
 
   it('filters by person, kind, client and time, together too', async () => {

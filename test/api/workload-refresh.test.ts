@@ -6,7 +6,7 @@ import Provider from 'oidc-provider'
 import { pino } from 'pino'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { measureIssuers } from '../../apps/api/metrics.ts'
-import { createFetchKeys } from '../../apps/api/workload/fetch-keys.ts'
+import { createFetchKeys, type FetchKeys } from '../../apps/api/workload/fetch-keys.ts'
 import { refreshIssuers } from '../../apps/api/workload/refresh-issuers.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { JWT_BEARER, newKeyPair } from '../support/assertions.ts'
@@ -16,6 +16,7 @@ import { eventually } from '../support/eventually.ts'
 import { ISSUER } from '../support/issuer.ts'
 import { assertInvalid } from '../support/problem.ts'
 import { authority } from '../support/receivers.ts'
+import { untilBlocked } from '../support/stores.ts'
 import { startWorkloadIssuer } from '../support/workload-issuer.ts'
 import { TEST_INTERNET } from './callbacks/sending.ts'
 
@@ -48,12 +49,12 @@ describe('an issuer of workloads that publishes its keys', () => {
       headers,
     })
   const issuer = async (person = owner) => (await person.request('GET', 'workload-issuers')).json.issuers[0]
-  const refresh = () =>
+  const refresh = (fetchKeys: FetchKeys = createFetchKeys(TEST_INTERNET)) =>
     refreshIssuers({
       db: api.apiDb,
       clock: api.clock,
       log: pino({}, { write: (line: string) => void logLines.push(line) }),
-      fetchKeys: createFetchKeys(TEST_INTERNET),
+      fetchKeys,
       isEnding: () => false,
     })
   const fetches = () => server.requests.filter((line) => line === 'GET /keys').length
@@ -157,10 +158,37 @@ describe('an issuer of workloads that publishes its keys', () => {
     assert.equal(fetches(), 3)
     server.published.keys = [SECOND]
     api.clock.advance(2 * HOUR_MS)
-    await Promise.all([refresh(), refresh(), refresh()])
+    // Until it ends, all three see that the keys are due.
+    const blocked = await api.db.transaction()
+    await blocked.raw('select from workload_issuers for update')
+    const rounds = [refresh(), refresh(), refresh()]
+    await untilBlocked(api.db, 3)
+    await blocked.rollback()
+    await Promise.all(rounds)
     assert.equal(fetches(), 4)
     assert.deepEqual((await issuer(pasted)).keyIds, ['first'])
     for (const person of [owner, other]) assert.deepEqual((await issuer(person)).keyIds, ['second'])
+  })
+
+  it('fetches the keys of all that are due in one round, however many they are', async () => {
+    const { json } = await create()
+    await api.db.raw(
+      `with issuers as (
+         insert into workload_issuers
+         select vendor_id, 'https://' || n || '.example', keys_from, keys, keys_as_of, attempted_at
+         from workload_issuers, generate_series(11, 50) n where vendor_id = ? returning issuer)
+       insert into oauth_clients (client_id, vendor_id, name, scopes, workload_issuer, workload_claims)
+       select left(client_id, 24) || substr(issuer, 9, 2), vendor_id, 'n', scopes, issuer, workload_claims
+       from oauth_clients, issuers where client_id = ?`,
+      [owner.vendorId, json.clientId],
+    )
+    const fetched = new Set<string>()
+    api.clock.advance(2 * HOUR_MS)
+    await refresh(async (each) => {
+      fetched.add(each)
+      return 'not reachable'
+    })
+    assert.equal(fetched.size, 41)
   })
 
   it('stops fetching an issuer’s keys once no Active client trusts it', async () => {
