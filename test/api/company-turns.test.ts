@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ROUTES } from '../../apps/api/routes.ts'
 import { freshOwner, sharedApi, startApi } from '../support/api.ts'
 
 describe('the workspace of a company', () => {
@@ -20,6 +21,25 @@ describe('the workspace of a company', () => {
     assert.deepEqual(statuses, Array(10).fill(200))
     assert.equal(rows[0].waiting, 2)
     for (const { status } of await Promise.all(slow)) assert.equal(status, 200)
+  })
+
+  it('counts each route that changes something as a change, but a revocation, and a test event by itself', async () => {
+    const sent = ROUTES.filter(({ access }) => access.security?.scheme === 'session')
+    const limits = sent.map(async ({ method, path }) => {
+      const { vendorId, sessionToken: token } = await api.createOwner()
+      const to = path.replace(':vendorId', vendorId).replaceAll(/:\w+/g, 'nothing')
+      const { headers } = await api.request(method.toUpperCase(), to, { token })
+      return [`${method} ${path}`, /^"(.+?)"/.exec(headers.get('ratelimit-policy') ?? '')?.[1]]
+    })
+    const expected = sent.map(({ method, path }) => [
+      `${method} ${path}`,
+      path.endsWith('/callback-test')
+        ? 'callback-test'
+        : method === 'get' || path.endsWith('/revoke') || !path.startsWith('/v1/vendor/')
+          ? 'api-session'
+          : 'changes',
+    ])
+    assert.deepEqual(await Promise.all(limits), expected)
   })
 
   it('has a limit of changes, whatever they are, and of its own', async () => {
