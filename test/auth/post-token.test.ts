@@ -37,7 +37,7 @@ describe('POST /v1/oauth/token', () => {
       it('refuses a client that was revoked so long ago that only its record says so', async () => {
         const revoked = await server.createClient()
         await server.db.raw(
-          `update oauth_clients set status = 'Revoked', revoked_at = now() - interval '2 hours' where client_id = ?`,
+          `update oauth_clients set status = 'Revoked', revoked_at = now() - interval '2 days' where client_id = ?`,
           [revoked.clientId],
         )
         assertError(await server.token(revoked), 401, 'invalid_client')
