@@ -60,7 +60,7 @@ describe('admin company erase', () => {
     }
     const newClient = (_: unknown, i: number) =>
       auth.createClient({ vendorId: VENDOR, ...SCOPES, ...(i > 8 && { workload }) })
-    clients = await Promise.all(Array.from({ length: 11 }, newClient))
+    clients = await Promise.all(Array.from({ length: 12 }, newClient))
     // Names that people chose, and not those of something erased.
     await api.db('users').where({ user_id: owner.userId }).update({ name: 'Erased person' })
     const { clientId } = clients.at(-1) as TestClient
@@ -89,8 +89,8 @@ describe('admin company erase', () => {
     ).length
 
   async function leaveTraces(): Promise<void> {
-    const [first] = clients
-    assert.ok(first)
+    const [first, second] = clients
+    assert.ok(first && second)
     const invited = { name: 'Invited Inimitable', email: 'someone@inimitable.example', role: 'member' }
     assert.equal((await asOwner('POST', '/people', invited)).status, 201)
     assert.equal((await asOwner('DELETE', `/people/${leaver.userId}`)).status, 204)
@@ -133,7 +133,7 @@ describe('admin company erase', () => {
       .where({ client_id: first.clientId })
       .update({ secret_found_at: new Date(), secret_found_source: 'https://git.inimitable.example' })
     // A refused request and a token, which reach Redis within about a second.
-    const requests = [await auth.token(first, { scope: 'boost:write' }), await auth.token(first)]
+    const requests = [await auth.token(first, { scope: 'boost:write' }), await auth.token(second)]
     assertStatuses(requests, 400, 200)
     requestIds = requests.map(({ headers }) => headers.get('x-request-id') ?? '')
     const kinds = ['refusals:record:', 'refusals:proven:counts:', 'requests:of:', 'requests:logs:']
@@ -142,6 +142,7 @@ describe('admin company erase', () => {
       return kinds.every((kind) => kept.some((where) => where.startsWith(kind)))
     }
     await eventually(isKept, { every_ms: 500 })
+    assert.equal((await asOwner('POST', `/oauth-clients/${second.clientId}/revoke`)).status, 200)
   }
   /** As a request does that began before its client was revoked, and takes three seconds. */
   async function writeLate(): Promise<void> {

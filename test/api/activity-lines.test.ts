@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { type LoggedEntry, recordActivity } from '../../apps/api/accounts/activity.ts'
+import { type LoggedEntry, loggedEntry, recordActivity } from '../../apps/api/accounts/activity.ts'
 import { sharedApi } from '../support/api.ts'
 import { loggedEvents } from '../support/log.ts'
 import { connectedDatabase } from '../support/stores.ts'
@@ -31,6 +31,16 @@ describe('the activity in the log', () => {
     for (const line of lines)
       assert.deepEqual([line.vendorId, line.userId, line.subject], [vendorId, owner.userId, clientId])
     assert.ok(!JSON.stringify(api.logLines).includes('Kim'))
+  })
+
+  it('leaves out each member that has free text, at any depth', () => {
+    const texts = { name: 'Kim', email: 'Kim', source: 'Kim', file: 'Kim' }
+    const detail = { ...texts, role: 'admin', before: { ...texts, status: 'active' } }
+    const parts = { entryId: 1, at: '', vendorId, userId: null, operator: null, subject: 's' }
+    assert.deepEqual(loggedEntry({ ...parts, action: 'client.secret_found', detail }).detail, {
+      role: 'admin',
+      before: { status: 'active' },
+    })
   })
 
   describe('a transaction', () => {

@@ -12,6 +12,7 @@ import {
   listExpiringClients,
   listQuietClients,
   listSuspectedClients,
+  markFoundSecrets,
 } from '../../apps/api/clients/records.ts'
 import { listPurges } from '../../apps/api/compose.ts'
 import { listInvitations } from '../../apps/api/people/invitations.ts'
@@ -227,6 +228,14 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       ),
     ),
     ['a client that many replaced', () => findClient(db, { vendorId: busy, clientId: replaced })],
+    [
+      'clients whose secret was reported',
+      () =>
+        markFoundSecrets(
+          db,
+          page.map(() => ({ secretHash: Buffer.alloc(32), source: null })),
+        ),
+    ],
     [
       'sessions',
       () => listSessions(db, { userId: 'usr_1', now, idle_ms: 3_600_000, after: undefined, limit: LIMIT }),
