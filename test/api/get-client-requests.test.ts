@@ -4,7 +4,7 @@ import type { AnsweredRequest } from '#shared/usage/client-usage.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { freshOwner, sharedApi } from '../support/api.ts'
 import { forBlock } from '../support/block.ts'
-import { sharedUsage } from '../support/client-usage.ts'
+import { createTestUsage, sharedUsage } from '../support/client-usage.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -238,6 +238,20 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     await answered({ requestId: 'refused', ...overRate })
     assert.equal(await admin.exists(logKey()), 0)
     assert.deepEqual(await ids(), ['refused'])
+  })
+
+  it('keeps requests until Redis is back', async () => {
+    const redis = await api.redis.connect('auth')
+    const usage = createTestUsage(redis, api.apiDb, api.clock)
+    await api.redis.stop('SIGTERM')
+    await eventually(() => redis.status !== 'ready')
+    for (const { requestId } of named('a', 3))
+      usage.recordRequest({ clientId, vendorId: owner.vendorId, ...granted, requestId })
+    await usage.flush()
+    await api.redis.start()
+    await eventually(() => redis.status === 'ready')
+    await usage.flush()
+    assert.equal((await ids()).length, 3)
   })
 
   it('answers 503 while Redis is down', async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type ClientRequest, request } from 'node:http'
 import { createConnection } from 'node:net'
 import { json as readJson } from 'node:stream/consumers'
+import { TOTAL_TIMEOUT_MS } from '../../apps/api/callbacks/sender.ts'
 import type { Resolution } from '../../apps/api/guarded-fetch/resolver.ts'
 import { type ApiRequest, freshOwner, sharedApi, startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
@@ -114,8 +115,11 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     it('refuses a second test during the first, at every process', async () => {
       await using beside = await startApi({ beside: api, internet })
       const receiver = await saved(silent())
+      const startedAt_ms = Date.now()
       const first = test()
       await eventually(() => receiver.received.includes('sentAt'))
+      // A lease that ends before the test would let a second one start.
+      assert.ok(Number((await leases())[0].test_until) >= startedAt_ms + TOTAL_TIMEOUT_MS)
       assertProblem(await test(), 'test_in_progress')
       assertProblem(await test(beside), 'test_in_progress')
       hangUp(receiver)

@@ -22,6 +22,7 @@ describe('bytes that are no HTTP request', () => {
       const problem = JSON.parse(body)
       assert.match(head, new RegExp(`^HTTP/1.1 ${status} `))
       assert.match(head, /content-type: application\/problem\+json/i)
+      assert.match(head, /cache-control: no-store/i)
       assert.equal(problem.status, status)
       assert.ok(head.includes(problem.requestId))
     })

@@ -44,6 +44,11 @@ describe('why a workload was refused, for its company', () => {
     )
     const { reason: missing } = await refusal({ environment: undefined })
     assert.equal(missing, 'The claim environment of the token differs. The client has production.')
+    const { reason: issuer } = await refusal({ iss: 'https://other.example' })
+    assert.equal(
+      issuer,
+      `The claim iss of the token differs: it was https://other.example. The client has ${workload.platform.issuer}.`,
+    )
     const { reason: number } = await refusal({ repository_id: 1_296_269 })
     assert.match(
       number,

@@ -5,6 +5,12 @@ import { pino } from 'pino'
 import { createContextReader } from '#shared/http/request-context.ts'
 import { commonShape } from '#shared/process/config.ts'
 import { listen } from '#shared/process/http-server.ts'
+import {
+  newClientSecret,
+  newInvitationToken,
+  newPasswordResetToken,
+  newSessionToken,
+} from '../../apps/api/accounts/new-ids.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const VALID = `00-${TRACE_ID}-00f067aa0ba902b7-01`
@@ -134,6 +140,22 @@ describe('the address of a caller', () => {
     const { clientAddress, events } = await readContext({})
     assert.deepEqual([clientAddress, events], ['127.0.0.1', []])
   })
+})
+
+describe('the id of a request', () => {
+  for (const [sent, id] of [
+    ['order-42.retry_1', 'order-42.retry_1'],
+    ['x'.repeat(65), undefined],
+    [newClientSecret(), undefined],
+    [newSessionToken(), undefined],
+    [newInvitationToken(), undefined],
+    [newPasswordResetToken(), undefined],
+  ] as const)
+    it(`is ${id ?? 'not'} the caller's own ${sent.slice(0, 4)}…`, async () => {
+      const { requestId, callerRequestId } = await readContext({ 'x-request-id': sent }, '')
+      assert.notEqual(requestId, sent)
+      assert.equal(callerRequestId, id)
+    })
 })
 
 const requestTraceId = async (traceparent: string, trusted: boolean): Promise<string | undefined> =>

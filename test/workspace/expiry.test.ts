@@ -38,11 +38,14 @@ describe('workspace: when clients expire', () => {
   })
 
   it('lets a client work until the end of the last day where the company is', async () => {
-    for (const [zone, end] of [
-      ['Pacific/Auckland', '2027-01-31T10:59:59.000Z'],
-      ['America/New_York', '2027-02-01T04:59:59.000Z'],
+    for (const [zone, date, end] of [
+      ['Pacific/Auckland', '2027-01-31', '2027-01-31T10:59:59.000Z'],
+      ['America/New_York', '2027-01-31', '2027-02-01T04:59:59.000Z'],
+      // Days of 23 and of 25 hours.
+      ['Europe/Berlin', '2027-03-28', '2027-03-28T21:59:59.000Z'],
+      ['Europe/Berlin', '2027-10-31', '2027-10-31T22:59:59.000Z'],
     ] as const) {
-      assert.equal(await expiresAt({ lifetime: 'date', date: '2027-01-31' }, zone, NOW), end)
+      assert.equal(await expiresAt({ lifetime: 'date', date }, zone, NOW), end)
     }
   })
 
