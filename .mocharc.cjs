@@ -22,7 +22,7 @@ if (!existsSync(node) || process.execPath !== realpathSync(node)) {
 }
 
 module.exports = {
-  require: ['test/support/servers.ts'],
+  require: ['test/support/redacted-failures.ts', 'test/support/servers.ts'],
   timeout: 300_000,
   exit: false,
 }

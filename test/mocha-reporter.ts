@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import Mocha from 'mocha'
+import { redact } from './redacted-failures.ts'
 
 const LEFT_OPEN_MS = 10_000
 
@@ -21,7 +22,7 @@ export default class Reporter extends Mocha.reporters.Base {
       if (file === undefined) return
       const marks = [passed && `${passed} passed`, failed.length && `${failed.length} FAILED`].filter(Boolean)
       process.stderr.write(`${relative('', file)}: ${marks.join(', ')} (${Math.round(took_ms / 1_000)} s)\n`)
-      for (const title of failed) process.stderr.write(`  ${title}\n`)
+      for (const title of failed) process.stderr.write(`  ${redact(title)}\n`)
       passed = took_ms = 0
       failed = []
     }

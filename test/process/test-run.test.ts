@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
+import Mocha from 'mocha'
+import { newClientSecret } from '../../apps/api/accounts/new-ids.ts'
 import { createTestRun, type TestRun } from '../support/test-run.ts'
 
 describe('a run of the tests', () => {
@@ -53,5 +55,29 @@ describe('a run of the tests', () => {
     const killed = await run.end(0)
     assert.equal(killed.filter((command) => command.includes('sleep 300')).length, 2)
     assert.equal(await readCommand(pid), '')
+  })
+})
+
+describe('a failed test', () => {
+  it('is printed with only the ends of secrets', () => {
+    const [secret, token] = [newClientSecret(), `eyJhbGciOiJub25lIn0.${'a'.repeat(20)}.${'b'.repeat(20)}`]
+    const err = Object.assign(new Error(`at ${secret}`), {
+      actual: `${token}\n`,
+      expected: '',
+      showDiff: true,
+    })
+    const printed: string[] = []
+    const { log } = console
+    console.log = (text: string) => void printed.push(text)
+    try {
+      Mocha.reporters.Base.list([{ titlePath: () => ['fails'], err } as unknown as Mocha.Test])
+    } finally {
+      console.log = log
+    }
+    const text = printed.join('')
+    for (const whole of [secret, token]) {
+      assert.ok(text.includes(`…${whole.slice(-4)}`), text)
+      assert.ok(!text.includes(whole), 'a whole secret')
+    }
   })
 })
