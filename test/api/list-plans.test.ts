@@ -229,14 +229,6 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     ),
     ['a client that many replaced', () => findClient(db, { vendorId: busy, clientId: replaced })],
     [
-      'clients whose secret was reported',
-      () =>
-        markFoundSecrets(
-          db,
-          page.map(() => ({ secretHash: Buffer.alloc(32), source: null })),
-        ),
-    ],
-    [
       'sessions',
       () => listSessions(db, { userId: 'usr_1', now, idle_ms: 3_600_000, after: undefined, limit: LIMIT }),
     ],
@@ -289,7 +281,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
     })
 })
 
-describe('the plan of a search for what is to be mailed, among clients that need no mail', () => {
+describe('the plan of a search among Active clients of which none matches', () => {
   const explained = forBlock(explainedDatabase)
   const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
   const page = { after: '', limit: LIMIT }
@@ -336,6 +328,11 @@ describe('the plan of a search for what is to be mailed, among clients that need
       'issuers that fail',
       (db) => listFailingIssuers(db, { before: inHours(1), after: undefined, limit: LIMIT }),
       0,
+    ],
+    [
+      'clients whose secret was reported',
+      (db) => markFoundSecrets(db, [{ secretHash: Buffer.alloc(32), source: null }]),
+      1,
     ],
     // Each Active replacement, once, since no index knows which client is replaced.
     [
