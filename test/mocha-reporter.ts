@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import Mocha from 'mocha'
-import { redact } from './redacted-failures.ts'
+import { redact } from './support/redacted-failures.ts'
 
 const LEFT_OPEN_MS = 10_000
 
