@@ -105,7 +105,9 @@ describe('metrics', () => {
     assert.equal((await ask({ client_id: `cli_${'0'.repeat(22)}` })).status, 401)
     await fetch(`${tokens.url}/no/such/path?client_secret=hunter2`)
 
-    const data = await start('api', api.env)
+    // Nothing listens there: mail is measured once it is set up, whether or not it works.
+    const mail = { SMTP_URL: `smtp://127.0.0.1:${await freePort()}`, MAIL_FROM: 'mail@example.com' }
+    const data = await start('api', { ...api.env, ...mail })
     api.clock.set(Date.now())
     const { vendorId } = await api.createCompany()
     const writer = await api.createClient({ vendorId, scopes: ['analytics:write'] })
@@ -275,7 +277,7 @@ describe('metrics', () => {
   })
 
   it('exposes nothing that a caller sent', () => {
-    assert.doesNotMatch(scraped.auth + scraped.api, /hunter2|no\/such|cli_|ven_/)
+    assert.doesNotMatch(scraped.auth + scraped.api, /hunter2|no\/such|\bcli_|\bven_/)
   })
 
   it('names no gauge as a counter is named: promtool refuses it', () => {
