@@ -5,7 +5,7 @@ import { systemClock } from '#shared/process/clock.ts'
 import { readPublishedRevocations, readStandings } from '#shared/revocation/state.ts'
 import { listActivity, wasRemoved } from '../../apps/api/accounts/activity.ts'
 import { newClientId } from '../../apps/api/accounts/new-ids.ts'
-import { listMembers, listMemberships, PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
+import { listAccounts, listMembers, listMemberships, PEOPLE_MAX } from '../../apps/api/accounts/people.ts'
 import {
   findClient,
   listClients,
@@ -154,6 +154,17 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
        select ?, 'usr_1', 'key ' || n, sha256('x'), ?, now() from generate_series(1, ?::int) as n`,
       [busy, replaced, ROWS],
     )
+    await db.raw(
+      `insert into password_resets
+       select sha256(n::text::bytea), 'usr_1', now(), now() from generate_series(1, ?::int) as n`,
+      [ROWS],
+    )
+    await db.raw(
+      `insert into mails (kind, topic, detail, is_urgent, created_at)
+       select 'invitation', n, '{}', false, now() - interval '300 days' + n * interval '1 second'
+       from generate_series(1, ?::int) as n`,
+      [ROWS],
+    )
     // Browsers that are known for longer than addresses, and older than any of those.
     await db.raw(
       `insert into sign_in_addresses
@@ -233,6 +244,7 @@ describe('the plan of a list, with tables of tens of thousands of rows', () => {
       () => listSessions(db, { userId: 'usr_1', now, idle_ms: 3_600_000, after: undefined, limit: LIMIT }),
     ],
     ['people', () => listMembers(db, busy), 2 * PEOPLE_MAX],
+    ['the accounts of an address', () => listAccounts(db, '7@people.example')],
     ['the companies of a person', () => listMemberships(db, 'usr_1')],
     ['the usage of a page of clients', () => readUsageSummaries(stores(), page)],
     [
