@@ -315,6 +315,13 @@ export async function assertAccessible(page: Page, rules?: string[]): Promise<vo
     )
   }, rules)
   assert.deepEqual(violations, [])
+  // axe asks for no words, only that those which are named are there.
+  const unexplained = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLInputElement>('[aria-invalid="true"]')]
+      .filter((it) => !document.getElementById(it.getAttribute('aria-describedby') ?? '')?.textContent)
+      .map(({ name }) => name),
+  )
+  assert.deepEqual(unexplained, [], 'fields that are wrong without a word')
 }
 
 /** @throws AssertionError if the page or a dialog scrolls sideways, naming it or what sticks out. */
