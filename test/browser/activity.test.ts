@@ -107,9 +107,11 @@ describe('workspace: Activity', () => {
       [userId],
     )
     const path = `/ven_globex/activity?person=${userId}&kind=callback.saved`
-    const { page } = await visit({ as: GLOBEX_OWNER, path })
+    const { page, baseUrl } = await visit({ as: GLOBEX_OWNER, path })
     await page.getByRole('main').getByRole('listitem').filter({ hasText: 'old.example' }).waitFor()
     assert.match((await exported(page)).csv, /callback.saved,old.example/)
+    await page.goto(`${baseUrl}/ven_globex/activity?kind=person.invited`)
+    await page.getByText('50 or more found').waitFor()
   })
 
   it('says in sentences what happened to people, to clients with a link to each, and to the callback URL', async () => {

@@ -44,6 +44,16 @@ describe('workspace: one client', () => {
     assert.equal((await page.content()).includes(client.clientSecret), false)
   })
 
+  it('says that nothing was copied where the browser does not allow it', async () => {
+    const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Not copied' })
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))
+    })
+    await page.getByRole('button', { name: 'Copy client id' }).click()
+    await page.getByText('Select and copy it by hand').waitFor()
+  })
+
   it('shows when each scope was last used, and narrows a client by a replacement that leaves some out', async () => {
     const token = await sessionToken(OWNER)
     const scopes = ['analytics:read', 'boost:write']
@@ -99,8 +109,18 @@ describe('workspace: one client', () => {
     await name.press('Enter')
     await dialog.getByText('Give it a name.').waitFor()
     await name.fill('After, <b>bold</b>')
+    assert.equal(await dialog.getByText('Give it a name.').count(), 0)
     await assertAccessible(page)
+    let answer = (): unknown => assert.fail('not sent')
+    await page.route(/oauth-clients\/cli_\w+$/, (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue()
+      answer = () => route.continue()
+    })
     await name.press('Enter')
+    await dialog.locator('button[aria-busy="true"]', { hasText: 'Save the name' }).waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal(await dialog.count(), 1)
+    await answer()
     await page.getByRole('heading', { name: 'After, <b>bold</b>', level: 1 }).waitFor()
     // The list was read before, and shows the new name without being read again.
     await page.route(/oauth-clients\?/, () => {})

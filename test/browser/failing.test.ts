@@ -67,7 +67,8 @@ describe('workspace: clients that fail', () => {
     await assertFits(page)
     await notice.getByRole('link', { name: 'What changed in the company then' }).click()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    assert.match(page.url(), /\/activity\?from=\d{4}-\d\d-\d\d&to=\d{4}-\d\d-\d\d$/)
+    const [, from = '', to = ''] = /\/activity\?from=([\d-]{10})&to=([\d-]{10})$/.exec(page.url()) ?? []
+    assert.ok(from !== '' && from < to, page.url())
     await page.getByText('created the client Power BI gateway').waitFor()
   })
 
@@ -80,6 +81,10 @@ describe('workspace: clients that fail', () => {
     await untilExplained(token, (await requestToken(old)).requestId)
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}?show=asking`, width: 390 })
     await page.getByText(`Still asks, replaced by ${name} 2`).waitFor()
+    await page.getByRole('link', { name, exact: true }).click()
+    await page.getByText('This client is revoked, and still asks').waitFor()
+    assert.equal(await page.getByText('Nothing but refusals').count(), 0)
+    await page.goBack()
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 700 })
       await assertFits(page)

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import {
+  ADMIN,
   api,
   createClient,
   leaveVisits,
@@ -89,9 +90,11 @@ describe('workspace: finding', () => {
   })
 
   it('finds a revoked client on whichever page of the answers it is', async () => {
+    const admin = await sessionToken(ADMIN)
+    const { user } = await api('/v1/session', { token: admin })
     for (const name of ['Revoked second', 'Revoked third']) {
       const { clientId } = await createClient(token, { name })
-      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token: admin, method: 'POST' })
     }
     const { page, baseUrl } = await visit({ sessionToken: token, path: '/favicon.svg' })
     // In place of the 200 that one answer has: a page of one client each.
@@ -99,7 +102,11 @@ describe('workspace: finding', () => {
       route.continue({ url: route.request().url().replace('limit=200', 'limit=1') }),
     )
     await page.goto(`${baseUrl}${CLIENTS}?show=revoked&q=revoked`)
-    await page.getByRole('row', { name: /Revoked third/ }).waitFor()
+    const third = page.getByRole('row', { name: /Revoked third/ })
+    await third
+      .getByText('Revoked just now')
+      .getByTitle(new RegExp(`, by ${user.name}$`))
+      .waitFor()
     await page.getByRole('row', { name: /Zebra revoked/ }).waitFor()
   })
 

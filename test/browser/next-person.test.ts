@@ -9,7 +9,6 @@ import {
   leaveVisits,
   newSession,
   OWNER,
-  sessionToken,
   testWorkspace,
   untilReported,
   visit,
@@ -28,28 +27,43 @@ describe('workspace: the next person in the same tab', () => {
     await page.getByRole('button', { name: email }).waitFor()
   }
 
-  it('shows the next person nothing that was read for the one before', async () => {
-    const token = await sessionToken(OWNER)
-    const { clientId } = await createClient(token, { name: 'Read by the owner' })
-    const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
-    await page.getByText('No tokens issued').waitFor()
-    await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
-    await page.getByRole('link', { name: 'Read by the owner' }).waitFor()
-    await page.getByRole('link', { name: 'Activity' }).click()
-    await page.getByText('created the client Read by the owner').waitFor()
+  const signOut = async (page: Page) => {
     await page.getByRole('button', { name: OWNER }).click()
     await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
+  }
+  const end = async (page: Page, token: string) => {
+    await api('/v1/session', { token, method: 'DELETE' })
+    await clickUntilShown(
+      page.getByRole('link', { name: 'People' }),
+      page.getByText('Your session has ended'),
+    )
+  }
 
-    // What is shown now can only have been kept.
-    await page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
-    await signIn(page, ADMIN)
-    for (const screen of ['OAuth2 Clients', 'Activity']) {
-      await page.getByRole('link', { name: screen }).click()
-      await page.getByRole('heading', { name: screen, level: 1 }).waitFor()
-      await page.getByText('Not found').waitFor()
-      assert.equal((await page.content()).includes('Read by the owner'), false, screen)
-    }
-  })
+  for (const [how, leave] of [
+    ['signed out', signOut],
+    ['was away too long', end],
+  ] as const)
+    it(`shows the next person nothing that was read for the one before, who ${how}`, async () => {
+      const token = await newSession(OWNER)
+      const { clientId } = await createClient(token, { name: 'Read by the owner' })
+      const { page } = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
+      await page.getByText('No tokens issued').waitFor()
+      await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
+      await page.getByRole('link', { name: 'Read by the owner' }).first().waitFor()
+      await page.getByRole('link', { name: 'Activity' }).click()
+      await page.getByText('created the client Read by the owner').first().waitFor()
+      await leave(page, token)
+
+      // What is shown now can only have been kept.
+      await page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
+      await signIn(page, ADMIN)
+      for (const screen of ['OAuth2 Clients', 'Activity']) {
+        await page.getByRole('link', { name: screen }).click()
+        await page.getByRole('heading', { name: screen, level: 1 }).waitFor()
+        await page.getByText('Not found').waitFor()
+        assert.equal((await page.content()).includes('Read by the owner'), false, screen)
+      }
+    })
 
   it('shows nothing that a tab read before someone else accepted an invitation in another', async () => {
     const token = await newSession(OWNER)

@@ -97,7 +97,10 @@ describe('workspace: people', () => {
 
     await page.reload()
     await row(page, 'Kim Robertson').getByText('Active').waitFor()
-    await change(page, 'Kim Robertson', 'Make a member')
+    const dialog = page.getByRole('dialog')
+    await choose(page, 'Kim Robertson', 'Make a member')
+    await dialog.getByRole('link', { name: 'Show these clients' }).waitFor()
+    await dialog.getByRole('button', { name: 'Make a member' }).click()
     await row(page, 'Kim Robertson').getByText('Member').waitFor()
     await kim.reload()
     await kim.getByRole('heading', { name: 'You have no access yet' }).waitFor()
@@ -118,10 +121,13 @@ describe('workspace: people', () => {
       kim.getByRole('heading', { name: 'You are suspended' }),
     )
     assert.equal(await kim.getByRole('navigation').count(), 0)
+    await page.getByRole('button', { name: 'Actions for Kim Robertson' }).click()
+    const items = await page.getByRole('menuitem').allInnerTexts()
+    assert.deepEqual(items, ['Make a viewer', 'Make a member', 'Lift the suspension', 'Remove'])
+    await page.keyboard.press('Escape')
     await change(page, 'Kim Robertson', 'Lift the suspension')
 
     await choose(page, 'Kim Robertson', 'Hand over ownership')
-    const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Type the new owner’s name').fill('Kim')
     await dialog.getByRole('button', { name: 'Hand over ownership' }).click()
     await dialog.getByText('That is not the name.').waitFor()
@@ -245,6 +251,7 @@ describe('workspace: people', () => {
     await dialog.getByRole('button', { name: 'Create the link' }).click()
     await dialog.getByText('This person already belongs to the company.', { exact: true }).waitFor()
     await dialog.getByText('Correct the marked fields.').waitFor()
+    assert.equal(await dialog.getByLabel('Email address').getAttribute('aria-invalid'), 'true')
     await dialog.getByLabel('Email address').fill('late@globex.example')
     // No field of the form is marked by it.
     const errors = [{ pointer: '/role', detail: 'must be another' }]

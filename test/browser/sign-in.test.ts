@@ -53,6 +53,9 @@ describe('workspace: signing in and out', () => {
     await page.getByRole('button', { name: 'Sign in' }).and(page.locator(':not([aria-busy])')).waitFor()
     assert.equal(await notice.textContent(), said)
     assert.match(said ?? '', /Email or password is incorrect/)
+    // What was typed is selected, so that the next try replaces it.
+    await page.keyboard.type('a')
+    assert.equal(await page.getByLabel('Password').inputValue(), 'a')
   })
 
   it('opens the company’s clients after an owner signs in, and keeps the session across a reload, where no script can read it', async () => {
@@ -345,6 +348,9 @@ describe('workspace: signing in with the provider of the company', () => {
     await page.reload()
     await page.getByText('New people join by signing in with Acme ID.').waitFor()
     assert.equal(await invite.count(), 0)
+    await page.getByRole('button', { name: /@/ }).click()
+    await page.getByRole('menuitem', { name: 'Your sessions' }).waitFor()
+    assert.equal(await page.getByRole('menuitem', { name: 'Change your password' }).count(), 0)
   })
 
   it('says why a sign-in with the OpenID provider failed, and offers to try again', async () => {

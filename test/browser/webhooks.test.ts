@@ -209,6 +209,13 @@ describe('workspace: Integrations, Webhooks', () => {
     await saved().getByText(closed.url).waitFor()
     await tab.page.getByText('which is no longer the saved callback URL').waitFor()
     assert.equal(await saved().getByText('answered 204').count(), 0)
+    // Saved again, it may have other addresses than were tested.
+    service.clock.advance(1_000)
+    await save(url)
+    await saved().getByText(url).waitFor()
+    assert.equal(await saved().getByText('answered 204').count(), 0)
+    await save(closed.url)
+    await saved().getByText(closed.url).waitFor()
     await button('Send test event').click()
     await saved().getByText('No answer: the event may not have arrived').waitFor()
     await tab.page.getByText('No valid answer came').waitFor()
