@@ -54,6 +54,17 @@ describe('workspace: one client', () => {
     await page.getByText('Select and copy it by hand').waitFor()
   })
 
+  it('says that what is shown may be out of date once it cannot be read again', async () => {
+    const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Read once' })
+    const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    await page.getByText('None on record.').waitFor()
+    await page.route(`**/oauth-clients/${clientId}`, (route) => route.fulfill({ status: 503 }))
+    await page.getByText('This may be out of date').waitFor()
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('This may be out of date').waitFor({ state: 'detached' })
+  })
+
   it('shows when each scope was last used, and narrows a client by a replacement that leaves some out', async () => {
     const token = await sessionToken(OWNER)
     const scopes = ['analytics:read', 'boost:write']
