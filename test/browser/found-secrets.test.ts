@@ -98,6 +98,12 @@ describe('workspace: a client secret that was found', () => {
     await db('client_address_usage').where({ client_id: clientId }).delete()
     await page.reload()
     await notice.getByText(/Used since, the last time (just now|\d+ minutes? ago)\./).waitFor()
+    await notice.getByText(/Replace it first/).waitFor()
+    const replacement = await createClient(token, { name: `${NAME} 2`, replaces: clientId })
+    await page.reload()
+    await notice.getByText(/^Revoke it once your systems use its replacement/).waitFor()
+    const path = `/v1/vendor/ven_acme/oauth-clients/${replacement.clientId}/revoke`
+    await api(path, { token, method: 'POST' })
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByLabel('Type the client’s name to confirm').fill(NAME)
     await page.getByRole('button', { name: 'Revoke permanently' }).click()

@@ -74,7 +74,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
         {(loaded) => (
           <>
             <div className="grid grid-cols-1 gap-6">
-              <FoundNotice client={loaded} />
+              <FoundNotice client={loaded} rotating={pair?.role === 'old'} />
               {pair && <InRotation client={loaded} pair={pair} />}
               <FailingNotice client={loaded} />
               <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />

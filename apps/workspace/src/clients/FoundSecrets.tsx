@@ -67,7 +67,7 @@ const restOf = ({ length }: readonly unknown[]): string[] =>
   length > SHOWN_MAX ? [`${length - SHOWN_MAX} more`] : []
 
 /** On the client's own screen. The source is a stranger's text, so it is never a link. */
-export function FoundNotice({ client }: { client: OAuthClient }) {
+export function FoundNotice({ client, rotating }: { client: OAuthClient; rotating: boolean }) {
   const { mayManage } = useCompany()
   const { secretFoundAt, secretFoundSource, status } = client
   if (secretFoundAt === null || status === 'Revoked') return null
@@ -79,7 +79,9 @@ export function FoundNotice({ client }: { client: OAuthClient }) {
         . <UseSince client={client} />
       </p>
       <p>
-        {mayManage ? (
+        {mayManage && rotating ? (
+          'Revoke it once your systems use its replacement: until then, whoever has the secret can use it.'
+        ) : mayManage ? (
           <>
             Revoke it: what uses the client fails until it has a replacement. Replace it first: nothing fails,
             and whoever has the secret can use it until you revoke.

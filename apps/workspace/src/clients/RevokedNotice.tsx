@@ -1,5 +1,5 @@
 import { useLocation } from 'wouter'
-import { useRequests } from '../api/clients.ts'
+import { useRequests, useUsage } from '../api/clients.ts'
 import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { Time } from '../ui/Ago.tsx'
@@ -40,6 +40,8 @@ const LOGGED_MS = 14 * 86_400_000
 /** What the log of requests has since the revoke. A request that was under way may have been accepted. */
 function SinceRevoke({ clientId, revokedAt }: { clientId: string; revokedAt: string }) {
   const { data, isError } = useRequests(clientId, WATCH_MS)
+  // The counts further down the page would otherwise be older than the requests.
+  useUsage(clientId, WATCH_MS)
   if (isError || !data) return <>Requests since: –.</>
   const begin = [
     revokedAt,
