@@ -29,7 +29,11 @@ async function sendTestMail(
   { address }: { address: string },
 ): Promise<Outcome> {
   const settings = mailSettings(readConfig(env, mailShape))
-  if (!settings) throw new ConfigError('Nothing is mailed: set SMTP_URL and MAIL_FROM as for the API.')
+  if (!settings)
+    throw new ConfigError(
+      'Nothing is mailed: set SMTP_URL and MAIL_FROM as for the API. ' +
+        'Without them, npm start writes mails to files in DATA_DIR/mail.',
+    )
   const to = emailAddress.safeParse(address)
   if (!to.success) throw new OperatorError('That is not an email address.')
   const { server, from } = settings

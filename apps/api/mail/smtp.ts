@@ -123,7 +123,7 @@ export function describeSmtpFailure(error: NodemailerError): string {
   if (code === 'EDNS') return 'the host of SMTP_URL was not found'
   if (code === 'EAUTH') return `the mail server refuses the user or the password of SMTP_URL${reply}`
   if (code === 'ETIMEDOUT' || code === 'EABORT')
-    return 'the mail server does not answer in time: is its port right?'
+    return 'no mail server answers in time at the host and port of SMTP_URL'
   if (command === 'STARTTLS' && responseCode)
     return `the mail server does not offer STARTTLS${reply}: try smtps:// with port 465`
   const tlsError = Object.assign(new Error(message), { code: systemCode })

@@ -544,7 +544,7 @@ describe('the sender of mails', () => {
           'smtp:// at a port that begins with TLS',
           {},
           (url) => url.replace('smtps:', 'smtp:'),
-          'the mail server does not answer in time: is its port right?',
+          'no mail server answers in time at the host and port of SMTP_URL',
         ],
       ]
     for (const [what, options, change, sentence] of CASES)
