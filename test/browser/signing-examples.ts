@@ -26,7 +26,7 @@ export const SIGNING: Record<string, { file: string; changes: [before: RegExp, a
   js: {
     file: 'access-token.mjs',
     changes: [
-      [/^/, "import { assertion } from '../support/assertion.mjs'\n"],
+      [/^/, "import { assertion } from './assertion.mjs'\n"],
       [/client_secret: .*/, `client_assertion_type: '${JWT_BEARER}', client_assertion: assertion(),`],
     ],
   },
