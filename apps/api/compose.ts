@@ -297,6 +297,7 @@ function createLimits(config: ApiConfig, redis: RedisOrCluster, metrics: Metrics
     // A guard against replay, built on a rate limit: each sign-in is finished once while it may be pending.
     openidOnce: limit('openid-once', { limit: 1, window_s: PENDING_SIGN_IN_LIFETIME_S }),
     changesPerCompany: limit('changes', config.RATE_CHANGES_PER_COMPANY),
+    invitationMailsPerCompany: limit('invitation-mails', config.RATE_INVITATION_MAILS_PER_COMPANY),
     clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
     callbackTestsPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     foundSecretsPerAddress: addressLimits(

@@ -73,6 +73,9 @@ export const apiShape = {
   RATE_CHANGES_PER_COMPANY: rate('1200/3600').meta({
     description: 'changes by the people of a company: new and renamed clients, saved callbacks, people',
   }),
+  RATE_INVITATION_MAILS_PER_COMPANY: rate('100/86400').meta({
+    description: 'invitations that are mailed for a company',
+  }),
   RATE_CLIENT_CREATIONS_PER_COMPANY: rate('600/86400').meta({ description: 'new clients of a company' }),
   RATE_FOUND_SECRETS_PER_ADDRESS: rate('60/60').meta({
     description:

@@ -592,6 +592,20 @@ describe('an invitation by mail', () => {
     assertInvalid(await invite(newEmail(), { deliver: 'pigeon' }), '/deliver')
   })
 
+  it('is not mailed without end, but can still be copied', async () => {
+    const env = { ...mailEnv(), RATE_INVITATION_MAILS_PER_COMPANY: '1/86400' }
+    await using limited = await startApi({ beside: api, env })
+    const send = (more: object) =>
+      owner.request('POST', 'people', {
+        body: { name: 'Kim', email: newEmail(), role: 'member', ...more },
+        at: limited,
+      })
+    assert.equal((await send({ deliver: 'link' })).status, 201)
+    assert.equal((await send({})).status, 201)
+    assertProblem(await send({}), 'rate_limited')
+    assert.equal((await send({ deliver: 'link' })).status, 201)
+  })
+
   it('works with each link if it was mailed twice, and all end once one is used', async () => {
     const { userId } = (await invite(newEmail())).json
     const links = [await sendAndDie(userId), await sendAndDie(userId)]

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Actor, recordActivity } from '../accounts/activity.ts'
 import { emailAddress, personName } from '../accounts/names.ts'
 import { newInvitationToken, newUserId } from '../accounts/new-ids.ts'
@@ -68,6 +69,7 @@ interface InviteNeeds {
   baseUrl: string
   builtInAccounts: boolean
   mailIsOn: boolean
+  invitationMailsPerCompany: RateLimit
 }
 
 export const invitePersonRoute = route({
@@ -85,16 +87,17 @@ export const invitePersonRoute = route({
   answers: {
     201: { description: 'The invitation, with its link unless that is mailed.', schema: InvitedPerson },
   },
-  problems: ['already_member', 'people_limit_reached'],
+  problems: ['already_member', 'people_limit_reached', 'rate_limited'],
   async handle(
     { vendorId, session, body: { name, email, role, deliver } },
-    { db, clock, baseUrl, builtInAccounts, mailIsOn }: InviteNeeds,
+    { db, clock, baseUrl, builtInAccounts, mailIsOn, invitationMailsPerCompany }: InviteNeeds,
   ) {
     if (!builtInAccounts)
       throw new Problem('forbidden', 'People join by signing in with the OpenID provider, not by invitation.')
     if (deliver === 'mail' && !mailIsOn)
       throw invalidMember('/deliver', 'must be link, because nothing is mailed here')
     const isMailed = mailIsOn && deliver !== 'link'
+    if (isMailed) await countInvitationMail(invitationMailsPerCompany, vendorId)
     const token = newInvitationToken()
     const createdAt = new Date(clock.now())
     const invitation = {
@@ -121,12 +124,24 @@ export const invitePersonRoute = route({
   },
 })
 
+/** Else an owner could have strangers mailed without end. @throws Problem rate_limited */
+async function countInvitationMail(limit: RateLimit, vendorId: string): Promise<void> {
+  const rate = await limit.consume(vendorId)
+  if (rate.allowed) return
+  const detail = 'This company has had too many invitations mailed. Copy a link instead, or wait.'
+  throw new Problem('rate_limited', detail, { headers: rateLimitHeaders(rate) })
+}
+
 // A fragment is never sent to a server, so no log contains it.
 const linkTo = (baseUrl: string, token: string): string => `${baseUrl}/invitation#${token}`
 
 /** Returns who gets the mail of an invitation. Each mail has a link of its own. */
 export const createInvitee =
-  ({ clock, baseUrl, builtInAccounts }: Omit<InviteNeeds, 'db' | 'mailIsOn'>): FindAddressee =>
+  ({
+    clock,
+    baseUrl,
+    builtInAccounts,
+  }: Pick<InviteNeeds, 'clock' | 'baseUrl' | 'builtInAccounts'>): FindAddressee =>
   async (db, { userId }) => {
     if (!builtInAccounts || userId === null) return undefined
     const token = newInvitationToken()
