@@ -25,7 +25,7 @@ describe('workspace: one client', () => {
     for (let tokens = 0; tokens < 3; tokens++) await requestToken(client)
     const refused = await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })
     assert.equal(refused.status, 401)
-    await untilUsed(token, client.clientId, 3)
+    await untilUsed(token, client.clientId, { tokens: 3 })
     await untilExplained(token, refused.requestId)
     const { page } = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
     await page.getByText(`ends in …${client.clientSecret.slice(-4)}`).waitFor()

@@ -1,17 +1,14 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { createCompany } from '../../infra/admin/companies.ts'
-import { testOperator } from '../support/operator.ts'
 import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
-import { connectedDatabase } from '../support/stores.ts'
 import {
   api,
   assertAccessible,
   assertFits,
+  createTestCompany,
   leaveVisits,
   OWNER,
   requestToken,
-  testWorkspace,
   visit,
 } from '../support/workspace.ts'
 
@@ -21,10 +18,8 @@ describe('workspace: the first hour', () => {
   afterEach(leaveVisits)
 
   it('leads a new company from no figures to its first event, and claims only what the service has seen', async () => {
-    const { page, context, baseUrl } = await visit({
-      sessionToken: await ownerOfNewCompany(),
-      path: '/ven_newcompany/analytics',
-    })
+    const { token: sessionToken } = await createTestCompany('ven_newcompany', 'New company')
+    const { page, context, baseUrl } = await visit({ sessionToken, path: '/ven_newcompany/analytics' })
     await page.getByRole('heading', { name: 'Report your first event' }).waitFor()
     assert.equal(await page.getByRole('table').count(), 0)
     assert.equal(await page.getByLabel('First day').count(), 0)
@@ -108,21 +103,4 @@ async function looksRight(page: Page): Promise<void> {
   await assertAccessible(page, ['color-contrast'])
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize(size)
-}
-
-/** Returns a session of the owner of a company of which nothing has been reported. */
-async function ownerOfNewCompany(): Promise<string> {
-  const { stack } = await testWorkspace()
-  await using db = connectedDatabase(stack.stores.postgres.ownerUrl)
-  const [email, password] = ['owner@newcompany.example', 'a password for a new company']
-  const owner = { email, name: 'Nora', password: async () => password, account: 'new' as const }
-  const place = { timezone: 'Europe/Berlin', currency: 'EUR' }
-  await createCompany(db, {
-    vendorId: 'ven_newcompany',
-    name: 'New company',
-    ...place,
-    by: testOperator(),
-    owner,
-  })
-  return (await api('/v1/session', { body: { email, password } })).sessionToken
 }

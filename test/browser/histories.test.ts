@@ -4,15 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Page } from 'playwright-core'
 import type { NewClientRecord } from '../../apps/api/clients/records.ts'
-import { createCompany } from '../../infra/admin/companies.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { createTestUsage } from '../support/client-usage.ts'
 import { createTestClock } from '../support/clock.ts'
 import { insertTestClient } from '../support/companies.ts'
-import { testOperator } from '../support/operator.ts'
 import { connectedRedis } from '../support/redis.ts'
 import { connectedDatabase } from '../support/stores.ts'
-import { api, leaveVisits, testStack, visit } from '../support/workspace.ts'
+import { createTestCompany, leaveVisits, testStack, visit } from '../support/workspace.ts'
 
 const VENDOR = 'ven_histories'
 const CLIENTS = `/${VENDOR}/integrations/oauth2-clients`
@@ -434,12 +432,9 @@ describe('workspace: every sentence about a client', () => {
     const { stores } = await testStack()
     await using db = connectedDatabase(stores.postgres.ownerUrl)
     using redis = await connectedRedis(stores.redis.ownerUrl)
-    const [email, password] = ['owner@histories.example', 'a password for all histories']
-    const owner = { email, name: 'Hana Vogt', password: async () => password, account: 'new' as const }
-    const company = { vendorId: VENDOR, name: 'Histories', timezone: 'UTC', currency: 'EUR' }
-    await createCompany(db, { ...company, by: testOperator(), owner })
-    ;({ sessionToken } = await api('/v1/session', { body: { email, password } }))
-    const [createdBy] = await db('users').where({ email }).pluck('user_id')
+    const owner = await createTestCompany(VENDOR, 'Histories', 'Hana Vogt')
+    sessionToken = owner.token
+    const createdBy = owner.userId
     const clock = createTestClock()
     const usage = createTestUsage(redis, db, clock)
     const events: { at: number; record: () => void }[] = []

@@ -1,9 +1,14 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { createCompany } from '../../infra/admin/companies.ts'
-import { testOperator } from '../support/operator.ts'
 import { connectedDatabase } from '../support/stores.ts'
-import { api, assertFits, leaveVisits, OWNER, testWorkspace, visit } from '../support/workspace.ts'
+import {
+  assertFits,
+  createTestCompany,
+  leaveVisits,
+  OWNER,
+  testWorkspace,
+  visit,
+} from '../support/workspace.ts'
 
 /** A tenth of what Google calls good. */
 const LAYOUT_SHIFT = 0.01
@@ -80,16 +85,7 @@ function ownerOfManyClients(): Promise<string> {
 async function createManyClients(): Promise<string> {
   const { stack } = await testWorkspace()
   await using db = connectedDatabase(stack.stores.postgres.ownerUrl)
-  const [email, password] = ['owner@many.example', 'a password for many clients']
-  const owner = { email, name: 'Mona', password: async () => password, account: 'new' as const }
-  await createCompany(db, {
-    vendorId: 'ven_manyclients',
-    name: 'Many',
-    timezone: 'UTC',
-    currency: 'EUR',
-    by: testOperator(),
-    owner,
-  })
+  const { token } = await createTestCompany('ven_manyclients', 'Many')
   await db.raw(`
     insert into oauth_clients
       (client_id, vendor_id, name, scopes, secret_hash, created_by, created_at, replaces)
@@ -105,7 +101,7 @@ async function createManyClients(): Promise<string> {
       where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day';
     insert into client_usage_hourly select client_id, date_trunc('hour', now()), 1234567, 0 from oauth_clients
       where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day'`)
-  return (await api('/v1/session', { body: { email, password } })).sessionToken
+  return token
 }
 
 /** Returns the cells, but names, whose content is wider than their column. */

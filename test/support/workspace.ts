@@ -3,11 +3,14 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type axe from 'axe-core'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import { createCompany } from '../../infra/admin/companies.ts'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
 import { fetchToken } from './fetch-token.ts'
+import { testOperator } from './operator.ts'
 import { startSmtp, type TestSmtp } from './smtp.ts'
 import { startTestStack, type TestStack } from './stack.ts'
+import { connectedDatabase } from './stores.ts'
 
 /*
  * One local stack and one Chromium for all browser tests, each started by the first that asks, ended after
@@ -196,6 +199,23 @@ export async function newSession(email: string): Promise<string> {
   return sessionToken as string
 }
 
+/** Creates a company for one test or block alone, and returns a session of its owner. */
+export async function createTestCompany(vendorId: string, name: string, ownerName = 'Nora') {
+  const { stores } = await testStack()
+  await using db = connectedDatabase(stores.postgres.ownerUrl)
+  const [email, password] = [`owner@${vendorId.replace('ven_', '')}.example`, `a password for ${vendorId}`]
+  await createCompany(db, {
+    vendorId,
+    name,
+    timezone: 'UTC',
+    currency: 'EUR',
+    by: testOperator(),
+    owner: { email, name: ownerName, password: async () => password, account: 'new' },
+  })
+  const { sessionToken, user } = await api('/v1/session', { body: { email, password } })
+  return { token: String(sessionToken), userId: String(user.userId) }
+}
+
 /** Calls the API beside the browser, through the gateway. */
 export async function api(
   path: string,
@@ -248,18 +268,22 @@ export async function createClient(
  * Waits until the service has counted a client's tokens, about a second after they were issued: a page opened
  * sooner shows none, and asks again only after half a minute.
  */
-export async function untilUsed(token: string, clientId: string, tokens = 1): Promise<void> {
+export async function untilUsed(
+  token: string,
+  clientId: string,
+  { tokens = 1, vendorId = 'ven_acme' } = {},
+): Promise<void> {
   await until(`${tokens} tokens of ${clientId}`, async () => {
-    const { hours, scopes } = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/usage`, { token })
+    const { hours, scopes } = await api(`/v1/vendor/${vendorId}/oauth-clients/${clientId}/usage`, { token })
     const counted = hours.reduce((sum: number, hour: { tokens: number }) => sum + hour.tokens, 0)
     return counted >= tokens && scopes.some(({ lastUsedAt }: { lastUsedAt: string | null }) => lastUsedAt)
   })
 }
 
 /** Waits until a refused request can be explained, about a second after it was answered. */
-export async function untilExplained(token: string, requestId: string): Promise<void> {
+export async function untilExplained(token: string, requestId: string, vendorId = 'ven_acme'): Promise<void> {
   await until(`the refusal ${requestId}`, async () => {
-    const { refusals } = await api('/v1/vendor/ven_acme/refusals', { token })
+    const { refusals } = await api(`/v1/vendor/${vendorId}/refusals`, { token })
     return refusals.some((refusal: { requestId: string }) => refusal.requestId === requestId)
   })
 }
