@@ -1,12 +1,13 @@
 import { strict as assert } from 'node:assert'
 import { afterwards } from '../support/afterwards.ts'
+import { forBlock } from '../support/block.ts'
 import { eventually } from '../support/eventually.ts'
 import { closeReveal, fillClient, readReveal, submitClient } from '../support/reveal.ts'
 import {
   api,
   assertFits,
   createClient,
-  GLOBEX_OWNER,
+  createTestCompany,
   leaveVisits,
   newSession,
   OWNER,
@@ -19,6 +20,11 @@ import {
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
 describe('workspace: Integrations, OAuth2 Clients', () => {
+  // With as many clients as are allowed, it is of no use to another test.
+  const crowded = forBlock(async () => {
+    const vendorId = 'ven_crowded'
+    return { vendorId, ...(await createTestCompany(vendorId, 'Crowded')) }
+  })
   afterEach(leaveVisits)
 
   it('takes a client the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
@@ -176,8 +182,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
   })
 
   it('lists 58 clients above the fold beside two found secrets, with names of up to 32 characters on one line at each width', async () => {
-    const token = await sessionToken(GLOBEX_OWNER)
-    const vendorId = 'ven_globex'
+    const { token, vendorId } = crowded
     // Each has a mark of its own, and gives the list a column more.
     const expiresAt = new Date(Date.now() + 20 * 86_400_000).toISOString()
     for (const name of NAMES) await createClient(token, { vendorId, name, expiresAt })
@@ -186,10 +191,10 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     const found = [await leak('Leaked export, production'), await leak('Leaked import, production')]
     await using _ = afterwards(async () => {
       for (const { clientId } of found)
-        await api(`/v1/vendor/ven_globex/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+        await api(`/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
     })
     await api('/v1/found-secrets', { body: found.map(({ clientSecret }) => ({ token: clientSecret, url })) })
-    const path = '/ven_globex/integrations/oauth2-clients'
+    const path = `/${vendorId}/integrations/oauth2-clients`
     const { page } = await visit({ sessionToken: token, path })
     await page.getByText('2 client secrets were found').waitFor()
     assert.equal(await page.getByText(/secrets were found/).count(), 1)
@@ -214,13 +219,13 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
   })
 
   it('lists a hundred clients, and says that no more are allowed', async () => {
-    const token = await sessionToken(GLOBEX_OWNER)
-    const path = '/v1/vendor/ven_globex/oauth-clients'
+    const { token, vendorId } = crowded
+    const path = `/v1/vendor/${vendorId}/oauth-clients`
     const { clients } = await api(`${path}?status=Active&limit=200`, { token })
     for (let number = clients.length + 1; number <= 100; number++) {
-      await createClient(token, { vendorId: 'ven_globex', name: `Client ${number}` })
+      await createClient(token, { vendorId, name: `Client ${number}` })
     }
-    const { page } = await visit({ sessionToken: token, path: '/ven_globex/integrations/oauth2-clients' })
+    const { page } = await visit({ sessionToken: token, path: `/${vendorId}/integrations/oauth2-clients` })
     const rows = page.locator('tbody tr')
     await rows.nth(99).waitFor()
     assert.equal(await rows.count(), 100)
