@@ -10,10 +10,10 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 const LINES_MAX: Record<string, number> = {
   'apps/auth': 2_030,
-  'apps/api': 16_600,
-  'apps/workspace': 11_370,
+  'apps/api': 18_080,
+  'apps/workspace': 11_690,
   shared: 3_900,
-  infra: 7_640,
+  infra: 7_790,
   test: 58_200,
 }
 /** What an audit of the authorization server reads: apps/auth/README.md has it by folder. */
