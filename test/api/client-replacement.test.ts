@@ -8,7 +8,7 @@ describe('a client that replaces another', () => {
   const owner = freshOwner(api)
   let old: string
   beforeEach(async () => {
-    ;({ clientId: old } = await owner.createClient())
+    ;({ clientId: old } = await owner.createClient({ name: 'Old' }))
   })
 
   const call = (method: string, path: string, more: object = {}) =>
@@ -24,7 +24,11 @@ describe('a client that replaces another', () => {
     assert.equal(json.replacedBy, null)
     assert.equal((await read(old)).replacedBy, json.clientId)
     const [{ detail }] = (await call('GET', 'activity')).json.entries
-    assert.deepEqual(detail, { name: 'New', scopes: ['boost:read'], replaces: old })
+    assert.deepEqual(detail, {
+      name: 'New',
+      scopes: ['boost:read'],
+      replaces: { clientId: old, name: 'Old' },
+    })
   })
 
   it('shows the last four characters of its secret, which the hint keeps', async () => {

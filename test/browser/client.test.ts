@@ -95,6 +95,7 @@ describe('workspace: one client', () => {
     assert.deepEqual([created.scopes, created.replaces], [['analytics:read'], old.clientId])
     await closeReveal(page, 'Continue the rotation')
     await page.getByRole('region', { name: 'Replacement: Too wide 2' }).waitFor()
+    await page.getByText('Too wide 2 lacks boost:write.').waitFor()
     await page.route('**/usage', (route) => route.fulfill({ status: 503 }))
     await page.reload()
     await page.getByRole('link', { name: 'Back to the client' }).click()

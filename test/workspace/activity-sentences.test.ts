@@ -8,13 +8,16 @@ import { ACTIONS } from '../../apps/workspace/src/activity/actions.ts'
 function sentence(action: keyof typeof ACTIONS, parts: object = {}): string {
   const names = { subject: 'SUBJECT', client: 'CLIENT', person: 'PERSON', hostBefore: 'HOST' }
   const [, , write] = ACTIONS[action] as readonly [string, string, (parts: object) => ReactNode]
-  const markup = renderToStaticMarkup(write({ ...names, detail: {}, before: {}, after: {}, ...parts }))
+  const markup = renderToStaticMarkup(
+    write({ ...names, detail: {}, before: {}, after: {}, replaced: {}, ...parts }),
+  )
   return markup.replaceAll(/<[^>]+>/g, '')
 }
 
 const admin = { role: 'admin' }
 const SENTENCES: [action: keyof typeof ACTIONS, parts: object, expected: string][] = [
   ['client.created', {}, 'created the client CLIENT'],
+  ['client.created', { replaced: { name: 'Old' } }, 'created the client CLIENT, which replaces Old'],
   ['client.renamed', { before: { name: 'Old' } }, 'renamed the client Old to CLIENT'],
   ['client.revoked', {}, 'revoked the client CLIENT'],
   [

@@ -222,10 +222,9 @@ async function createClient(transaction: Queryable, creation: Creation): Promise
       `A company can have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is no longer used.`,
     )
   }
-  if (
-    replaces !== undefined &&
-    !(await lockReplaceableClient(transaction, { vendorId, clientId: replaces }))
-  ) {
+  const replacedName =
+    replaces && (await lockReplaceableClient(transaction, { vendorId, clientId: replaces }))
+  if (replaces !== undefined && replacedName === undefined) {
     const detail = 'must be an Active client of this company that no Active client replaces yet'
     throw invalidMember('/replaces', detail)
   }
@@ -246,6 +245,7 @@ async function createClient(transaction: Queryable, creation: Creation): Promise
     },
     expiresAt,
     replaces,
+    replacedName,
     createdBy: userId,
     createdAt: at,
   })
@@ -268,14 +268,21 @@ function requireValidExpiry(expiresAt: Date, at: Date): void {
 /** Inserts a client and its activity entry. Call it in a transaction. */
 export async function insertClientWithActivity(
   transaction: Queryable,
-  { createdBy, ...client }: Omit<NewClientRecord, 'createdBy'> & { createdBy: Actor },
+  {
+    createdBy,
+    replacedName,
+    ...client
+  }: Omit<NewClientRecord, 'createdBy'> & {
+    createdBy: Actor
+    replacedName?: string | undefined
+  },
 ): Promise<void> {
   const { vendorId, clientId, name, scopes, replaces, expiresAt, authenticatesBy } = client
   await insertClient(transaction, { ...client, createdBy: actorUserId(createdBy) })
   const detail = {
     name,
     scopes,
-    ...(replaces !== undefined && { replaces }),
+    ...(replaces !== undefined && { replaces: { clientId: replaces, name: replacedName } }),
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
     ...('keyThumbprint' in authenticatesBy && { keyThumbprint: authenticatesBy.keyThumbprint }),
     ...('workload' in authenticatesBy && { workload: authenticatesBy.workload }),

@@ -88,21 +88,21 @@ export async function countActiveClients(transaction: Queryable, vendorId: strin
 }
 
 /**
- * Returns whether a client is Active and no Active one replaces it, and locks it against revocation until the
- * transaction ends. Call it after countActiveClients, whose lock keeps others from creating a replacement.
+ * Returns the name of an Active client that no Active one replaces, and locks it against revocation until the
+ * transaction ends; undefined if there is no such client. Call it after countActiveClients, whose lock keeps others from creating a replacement.
  */
 export async function lockReplaceableClient(
   transaction: Queryable,
   { vendorId, clientId }: { vendorId: string; clientId: string },
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { rows } = await transaction.raw(
-    `select from oauth_clients c where client_id = ? and vendor_id = ? and status = 'Active'
+    `select name from oauth_clients c where client_id = ? and vendor_id = ? and status = 'Active'
        and not exists (select from oauth_clients r
          where r.vendor_id = c.vendor_id and r.replaces = c.client_id and r.status = 'Active')
      for share`,
     [clientId, vendorId],
   )
-  return rows.length === 1
+  return rows[0]?.name
 }
 
 /** Returns the previous name; undefined when the company has no such client. */

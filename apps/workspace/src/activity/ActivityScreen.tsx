@@ -146,6 +146,7 @@ function Entry({ entry }: { entry: ActivityEntry }) {
           person: <bdi className="font-strong">{name ?? subject}</bdi>,
           hostBefore: <code className="wrap-anywhere">{before.host}</code>,
           ...{ detail, before, after },
+          replaced: textsIn(entry.detail.replaces),
         })}
       </p>
     </li>

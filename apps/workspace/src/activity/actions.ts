@@ -12,6 +12,7 @@ interface Parts {
   detail: Texts
   before: Texts
   after: Texts
+  replaced: Texts
 }
 
 type Texts = Readonly<Record<string, string | undefined>>
@@ -20,7 +21,12 @@ const [ADDED, REMOVED, OTHER] = ['border-good', 'border-bad', 'border-line-stron
 
 /** By action: its name in the filter, its mark, and the rest of a sentence that begins with who did it. */
 export const ACTIONS = {
-  'client.created': ['Client created', ADDED, ({ client }) => say`created the client ${client}`],
+  'client.created': [
+    'Client created',
+    ADDED,
+    ({ client, replaced }) =>
+      say`created the client ${client}${replaced.name && say`, which replaces ${replaced.name}`}`,
+  ],
   'client.renamed': [
     'Client renamed',
     OTHER,

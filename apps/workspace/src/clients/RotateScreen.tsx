@@ -11,7 +11,7 @@ import { Loaded } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { Section } from '../ui/Section.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
-import { say } from '../ui/say.ts'
+import { listed, say } from '../ui/say.ts'
 import { CreateClient } from './CreateClient.tsx'
 import { CREDENTIAL_WORDS, credentialName, rotationName } from './credential.ts'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
@@ -19,6 +19,7 @@ import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeOld } from './RevokeOld.tsx'
 import { RotationSeen } from './RotationSeen.tsx'
+import { inOrder } from './scopes.ts'
 
 const WATCH_MS = 3_000
 
@@ -88,6 +89,7 @@ function Rotation({ old, onCreate }: RotationProps) {
           </Notice>
         )}
         {replacement && <Chain old={old} replacement={replacement} />}
+        {replacement && <LostScopes old={old} replacement={replacement} />}
         {old.status === 'Active' && replaced && rotation?.replacement?.firstUsedAt === null && (
           <Notice tone="info" title="Next: deploy the replacement">
             Put the new {CREDENTIAL_WORDS[replacement.authMethod].parts} where your system has the old one.{' '}
@@ -118,8 +120,21 @@ function Rotation({ old, onCreate }: RotationProps) {
   )
 }
 
+interface Both {
+  old: OAuthClient
+  replacement: OAuthClient
+}
+
+function LostScopes({ old, replacement }: Both) {
+  const lost = inOrder(old.scopes.filter((scope) => !replacement.scopes.includes(scope)))
+  if (lost.length === 0) return null
+  return (
+    <p>{say`${replacement.name} lacks ${listed(lost.map((scope) => <code key={scope}>{scope}</code>))}.`}</p>
+  )
+}
+
 /** The rotations before and after this one. */
-function Chain({ old, replacement }: { old: OAuthClient; replacement: OAuthClient }) {
+function Chain({ old, replacement }: Both) {
   const { to } = useCompany()
   const linkRotation = (clientId: string, text: string) => (
     <Link className="touch" href={to('rotation', clientId)}>
