@@ -55,6 +55,16 @@ describe('workspace: a forgotten password', () => {
     await assertTyping(page, 'password')
     assert.equal(page.url(), `${baseUrl}/password-reset`)
     assert.equal(await page.evaluate(() => document.documentElement.outerHTML.includes('pwr_')), false)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Open the link of the mail again' }).waitFor()
+    await assertFocused(page, 'Get a new link')
+    await assertAccessible(page)
+    assert.equal(
+      await page.evaluate(() => JSON.stringify([history.state, sessionStorage]).includes('pwr_')),
+      false,
+    )
+    await page.goto('about:blank')
+    await page.goto(link.href)
     await page.getByText('At least 12 characters, such as four random words.').waitFor()
     for (const [typed, said] of [
       ['too short', 'At least 12 characters; 3 more.'],
@@ -85,6 +95,8 @@ describe('workspace: a forgotten password', () => {
     await assertFocused(page, 'Get a new link')
     await page.getByRole('button', { name: 'Get a new link' }).press('Enter')
     await assertTyping(page, 'email')
+    await page.reload()
+    await page.getByRole('heading', { name: 'Forgot your password?' }).waitFor()
   })
 
   it('says the same of an address without an account, and says what is wrong with one', async () => {

@@ -8,7 +8,7 @@ import { Opening, PlainPage } from '../ui/PlainPage.tsx'
 import { useForm } from '../ui/sent-form.ts'
 import { UNREACHABLE } from '../ui/submit.ts'
 import { ThemeSelect } from '../ui/theme.tsx'
-import { useLinkToken } from './link.ts'
+import { forgetLink, isLinkOpened, useLinkToken } from './link.ts'
 import { useSignInMethods } from './openid.ts'
 
 const LINK_NOT_VALID = 'password_reset_not_valid'
@@ -19,7 +19,35 @@ export default function PasswordResetScreen() {
   const methods = useSignInMethods()
   if (token !== undefined) return <NewPassword key={token} token={token} />
   if (!methods) return <Opening />
-  return methods.mail && methods.builtInAccounts ? <RequestLink /> : <NoMail />
+  if (!methods.mail || !methods.builtInAccounts) return <NoMail />
+  return isLinkOpened() ? <OpenAgain /> : <RequestLink />
+}
+
+/** The page of a link was reloaded. */
+function OpenAgain() {
+  const [isRequesting, setIsRequesting] = useState(false)
+  if (isRequesting) return <RequestLink />
+  return (
+    <PlainPage title="Open the link of the mail again" action={<ThemeSelect />}>
+      <p>
+        The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
+        read it there. Open the link of the mail again, or ask for a new one.
+      </p>
+      <NewLinkButton onClick={() => setIsRequesting(true)} />
+    </PlainPage>
+  )
+}
+
+function NewLinkButton({ onClick }: { onClick: () => void }) {
+  const requestNew = () => {
+    forgetLink()
+    onClick()
+  }
+  return (
+    <Button variant="primary" ref={takeFocus} onClick={requestNew}>
+      Get a new link
+    </Button>
+  )
 }
 
 const NoMail = () => (
@@ -114,6 +142,7 @@ function NewPassword({ token }: { token: string }) {
     check: ({ password }) => ({ password: newPasswordError(password) }),
     async send({ password }) {
       await setForgottenPassword(token, password)
+      forgetLink()
       setStep('done')
     },
     subjects: { password: 'It' },
@@ -125,9 +154,7 @@ function NewPassword({ token }: { token: string }) {
     return (
       <PlainPage title="This link no longer works" action={<ThemeSelect />}>
         <p role="alert">{form.failure.text}</p>
-        <Button variant="primary" ref={takeFocus} onClick={() => setStep('request')}>
-          Get a new link
-        </Button>
+        <NewLinkButton onClick={() => setStep('request')} />
       </PlainPage>
     )
   return (

@@ -8,6 +8,9 @@ import { useSyncExternalStore } from 'react'
 export const INVITATION_PATH = '/invitation'
 export const PASSWORD_RESET_PATH = '/password-reset'
 
+/** What the history keeps of a link: that there was one. */
+const OPENED = { linkOpened: true }
+
 let token: string | undefined
 const listeners = new Set<() => void>()
 
@@ -15,7 +18,7 @@ function take(): void {
   const { pathname, hash } = location
   if ((pathname !== INVITATION_PATH && pathname !== PASSWORD_RESET_PATH) || hash.length < 2) return
   token = hash.slice(1)
-  history.replaceState(null, '', pathname)
+  history.replaceState(OPENED, '', pathname)
   for (const listener of listeners) listener()
 }
 
@@ -25,6 +28,12 @@ window.addEventListener('hashchange', take)
 
 /** undefined: the page was opened without one, or reloaded. */
 export const useLinkToken = (): string | undefined => useSyncExternalStore(subscribe, () => token)
+
+/** Returns whether this page of the history was opened by a link, also once it is reloaded. */
+export const isLinkOpened = (): boolean => history.state?.linkOpened === true
+
+/** Call it once the link is of no more use. */
+export const forgetLink = (): void => history.replaceState(null, '')
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
