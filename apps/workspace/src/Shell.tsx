@@ -143,7 +143,7 @@ function Screens() {
 function NotFound() {
   const { to } = useCompany()
   return (
-    <Page title="Page not found" lede="The address may be mistyped, or the page no longer exists.">
+    <Page title="Page not found" lede="The address may be mistyped, or the page no longer exists." bare>
       <p>
         <Link className="touch" href={to('clients')}>
           Go to OAuth2 Clients

@@ -9,9 +9,12 @@ export function NoAccess() {
   const company = <bdi>{name}</bdi>
   if (role === 'viewer' && status === 'active')
     return (
-      <Page title="You have no access to this page">
+      <Page title="You have no access to this page" bare>
         <Explanation>
-          <p>Your role in {company} is Viewer. Only its owner and admins can see activity and people.</p>
+          <p>
+            Your role in {company} is Viewer. Only its owner and admins can see activity and people. Ask{' '}
+            <OwnerName /> to make you an admin.
+          </p>
         </Explanation>
       </Page>
     )

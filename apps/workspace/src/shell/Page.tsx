@@ -14,6 +14,8 @@ export interface PageProps {
   lede?: ReactNode
   /** What changes something, or is for managers alone. A viewer gets a sentence instead. */
   actions?: ReactNode
+  /** It shows nothing of the company, so there is nothing that a viewer could not change. */
+  bare?: boolean
   /** A table that has use for a large screen. */
   wide?: boolean
   children: ReactNode
@@ -33,7 +35,8 @@ export function OwnerName() {
 }
 
 /** A screen: names the document, and takes the focus to its heading when one comes to it from another. */
-export function Page({ title, heading, section, back, lede, actions, wide = false, children }: PageProps) {
+export function Page(props: PageProps) {
+  const { title, heading, section, back, lede, actions, bare = false, wide = false, children } = props
   const company = useCompany()
   const headingRef = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -58,7 +61,7 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
             {heading ?? title}
           </h1>
           {lede && <p className="max-w-prose text-pretty text-ink-2">{lede}</p>}
-          {company.role === 'viewer' && company.mayView && (
+          {company.role === 'viewer' && company.mayView && !bare && (
             <p>
               You can look but not change anything. Ask <OwnerName /> to make you an admin.
             </p>
