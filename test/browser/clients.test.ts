@@ -161,6 +161,7 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('It has never been used.').waitFor()
+    await dialog.getByText('You would have to create a new one.').waitFor()
     const name = dialog.getByLabel(/Type the client/)
     await name.fill('to be revoked')
     await dialog.getByRole('button', { name: 'Revoke permanently' }).click()

@@ -100,7 +100,8 @@ describe('workspace: the rotation of a client', () => {
     await old.getByText('Last used: –.').waitFor()
     await old.getByText('Tokens per hour: –').waitFor()
     assert.equal(await page.getByRole('row').count(), 0)
-    await page.getByRole('button', { name: 'Revoke Away' }).waitFor()
+    await page.getByRole('button', { name: 'Revoke Away' }).click()
+    await page.getByText('Its replacement Away 2 keeps working.').waitFor()
     troubles.length = 0
   })
 

@@ -10,6 +10,7 @@ import { say } from '../ui/say.ts'
 import { useForm } from '../ui/sent-form.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
+import { hasExpired } from './expiry.ts'
 import { MissingUses } from './LastUsed.tsx'
 
 export interface RevokeClientProps {
@@ -25,7 +26,11 @@ export function RevokeClient(props: RevokeClientProps) {
   return (
     <FormDialog
       title={say`Revoke ${client.name}?`}
-      description="This cannot be undone. A revoked client never works again; you would have to create a new one."
+      description={
+        <>
+          This cannot be undone. A revoked client never works again. <Successor client={client} />
+        </>
+      }
       onClose={onClose}
       form={form}
       action={form.isPending ? 'Revoking…' : 'Revoke permanently'}
@@ -62,6 +67,15 @@ export function RevokeClient(props: RevokeClientProps) {
       </p>
     </FormDialog>
   )
+}
+
+/** What there is in its place. */
+function Successor({ client }: { client: OAuthClient }) {
+  const { data: replacement } = useClient(client.replacedBy)
+  if (client.replacedBy !== null && !replacement) return null
+  return replacement?.status === 'Active' && !hasExpired(replacement, new Date())
+    ? say`Its replacement ${replacement.name} keeps working.`
+    : 'You would have to create a new one.'
 }
 
 function LastUse({ client }: { client: OAuthClient }) {
