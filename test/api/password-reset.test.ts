@@ -89,6 +89,21 @@ describe('a forgotten password', () => {
         for (const secret of [token.slice(4), NEW_PASSWORD]) assert.ok(!place.includes(secret))
     })
 
+    for (const [times, zone] of [
+      ['the zone of the only company', 'Europe/Berlin'],
+      ['UTC, to a person of two companies', 'UTC'],
+    ] as const)
+      it(`is mailed with times in ${times}`, async () => {
+        const { vendorId: vendor_id } = await api.createCompany({ name: 'Initech' })
+        if (zone === 'UTC')
+          await api.db('memberships').insert({ vendor_id, user_id: person.userId, role: 'member' })
+        await request(person.email)
+        const mail = await smtp.mailTo(person.email)
+        await confirm(linkOf(mail))
+        for (const { text } of [mail, await smtp.mailTo(person.email)])
+          assert.equal(/\d\d:\d\d \((.+?)\)/.exec(text)?.[1], zone)
+      })
+
     it('gets a mail for each account of the address, and one to sign in with the provider', async () => {
       const { vendorId } = await api.createCompany({ name: 'Globex Supply' })
       const { vendorId: third } = await api.createCompany({ name: 'Initech' })

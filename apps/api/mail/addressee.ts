@@ -1,10 +1,11 @@
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import {
   type CompanyRecord,
   type CompanyRole,
   findCompany,
   findMember,
   findUser,
+  listMemberships,
   MANAGER_ROLES,
 } from '../accounts/people.ts'
 import type { OutgoingMail } from './outbox.ts'
@@ -18,8 +19,10 @@ export interface Addressee {
   link?: { url: string; expiresAt: Date }
   /** The name of the person who invites. */
   invitedBy?: string
-  /** The names of the companies of the account whose password is reset. */
+  /** The names of the companies of the account. */
   companies?: readonly string[]
+  /** The zone of the account's only company. */
+  timezone?: string | undefined
 }
 
 /** Returns undefined if the mail is no longer to be sent. */
@@ -36,4 +39,15 @@ export const findManager: FindAddressee = async (db, { userId, vendorId }) => {
 
 /** Finds the account, unless it is closed. */
 export const findAccount: FindAddressee = async (db, { userId }) =>
-  userId ? findUser(db, userId) : undefined
+  userId ? findAccountAddressee(db, userId) : undefined
+
+/** Returns the address and the companies of an account, undefined if it is closed. */
+export async function findAccountAddressee(
+  db: Queryable,
+  userId: string,
+): Promise<(Addressee & Required<Pick<Addressee, 'companies'>>) | undefined> {
+  const user = await findUser(db, userId)
+  const memberships = await listMemberships(db, userId)
+  const timezone = memberships.length === 1 ? memberships[0]?.timezone : undefined
+  return user && { email: user.email, companies: memberships.map(({ name }) => name), timezone }
+}

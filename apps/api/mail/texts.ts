@@ -29,8 +29,8 @@ type About = ReturnType<typeof describeReader>
 
 /** Returns what the texts have in common. */
 function describeReader(reader: MailReader) {
-  const { baseUrl, company } = reader
-  const zone = knownZone(company?.timezone ?? 'UTC')
+  const { baseUrl, company, timezone = 'UTC' } = reader
+  const zone = knownZone(company?.timezone ?? timezone)
   const day = (time: string | Date): string => formatDay(time, zone)
   return {
     reader,

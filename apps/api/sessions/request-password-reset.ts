@@ -5,9 +5,9 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 import { emailAddress } from '../accounts/names.ts'
 import { newPasswordResetToken } from '../accounts/new-ids.ts'
 import { isLinked } from '../accounts/openid-identities.ts'
-import { findUser, listAccounts, listMemberships, lockAccount, normalizedEmail } from '../accounts/people.ts'
+import { listAccounts, lockAccount, normalizedEmail } from '../accounts/people.ts'
 import { route } from '../http/route.ts'
-import type { Addressee, FindAddressee } from '../mail/addressee.ts'
+import { type Addressee, type FindAddressee, findAccountAddressee } from '../mail/addressee.ts'
 import type { MailDetails } from '../mail/kinds.ts'
 import { addMail, takeMails } from '../mail/outbox.ts'
 import { requireResetByMail } from './access.ts'
@@ -84,7 +84,7 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
     const token = newPasswordResetToken()
     return db.transaction(async (transaction) => {
       await lockAccount(transaction, userId)
-      const account = await findAccountAddressee(transaction, userId)
+      const account = await findMemberAccount(transaction, userId)
       if (!account || (await isLinked(transaction, userId))) return undefined
       const expiresAt = await insertPasswordReset(transaction, {
         userId,
@@ -98,14 +98,13 @@ export function createResetAddressees({ clock, baseUrl, builtInAccounts, openid 
   }
 
   const sign_in_with_provider: FindAddressee = async (db, { userId }) =>
-    openid && userId !== null ? findAccountAddressee(db, userId) : undefined
+    openid && userId !== null ? findMemberAccount(db, userId) : undefined
 
   return { password_reset_request, password_reset, sign_in_with_provider }
 }
 
 /** Returns undefined if the account has ended or belongs to no company. */
-async function findAccountAddressee(db: Queryable, userId: string): Promise<Addressee | undefined> {
-  const user = await findUser(db, userId)
-  const companies = (await listMemberships(db, userId)).map(({ name }) => name)
-  return user && companies.length > 0 ? { email: user.email, companies } : undefined
+async function findMemberAccount(db: Queryable, userId: string): Promise<Addressee | undefined> {
+  const account = await findAccountAddressee(db, userId)
+  return account && account.companies.length > 0 ? account : undefined
 }
