@@ -194,6 +194,10 @@ describe('workspace: people', () => {
     })
     await page.goto(stack.baseUrl + path)
     await page.getByRole('heading', { name: 'Join Globex Supply' }).waitFor()
+    const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone)
+    await page
+      .getByText(new RegExp(`The link works once, until .+, \\d\\d:\\d\\d ${zone} \\(in \\d+ days\\)\\.`))
+      .waitFor()
     assert.equal(page.url(), `${stack.baseUrl}/invitation`)
     assert.equal(await page.evaluate(() => document.documentElement.outerHTML.includes('inv_')), false)
     await page.getByLabel('Choose a password').fill(PASSWORD)

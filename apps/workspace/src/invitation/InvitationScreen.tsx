@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'react'
+import { useClock } from '../api/company.ts'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { acceptInvitation, readInvitation, useSession } from '../api/session.ts'
 import { useLinkToken } from '../session/link.ts'
-import { Moment } from '../ui/Ago.tsx'
+import { Ago, Time } from '../ui/Ago.tsx'
 import { Button, TextButton } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { NEW_PASSWORD_HINT, newPasswordError } from '../ui/form.ts'
@@ -95,6 +96,7 @@ interface AcceptInvitationProps {
 /** A new person chooses a password. A person with an account signs in with theirs. */
 function AcceptInvitation(props: AcceptInvitationProps) {
   const { companyName, invitedBy, email, role, name, expiresAt } = props.invitation
+  const { zone } = useClock()
   const form = useAcceptance(props)
   return (
     <PlainPage
@@ -103,7 +105,9 @@ function AcceptInvitation(props: AcceptInvitationProps) {
       lede={
         <>
           <bdi className="font-strong">{invitedBy}</bdi> invites you as{' '}
-          {role === 'admin' ? 'an admin' : `a ${role}`}. The link works once, until <Moment at={expiresAt} />.
+          {role === 'admin' ? 'an admin' : `a ${role}`}. The link works once, until <Time at={expiresAt} />{' '}
+          {zone} (<Ago at={expiresAt} />
+          ).
         </>
       }
       action={<ThemeSelect />}
