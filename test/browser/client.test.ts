@@ -33,7 +33,7 @@ describe('workspace: one client', () => {
     const chart = page.getByRole('img', { name: /^Tokens and refused requests per hour/ })
     await chart.waitFor()
     await assertNoneHidden(chart)
-    const addresses = page.getByRole('table', { name: /^Tokens by address since/ })
+    const addresses = page.getByRole('table', { name: /^The latest addresses that got tokens since/ })
     await addresses.getByRole('row').nth(1).waitFor()
     const refusal = page.getByRole('row').filter({ hasText: 'The client secret was wrong.' })
     await refusal

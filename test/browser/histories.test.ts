@@ -411,12 +411,9 @@ const SHORT: [RegExp | string, string][] = [
     /A client keeps its (\w+) for life, so a new one, with its own id, takes the place of (.*?)\./,
     'Keeps its $1: new one for $2.',
   ],
+  ['The latest addresses that got tokens since [midnight 13], counting at most 200 a day (UTC).', 'Tokens:'],
   [
-    'Tokens by address since [midnight 13]: the latest addresses. Of each day (UTC), the first 200 are counted.',
-    'Tokens:',
-  ],
-  [
-    'Last token at each of the latest addresses, in 100 days. Of each day, the first 200 are counted.',
+    'The latest addresses that got tokens in 100 days, counting at most 200 a day (UTC), and when each last got one.',
     'Tokens:',
   ],
   [/(?:192\.0\.2\.\d+ (?:1 )?\[\w+\](?: \[\w+\])?(?: \/ |$))+/, 'many'],

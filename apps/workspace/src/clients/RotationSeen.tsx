@@ -115,8 +115,8 @@ function Addresses({ rotation: { old, replacement } }: { rotation: ClientRotatio
   return (
     <table className="table max-w-210">
       <caption className="py-2 text-start text-ink-2">
-        Last token at each of the latest addresses, in {ADDRESS_DAYS_KEPT} days. Of each day, the first{' '}
-        {ADDRESSES_PER_DAY_MAX} are counted.
+        The latest addresses that got tokens in {ADDRESS_DAYS_KEPT} days, counting at most{' '}
+        {ADDRESSES_PER_DAY_MAX} a day (UTC), and when each last got one.
       </caption>
       <thead>
         <tr>

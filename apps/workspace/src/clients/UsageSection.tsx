@@ -54,8 +54,8 @@ function Addresses({ addresses, addressesSince, addressesMissingBefore }: Usage)
   return (
     <table className="table max-w-160">
       <caption className="py-2 text-start text-ink-2">
-        Tokens by address {say`since ${<Time at={addressesSince} />}`}: the latest addresses. Of each day
-        (UTC), the first {ADDRESSES_PER_DAY_MAX} are counted.
+        {say`The latest addresses that got tokens since ${<Time at={addressesSince} />}, `}
+        counting at most {ADDRESSES_PER_DAY_MAX} a day (UTC).
         {(addressesMissingBefore ?? '') > addressesSince &&
           say` Up to ${<Moment at={addressesMissingBefore ?? ''} />}, others may have got tokens too.`}
       </caption>
