@@ -249,8 +249,10 @@ describe('workspace: clients that have a key, or expire', () => {
     const expired = await createClient(token, { name: 'Tick-expired', expiresAt: inDays(3) })
     await createClient(token, { name: 'Tick-later', expiresAt: inDays(300) })
     await createClient(token, { name: 'Tick-never' })
+    await createClient(token, { name: 'Another that never expires' })
     const { page, baseUrl } = await visit({ sessionToken: token, path: '/favicon.svg', width: 1680 })
-    await inThePast(page, expired.clientId)
+    const others: { expiresAt: string | null } = { expiresAt: inDays(300) }
+    await answerExpiries(page, expired.clientId, others)
     await page.goto(`${baseUrl}${CLIENTS}?q=tick-`)
     await page
       .getByRole('row', { name: /Tick-soon/ })
@@ -262,7 +264,11 @@ describe('workspace: clients that have a key, or expire', () => {
       .waitFor()
     const names = () => page.locator('tbody th bdi').allInnerTexts()
     const header = page.getByRole('columnheader', { name: 'Expires' })
-    // Most of the company's clients never expire.
+    // Most of the company's clients expire. Then most never do.
+    assert.equal(await header.count(), 1)
+    others.expiresAt = null
+    await page.reload()
+    await page.getByRole('row').nth(4).waitFor()
     assert.equal(await header.count(), 0)
     await page.goto(`${baseUrl}${CLIENTS}?q=tick-&sort=expires`)
     await page.getByRole('row').nth(4).waitFor()
@@ -303,14 +309,15 @@ const findDialog = (page: Page) => page.getByRole('dialog')
 
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
 
-/** The service lets no client begin that ends within a day. */
-const inThePast = (page: Page, clientId: string) =>
+/** The service creates no client that expires within a day. Earlier tests' clients expire as `others` do. */
+const answerExpiries = (page: Page, expiredId: string, others: { expiresAt: string | null }) =>
   page.route('**/oauth-clients**', async (route) => {
     if (route.request().method() !== 'GET') return route.continue()
     const response = await route.fetch()
     const json = await response.json()
     for (const client of json.clients ?? [json]) {
-      if (client.clientId === clientId) client.expiresAt = inDays(-2)
+      if (client.clientId === expiredId) client.expiresAt = inDays(-2)
+      else if (json.clients && !client.name.startsWith('Tick-')) client.expiresAt = others.expiresAt
     }
     await route.fulfill({ response, json })
   })
