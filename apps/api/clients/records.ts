@@ -89,7 +89,8 @@ export async function countActiveClients(transaction: Queryable, vendorId: strin
 
 /**
  * Returns the name of an Active client that no Active one replaces, and locks it against revocation until
- * the transaction ends; undefined if there is no such client. Call it after countActiveClients, whose lock keeps others from creating a replacement.
+ * the transaction ends; undefined if there is no such client. Call it after countActiveClients, whose lock
+ * keeps others from creating a replacement.
  */
 export async function lockReplaceableClient(
   transaction: Queryable,

@@ -120,10 +120,7 @@ function Rotation({ old, onCreate }: RotationProps) {
   )
 }
 
-interface Both {
-  old: OAuthClient
-  replacement: OAuthClient
-}
+type Both = Record<'old' | 'replacement', OAuthClient>
 
 function LostScopes({ old, replacement }: Both) {
   const lost = inOrder(old.scopes.filter((scope) => !replacement.scopes.includes(scope)))

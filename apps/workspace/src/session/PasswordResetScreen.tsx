@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { requestPasswordReset, setForgottenPassword } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
@@ -20,33 +20,30 @@ export default function PasswordResetScreen() {
   if (token !== undefined) return <NewPassword key={token} token={token} />
   if (!methods) return <Opening />
   if (!methods.mail || !methods.builtInAccounts) return <NoMail />
-  return isLinkOpened() ? <OpenAgain /> : <RequestLink />
-}
-
-/** The page of a link was reloaded. */
-function OpenAgain() {
-  const [isRequesting, setIsRequesting] = useState(false)
-  if (isRequesting) return <RequestLink />
+  if (!isLinkOpened()) return <RequestLink />
   return (
-    <PlainPage title="Open the link of the mail again" action={<ThemeSelect />}>
-      <p>
-        The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
-        read it there. Open the link of the mail again, or ask for a new one.
-      </p>
-      <NewLinkButton onClick={() => setIsRequesting(true)} />
-    </PlainPage>
+    <LinkOver title="Open the link of the mail again">
+      The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
+      read it there. Open the link of the mail again, or ask for a new one.
+    </LinkOver>
   )
 }
 
-function NewLinkButton({ onClick }: { onClick: () => void }) {
-  const requestNew = () => {
+/** The link cannot be used here. */
+function LinkOver({ title, children }: { title: string; children: ReactNode }) {
+  const [isRequesting, setIsRequesting] = useState(false)
+  if (isRequesting) return <RequestLink />
+  const requestLink = () => {
     forgetLink()
-    onClick()
+    setIsRequesting(true)
   }
   return (
-    <Button variant="primary" ref={takeFocus} onClick={requestNew}>
-      Get a new link
-    </Button>
+    <PlainPage title={title} action={<ThemeSelect />}>
+      <p role="alert">{children}</p>
+      <Button variant="primary" ref={takeFocus} onClick={requestLink}>
+        Get a new link
+      </Button>
+    </PlainPage>
   )
 }
 
@@ -129,7 +126,7 @@ function OnItsWay({ email, onAgain }: { email: string; onAgain: () => void }) {
 }
 
 function NewPassword({ token }: { token: string }) {
-  const [step, setStep] = useState<'choose' | 'done' | 'request'>('choose')
+  const [isDone, setIsDone] = useState(false)
   const form = useForm<'password'>({
     words: {
       title: 'Your password is unchanged',
@@ -143,20 +140,14 @@ function NewPassword({ token }: { token: string }) {
     async send({ password }) {
       await setForgottenPassword(token, password)
       forgetLink()
-      setStep('done')
+      setIsDone(true)
     },
     subjects: { password: 'It' },
     again: 'password',
   })
-  if (step === 'request') return <RequestLink />
-  if (step === 'done') return <Changed />
+  if (isDone) return <Changed />
   if (form.failure?.code === LINK_NOT_VALID)
-    return (
-      <PlainPage title="This link no longer works" action={<ThemeSelect />}>
-        <p role="alert">{form.failure.text}</p>
-        <NewLinkButton onClick={() => setStep('request')} />
-      </PlainPage>
-    )
+    return <LinkOver title="This link no longer works">{form.failure.text}</LinkOver>
   return (
     <PlainPage
       title="Choose a new password"
