@@ -109,7 +109,7 @@ describe('workspace: people', () => {
       .waitFor()
     await change(page, 'Kim Robertson', 'Make a viewer')
     await kim.reload()
-    await kim.getByText('You can look but not change anything.').waitFor()
+    await kim.getByText('Your role in Globex Supply is Viewer.').waitFor()
     await change(page, 'Kim Robertson', 'Make an admin')
     await kim.reload()
     await kim.getByText(`Only its owner, ${OWNER_NAME}, can change this.`).waitFor()

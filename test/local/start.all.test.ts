@@ -152,7 +152,7 @@ describe('npm start', () => {
       const detail = { at: new Date().toISOString(), by: 'operator' } as const
       await addMail(db, 'password_changed', { topic: 'x', userId: rows[0].user_id, detail })
       const [name = ''] = await eventually(async () => {
-        const names = await readdir(folder)
+        const names = (await readdir(folder)).filter((each) => each.endsWith('.txt'))
         return names.length > 0 && names
       })
       assert.match(
