@@ -6,7 +6,7 @@ export interface MailDetails {
   password_reset_request: { email: string; requestedAt: string }
   /** Its link is a credential. */
   password_reset: { requestedAt: string }
-  /** Of an account whose person signs in with the OpenID provider. */
+  /** The account has no password here: its person signs in with the OpenID provider. */
   sign_in_with_provider: { requestedAt: string }
   password_changed: { at: string; by: 'person' | 'reset' | 'operator' }
   /** `willBeRevoked`: by this service, because of its setting. */

@@ -11,7 +11,7 @@ import { IS_URGENT, type MailDetails, type MailKind } from './kinds.ts'
 const CLAIM_LASTS = "interval '90 seconds'"
 /** In case only some of the processes have an SMTP_URL. */
 const UNSENT_KEPT_MS = 3_600_000
-/** For so long nobody is told twice about the same. */
+/** How long it takes until someone may be told about the same thing again. */
 const REMEMBERED_MS = 30 * 86_400_000
 
 export interface OutgoingMail<Kind extends MailKind = MailKind> {
@@ -196,7 +196,7 @@ export async function readWaitingMails(db: Queryable): Promise<{ waiting: number
   return rows[0]
 }
 
-/** Of a quiet client people are told once. */
+/** Mails about a quiet client stay, since people are told about it only once. */
 export const MAIL_PURGE = purgeByTime({
   table: 'mails',
   key: 'mail_id',

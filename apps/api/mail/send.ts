@@ -182,15 +182,24 @@ function createMailCounters(metrics: Metrics) {
   }
 }
 
-/** Sets nothing while Postgres does not answer. */
+/** Reads once for each scrape. Sets nothing while Postgres does not answer. */
 function measureWaiting({ gauge }: Metrics, db: Database): void {
+  let reading: Promise<Awaited<ReturnType<typeof readWaitingMails>> | undefined> | undefined
+  /** Both gauges ask at the start of a scrape. */
+  const read = () => {
+    reading ??= readWaitingMails(db)
+      .catch(() => undefined)
+      .finally(() => {
+        reading = undefined
+      })
+    return reading
+  }
   for (const [name, help, key] of [
     ['integration_mails_waiting', 'Mails that wait to be sent', 'waiting'],
     ['integration_mail_oldest_waiting_seconds', 'How long the oldest mail has waited to be sent', 'oldest_s'],
   ] as const)
     gauge(name, { help, over: 'max' }, async (set) => {
-      const reading = readWaitingMails(db).catch(() => undefined)
-      const mails = await within(STORE_WAIT_MS, reading)
+      const mails = await within(STORE_WAIT_MS, read())
       if (mails) set(mails[key])
     })
 }

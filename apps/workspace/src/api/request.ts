@@ -80,7 +80,7 @@ export const api = createClient<paths>({
   },
 })
 
-/** Of answers that have no body. */
+/** Answers with these have no body. */
 const EMPTY_STATUSES = [202, 204]
 
 /** What a method of `api` returns. */

@@ -125,7 +125,7 @@ const workloadErrors = (draft: WorkloadDraft): FieldErrors<WorkloadField> => ({
 
 interface Input extends Draft {
   replaces: OAuthClient | undefined
-  /** Of the company: a day that is chosen ends there. */
+  /** The company's time zone, in which the chosen day ends. */
   zone: string
 }
 

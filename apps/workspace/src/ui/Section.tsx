@@ -1,7 +1,7 @@
 import type { ComponentProps, ReactNode } from 'react'
 
 interface SectionProps extends Omit<ComponentProps<'section'>, 'title'> {
-  /** Of its heading, where links lead. */
+  /** The id of its heading, for links to it. */
   id: string
   title: ReactNode
 }
