@@ -7,8 +7,8 @@ import {
   assertAccessible,
   assertFocused,
   GLOBEX_OWNER,
+  joinGlobex,
   leaveVisits,
-  sessionToken,
   testWorkspace,
   visit,
 } from '../support/workspace.ts'
@@ -17,22 +17,8 @@ const FIRST = 'a password to be changed'
 const SECOND = 'wrong donkey capacitor nail'
 
 describe('workspace: one’s own password and sessions', () => {
-  const person = forBlock(() => join(`${crypto.randomUUID()}@globex.example`))
+  const person = forBlock(() => joinGlobex(FIRST))
   afterEach(leaveVisits)
-  after(async () => {
-    const token = await sessionToken(GLOBEX_OWNER)
-    await api(`/v1/vendor/ven_globex/people/${person.userId}`, { token, method: 'DELETE' })
-  })
-
-  /** An admin of Globex with a password of their own. */
-  async function join(email: string) {
-    const token = await sessionToken(GLOBEX_OWNER)
-    const body = { name: 'Noor', email, role: 'admin', deliver: 'link' }
-    const { invitationUrl } = await api('/v1/vendor/ven_globex/people', { token, body })
-    const accepted = { token: new URL(invitationUrl).hash.slice(1), password: FIRST }
-    const joined = await api('/v1/invitation', { body: accepted })
-    return { email, userId: joined.user.userId, token: joined.sessionToken }
-  }
   const signIn = (password: string) => api('/v1/session', { body: { email: person.email, password } })
   const open = async (item: string) => {
     const { page } = await visit({ sessionToken: person.token, path: '/ven_globex/activity' })

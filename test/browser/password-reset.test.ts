@@ -2,12 +2,11 @@ import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { forBlock } from '../support/block.ts'
 import {
-  api,
   assertAccessible,
   assertFocused,
   GLOBEX_OWNER,
+  joinGlobex,
   leaveVisits,
-  sessionToken,
   testSmtp,
   visit,
 } from '../support/workspace.ts'
@@ -15,21 +14,8 @@ import {
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 
 describe('workspace: a forgotten password', () => {
-  const person = forBlock(() => join(`${crypto.randomUUID()}@globex.example`))
+  const person = forBlock(() => joinGlobex('a password to be forgotten'))
   afterEach(leaveVisits)
-  after(async () => {
-    const token = await sessionToken(GLOBEX_OWNER)
-    await api(`/v1/vendor/ven_globex/people/${person.userId}`, { token, method: 'DELETE' })
-  })
-
-  async function join(email: string) {
-    const token = await sessionToken(GLOBEX_OWNER)
-    const body = { name: 'Noor', email, role: 'admin', deliver: 'link' }
-    const { invitationUrl } = await api('/v1/vendor/ven_globex/people', { token, body })
-    const accepted = { token: new URL(invitationUrl).hash.slice(1), password: 'a password to be forgotten' }
-    const { user } = await api('/v1/invitation', { body: accepted })
-    return { email, userId: user.userId }
-  }
   const assertTyping = (page: Page, name: string) => page.locator(`input[name="${name}"]:focus`).waitFor()
   async function request(page: Page, email: string): Promise<string | null> {
     await assertTyping(page, 'email')

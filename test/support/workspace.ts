@@ -216,6 +216,27 @@ export async function createTestCompany(vendorId: string, name: string, ownerNam
   return { token: String(sessionToken), userId: String(user.userId) }
 }
 
+/** Lets an admin with a password of their own join Globex, until disposed. */
+export async function joinGlobex(password: string) {
+  const people = '/v1/vendor/ven_globex/people'
+  const email = `${crypto.randomUUID()}@globex.example`
+  const token = await sessionToken(GLOBEX_OWNER)
+  const { invitationUrl } = await api(people, {
+    token,
+    body: { name: 'Noor', email, role: 'admin', deliver: 'link' },
+  })
+  const accepted = { token: new URL(invitationUrl).hash.slice(1), password }
+  const joined = await api('/v1/invitation', { body: accepted })
+  return {
+    email,
+    token: joined.sessionToken,
+    async [Symbol.asyncDispose]() {
+      const token = await sessionToken(GLOBEX_OWNER)
+      await api(`${people}/${joined.user.userId}`, { token, method: 'DELETE' })
+    },
+  }
+}
+
 /** Calls the API beside the browser, through the gateway. */
 export async function api(
   path: string,
