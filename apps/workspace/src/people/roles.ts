@@ -1,4 +1,4 @@
-import { type ErrorWords, NO_ANSWER } from '../ui/submit.ts'
+import { type ErrorWords, NO_ANSWER } from '../ui/explain.ts'
 
 /** Why a change of the people failed. */
 export const PEOPLE_ERRORS: ErrorWords = {

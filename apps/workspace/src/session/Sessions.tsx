@@ -8,12 +8,12 @@ import { idleTime, signOutEverywhere, useSignedIn } from '../api/session.ts'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Dialog, DialogFoot } from '../ui/Dialog.tsx'
+import { explain } from '../ui/explain.ts'
 import { Loaded } from '../ui/Loaded.tsx'
 import { More } from '../ui/More.tsx'
 import { FailureNotice } from '../ui/Notice.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
 import { say } from '../ui/say.ts'
-import { explain } from '../ui/submit.ts'
 import { browserName } from './user-agent.ts'
 
 /** Where this person is signed in, and ways to end one of it or all. */

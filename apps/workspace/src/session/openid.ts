@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { SignInMethods } from '../api/contract.ts'
 import { api, request } from '../api/request.ts'
 import { signedOut } from '../api/session.ts'
-import type { ErrorMessage } from '../ui/submit.ts'
+import type { ErrorMessage } from '../ui/explain.ts'
 
 const METHODS_DEADLINE_MS = 5_000
 let cache: SignInMethods | undefined

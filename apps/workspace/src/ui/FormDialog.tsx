@@ -1,8 +1,8 @@
 import type { FormEvent, ReactNode } from 'react'
 import { Button } from './Button.tsx'
 import { Dialog, DialogFoot } from './Dialog.tsx'
+import type { ErrorMessage } from './explain.ts'
 import { FailureNotice } from './Notice.tsx'
-import type { ErrorMessage } from './submit.ts'
 
 interface FormDialogProps {
   title: ReactNode

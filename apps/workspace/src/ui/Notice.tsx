@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { DocsLink } from './DocsLink.tsx'
 import { docsOfProblem } from './docs.ts'
+import type { ErrorMessage } from './explain.ts'
 import { AlertIcon, CheckIcon, InfoIcon } from './icons.tsx'
-import type { ErrorMessage } from './submit.ts'
 
 export type Tone = 'info' | 'good' | 'warn' | 'bad'
 

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { PASSWORD_MIN_CHARACTERS } from '#shared/rules/passwords.ts'
 import { ApiProblem } from '../api/request.ts'
-import { type ErrorWords, explain } from './submit.ts'
+import { type ErrorWords, explain } from './explain.ts'
 
 /** A sentence for each field that is wrong, false or undefined for the others. */
 export type FieldErrors<Name extends string> = { [name in Name]?: ReactNode }

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import type { TestSendResult } from '../api/contract.ts'
 import { queryClient } from '../api/query.ts'
 import { sendTestEvent } from '../api/resources.ts'
-import { type ErrorWords, explain } from '../ui/submit.ts'
+import { type ErrorWords, explain } from '../ui/explain.ts'
 
 /** How many tests of this visit stay listed. */
 const KEPT = 10
