@@ -7,7 +7,6 @@ export interface Counted {
   requests: number
   /** What was not answered with 200, and when it was sent, in seconds from the start. */
   losses: string[]
-  seconds: number
 }
 
 /** Sends a request and counts it. Returns the body of its answer, if there was one. */
@@ -22,7 +21,7 @@ export async function underLoad(
   call: (count: Count) => Promise<unknown>,
   disturb: () => Promise<unknown>,
 ): Promise<Counted> {
-  const totals: Counted = { requests: 0, losses: [], seconds: 0 }
+  const totals: Counted = { requests: 0, losses: [] }
   const from_ms = performance.now()
   const elapsed_s = () => (performance.now() - from_ms) / 1_000
 
@@ -37,17 +36,7 @@ export async function underLoad(
   try {
     await disturb()
   } finally {
-    totals.seconds = elapsed_s()
     await Promise.all(ends.map((end) => end()))
   }
   return totals
-}
-
-/** Prints what was lost. Returns whether that is at most `most`. */
-export function reportLosses(what: string, most: number, { requests, losses, seconds }: Counted): boolean {
-  const isFew = losses.length <= most
-  const lost = `${losses.length} of ${requests} lost in ${seconds.toFixed()} s`
-  process.stdout.write(`${isFew ? 'ok' : 'FAILED'}: ${what}: ${lost}\n`)
-  for (const loss of losses) process.stdout.write(`  ${loss}\n`)
-  return isFew
 }

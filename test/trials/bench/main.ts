@@ -1,12 +1,11 @@
 import { cpus, totalmem } from 'node:os'
 import { Lifecycle } from '../../../infra/local/lifecycle.ts'
 import { moveTo } from './cores.ts'
-import type { Measured } from './measure.ts'
 import { HELP, readOptions } from './options.ts'
 import { businessText } from './quiet.ts'
 import type { Bench, Row, RowResult } from './row.ts'
 import { ROWS } from './rows.ts'
-import { findingsTable, loadsTable } from './table.ts'
+import { findingsTable } from './table.ts'
 import { startBenchServers } from './world.ts'
 
 const EXIT_USAGE = 64
@@ -26,10 +25,8 @@ async function main(): Promise<number> {
     say(`No row has "${options.only}" in its name: --list shows the names.`)
     return EXIT_USAGE
   }
-  const { results, loads, failures } = await measureAll(rows, options.rounds)
-  process.stdout.write(
-    `\n${describeMachine()}. ${businessText(results)}\n\n${findingsTable(results)}\n\n${loadsTable(loads)}\n`,
-  )
+  const { results, failures } = await measureAll(rows, options.rounds)
+  process.stdout.write(`\n${describeMachine()}. ${businessText(results)}\n\n${findingsTable(results)}\n`)
   for (const failure of failures) say(failure)
   return failures.length > 0 ? 1 : 0
 }
@@ -63,18 +60,16 @@ async function measureAll(rows: Row[], rounds: number) {
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void interrupt())
   const results: RowResult[] = []
-  const loads: Measured[] = []
   const failures: string[] = []
   try {
     const world = await starting
     for (const { name, measure } of rows) {
       if (lifecycle.stopping) break
       const progress = (text: string) => say(`${process.uptime().toFixed().padStart(5)} s  ${name}: ${text}`)
-      const bench: Bench = { ...world, rounds, progress, loads: [], business: [] }
+      const bench: Bench = { ...world, rounds, progress, business: [] }
       try {
         const findings = await measure(bench)
         results.push({ findings, business: bench.business })
-        loads.push(...bench.loads)
       } catch (error) {
         failures.push(`${name}: failed: ${(error as Error).message}`)
       }
@@ -82,7 +77,7 @@ async function measureAll(rows: Row[], rounds: number) {
   } finally {
     await lifecycle.stop()
   }
-  return { results, loads, failures }
+  return { results, failures }
 }
 
 process.exit(

@@ -31,8 +31,6 @@ export interface Sample {
   /** Requests that were answered and not refused. */
   perSecond: number
   perCpuSecond: number
-  cores: number
-  p50_ms: number
   p99_ms: number
   /** The share of the server's core that others used. */
   others: number
@@ -70,15 +68,14 @@ export async function measureInterleaved<T extends Subject[]>(
     samples: rounds.map(({ samples }) => samples[i] as Sample),
   }))
   bench.business.push(business)
-  bench.loads.push(...measured)
   await bench.forgetLogs()
   return measured as MeasuredEach<T>
 }
 
 /** Loads one subject without a break. */
-export async function measureFor(bench: Bench, subject: Subject, seconds: number): Promise<Measured> {
+export async function loadFor(bench: Bench, subject: Subject, seconds: number): Promise<void> {
   const { load } = await prepare(bench, subject)
-  return { name: subject.name, samples: [await load(seconds)] }
+  await load(seconds)
 }
 
 type Labels = Pick<Finding, 'beside' | 'goal'> & { what?: string }
@@ -123,8 +120,6 @@ async function prepare({ directory }: Bench, subject: Subject) {
     return {
       perSecond: generated.requests / generated.seconds,
       perCpuSecond: generated.requests / generated.cpu,
-      cores: generated.cpu / generated.seconds,
-      p50_ms: generated.p50_ms,
       p99_ms: generated.p99_ms,
       others: generated.others,
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMib } from './cores.ts'
 import { addClients, createReaders, obtainToken, tokenRequest } from './fixtures.ts'
-import { measureFor, type Subject } from './measure.ts'
+import { loadFor, type Subject } from './measure.ts'
 import type { Bench, Finding } from './row.ts'
 import { spread } from './statistics.ts'
 
@@ -23,10 +23,9 @@ export async function memoryUnderLoad(bench: Bench) {
     { name: 'authorization server', server: bench.auth, requests },
     { name: 'resource API', server: bench.api, requests: reads },
   ]
-  const loaded = Promise.all(subjects.map((subject) => measureFor(bench, subject, WATCHED_S)))
+  const loaded = Promise.all(subjects.map((subject) => loadFor(bench, subject, WATCHED_S)))
   const watched = Promise.all(subjects.map((subject) => watch(bench, subject)))
-  const [loads, memory] = await Promise.all([loaded, watched])
-  bench.loads.push(...loads)
+  const [memory] = await Promise.all([watched, loaded])
   return subjects.flatMap(({ name }, i) => buildFindings(name, memory[i] ?? []))
 }
 

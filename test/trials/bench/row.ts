@@ -1,5 +1,4 @@
 import type { Goal } from './goals.ts'
-import type { Measured } from './measure.ts'
 import type { Business } from './quiet.ts'
 import type { Spread } from './statistics.ts'
 import type { BenchServers } from './world.ts'
@@ -18,8 +17,6 @@ export interface Bench extends BenchServers {
   rounds: number
   /** Shown while the row is being measured. */
   progress(text: string): void
-  /** Collects what the servers did, for a look behind the findings. */
-  loads: Measured[]
   /** Collects how busy others kept the server's core meanwhile. */
   business: Business[]
 }

@@ -1,8 +1,5 @@
-import { markdownTable } from '../table.ts'
 import { goalText, meets } from './goals.ts'
-import type { Measured, Sample } from './measure.ts'
 import type { Finding } from './row.ts'
-import { spread } from './statistics.ts'
 
 /**
  * Returns the findings beside their goals: a Markdown table that also reads well in a terminal. Each figure
@@ -28,23 +25,10 @@ function figureText({ value, perCpuSecond = value, unit, goal }: Finding): strin
   return unit === 'ratio' ? text : `${text} ${unit}`
 }
 
-/** The loads behind it. */
-export function loadsTable(loads: Measured[]): string {
-  const header = ['load', 'requests/s', 'a CPU second', 'cores', 'p50 ms', 'p99 ms']
-  return markdownTable(header, loads.map(loadCells))
+function markdownTable(header: string[], rows: string[][]): string {
+  const widths = header.map((title, i) =>
+    Math.max(3, ...[title, ...rows.map((row) => row[i] ?? '')].map(({ length }) => length)),
+  )
+  const line = (cells: string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
+  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
-
-function loadCells({ name, samples }: Measured): string[] {
-  const of = (figure: keyof Sample) => spread(samples.map((sample) => sample[figure]))
-  const perSecond = of('perSecond')
-  return [
-    name,
-    `${whole(perSecond.median)} (${whole(perSecond.min)}–${whole(perSecond.max)})`,
-    whole(of('perCpuSecond').median),
-    of('cores').median.toFixed(2),
-    of('p50_ms').median.toFixed(2),
-    of('p99_ms').median.toFixed(2),
-  ]
-}
-
-const whole = (value: number): string => Math.round(value).toLocaleString('en')

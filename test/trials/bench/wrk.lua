@@ -37,8 +37,8 @@ end
 
 function done(summary, latency)
   io.write(string.format(
-    '\n@@{"requests":%d,"seconds":%.6f,"failed":%d,"refused":%d,"p50_ms":%.3f,"p99_ms":%.3f}\n',
+    '\n@@{"requests":%d,"seconds":%.6f,"failed":%d,"refused":%d,"p99_ms":%.3f}\n',
     summary.requests, summary.duration / 1e6,
     summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout,
-    summary.errors.status, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
+    summary.errors.status, latency:percentile(99) / 1e3))
 end

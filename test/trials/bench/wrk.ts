@@ -56,7 +56,6 @@ interface Generated {
   /** Answers that came, and the seconds that it took. */
   requests: number
   seconds: number
-  p50_ms: number
   p99_ms: number
   /** Answers with a status of 400 or above. */
   refused: number

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
 import type { Database } from '#shared/stores/postgres.ts'
-import { newVendorId } from '../../../apps/api/accounts/new-ids.ts'
 import type { AnalyticsEvent } from '../../../apps/api/analytics/event.ts'
 import {
   datesClosedToImports,
@@ -23,8 +21,6 @@ import { createEvents, createSender, type Sender } from '../../support/event-sen
 import { createEmptyDatabase } from '../../support/servers.ts'
 import { connectedDatabase } from '../../support/stores.ts'
 import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
-import { cpuSeconds } from '../bench/cores.ts'
-import { markdownTable } from '../table.ts'
 
 const TABLES = ['analytics_daily', 'analytics_event_ids', 'analytics_events', 'analytics_revisions']
 const DATE = '2026-11-20'
@@ -235,58 +231,3 @@ it('fails only the companies of a worker that is away, and counts each event onc
       `others; again after ${Math.round(firstBack.ended_ms - back_ms)} ms; ${acknowledged} events, each once`,
   )
 })
-
-const CONNECTIONS = 4
-const ROUND_MS = 6_000
-const ROUNDS = 3
-
-const listChildren = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-
-it('prints what storing costs beside one Postgres', async () => {
-  await using empty = await createEmptyDatabase()
-  await migrate({ ownerUrl: empty.ownerUrl })
-  await using plain = connectedDatabase(empty.ownerUrl, { poolSize: CONNECTIONS })
-  await using api = await startApi()
-  await using spread = connectedDatabase(api.database.ownerUrl, { poolSize: CONNECTIONS })
-  const servers = await Promise.all(nodeUrls().map(postmasterAt))
-  const cpu = () =>
-    servers.map((pid) => [pid, ...listChildren(pid)].reduce((sum, each) => sum + cpuSeconds(each), 0))
-  const companies = Array.from({ length: 2_000 }, newVendorId)
-  async function store(db: Database) {
-    const before = cpu()
-    const ends_ms = performance.now() + ROUND_MS
-    let stored = 0
-    const connection = async () => {
-      while (performance.now() < ends_ms) {
-        const vendorId = companies[Math.floor(Math.random() * companies.length)] as string
-        const events = Array.from({ length: 200 }, () => click())
-        stored += (await storeEvents(db, vendorId, events)).accepted
-      }
-    }
-    await Promise.all(Array.from({ length: CONNECTIONS }, connection))
-    const used_s = cpu().map((seconds, i) => seconds - (before[i] as number))
-    return { stored, used_s }
-  }
-  const rows: string[][] = []
-  for (let round = 1; round <= ROUNDS; round++)
-    for (const [name, db] of [
-      ['one Postgres', plain],
-      [`Citus, ${servers.length - 1} workers`, spread],
-    ] as const) {
-      const { stored, used_s } = await store(db)
-      const cost_us = (seconds: number) => ((seconds * 1_000_000) / stored).toFixed(1)
-      const total_s = used_s.reduce((sum, each) => sum + each, 0)
-      const rate = Math.round((stored * 1_000) / ROUND_MS).toLocaleString('en')
-      rows.push([name, rate, cost_us(total_s), cost_us(used_s[0] as number)])
-    }
-  const header = ['events in calls of 200', 'events/s', 'CPU µs an event, all nodes', 'the coordinator']
-  console.log(markdownTable(header, rows))
-})
-
-/** Returns the process id of a node's server, which started the process of this connection. */
-async function postmasterAt(url: string): Promise<number> {
-  await using db = connectedDatabase(url)
-  const { rows } = await db.raw('select pg_backend_pid() as pid')
-  return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${rows[0].pid}/stat`, 'utf8'))?.[1])
-}

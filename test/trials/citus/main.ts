@@ -5,9 +5,9 @@ import { listNodes } from '../../support/citus.ts'
 
 /*
  * Runs the tests of events and figures, and those of this folder, on databases of a Citus cluster. Its nodes
- * have to be on this machine, since the trial puts a network between them and reads their CPU time. One test
- * counts statements with pg_stat_statements, which they have to load. It uses the cluster's roles
- * integration_auth, integration_api and integration_operator, and changes their passwords.
+ * have to be on this machine, since the trial puts a network between them. One test counts statements with
+ * pg_stat_statements, which they have to load. It uses the cluster's roles integration_auth, integration_api
+ * and integration_operator, and changes their passwords.
  */
 
 const ROOT = join(import.meta.dirname, '../../..')

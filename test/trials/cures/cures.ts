@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { forBlock } from '../../support/block.ts'
-import { markdownTable } from '../table.ts'
 import { RULES } from './documents.ts'
 import { type CureSite, startCureSite } from './site.ts'
 
@@ -41,8 +40,6 @@ function windowOf_s(alert: string): number {
   return Number(count) * (unit === 'h' ? 3_600 : 60)
 }
 
-const seconds = (duration_ms: number): string => (duration_ms / 1_000).toFixed()
-
 /**
  * Each is caused, seen, cured as printed, and seen to end, one after another at a site of their own. The
  * alerts over a window are seen to end after all others, since their windows pass together.
@@ -50,8 +47,7 @@ const seconds = (duration_ms: number): string => (duration_ms / 1_000).toFixed()
 export function describeCures(title: string, cures: readonly Cure[]): void {
   describe(title, () => {
     const site = forBlock(startCureSite)
-    const table: string[][] = []
-    const cured = new Map<string, { at_ms: number; row: string[] }>()
+    const cured = new Set<string>()
 
     const untilFalse = (alert: string, later_s = 0) =>
       site.until(findExpression(alert), false, {
@@ -59,42 +55,26 @@ export function describeCures(title: string, cures: readonly Cure[]): void {
         limit_ms: windowOf_s(alert) * 1_000 + MARGIN_MS,
       })
     async function untilOver(alert: string): Promise<void> {
-      const { at_ms, row } = cured.get(alert) ?? { at_ms: 0, row: [] }
-      if (at_ms === 0) throw new Error(`${alert} was never cured`)
+      if (!cured.has(alert)) throw new Error(`${alert} was never cured`)
       const window_s = windowOf_s(alert)
       const isWaited = window_s <= WAITED_MAX_S
       if (!isWaited) await sleep(SCRAPED_MS)
       await untilFalse(alert, isWaited ? 0 : window_s)
-      const passed = seconds(performance.now() - at_ms)
-      row.push(isWaited ? passed : `${window_s}, by the samples of ${passed}`)
     }
 
     for (const { alerts = [], rows = [], cause } of cures)
       it([...alerts, ...rows].join(', '), async () => {
         for (const alert of alerts) await untilFalse(alert)
-        const caused_ms = performance.now()
         const cure = await cause(site)
-        const trueAfter: string[] = []
-        for (const alert of alerts) {
-          await site.until(findExpression(alert), true)
-          trueAfter.push(seconds(performance.now() - caused_ms))
-        }
-        const began_ms = performance.now()
+        for (const alert of alerts) await site.until(findExpression(alert), true)
         await cure()
-        const at_ms = performance.now()
-        const took = seconds(at_ms - began_ms)
-        if (alerts.length === 0) table.push([rows.join(), '', took, ''])
-        for (const [i, alert] of alerts.entries()) {
-          const row = [alert, trueAfter[i] ?? '', took]
-          table.push(row)
-          cured.set(alert, { at_ms, row })
+        for (const alert of alerts) {
+          cured.add(alert)
           if (windowOf_s(alert) === 0) await untilOver(alert)
         }
       })
 
     const lasting = cures.flatMap(({ alerts = [] }) => alerts).filter((alert) => windowOf_s(alert) > 0)
     for (const alert of lasting) it(`${alert} ends with its window`, () => untilOver(alert))
-
-    after(() => console.log(markdownTable(['', 'true after s', 'cure took s', 'false after s'], table)))
   })
 }
