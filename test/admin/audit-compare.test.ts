@@ -87,7 +87,6 @@ describe('admin audit compare', () => {
     ['added', add(9_007_199_254_740_991), '9007199254740991 is not in the log.'],
     ['added, and dated earlier', add(5, 'x', `'2020-01-01'`), '5 is not in the log.'],
     ['added with a number before all others', add(0), '0 is not in the log.'],
-    ['added with the lowest number', add('-9007199254740991'), '-9007199254740991 is not in the log.'],
     ['added with the next number, and dated earlier', add(99, 'x', `'2020-01-01'`), '99 is not in the log.'],
     ['added with the next number, and dated never', add(99, 'x', `'infinity'`), '99 is not in the log.'],
     [

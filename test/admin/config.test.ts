@@ -45,11 +45,15 @@ describe('npm run admin -- config', () => {
 })
 
 describe('npm run admin -- redis-users', () => {
-  it('prints with --sentinel what replicas and Sentinels need of the servers, and nothing else', async () => {
+  it('prints a line for each service, and with --sentinel for replicas and Sentinels, for an ACL file', async () => {
     const { stdout } = await succeeded(runAdmin(['redis-users', '--sentinel'], { env: {} }))
     const lines = stdout.trim().split('\n')
     const services = (await runAdmin(['redis-users'], { env: {} })).stdout.trim().split('\n')
     assert.deepEqual(lines.slice(0, services.length), services)
+    assert.match(
+      services.join('\n'),
+      /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+$/,
+    )
     const [replication = '', sentinel = '', ...more] = lines.slice(services.length)
     assert.match(
       replication,
@@ -59,13 +63,5 @@ describe('npm run admin -- redis-users', () => {
     assert.deepEqual(more, [])
     // Neither reads or writes a key.
     assert.doesNotMatch(replication + sentinel, /~|allkeys|\+@/)
-  })
-
-  it('prints a line for each service, ready for an ACL file but for the passwords', async () => {
-    const { stdout } = await succeeded(runAdmin(['redis-users'], { env: {} }))
-    assert.match(
-      stdout,
-      /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+\n$/,
-    )
   })
 })

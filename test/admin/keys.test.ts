@@ -37,10 +37,6 @@ describe('admin keys list, rotate', () => {
     assert.equal(json.standby.activatesAt, null)
   })
 
-  it('refuses an unknown algorithm', async () => {
-    assert.equal((await operator.admin(['keys', 'rotate', '--alg', 'none'])).code, 64)
-  })
-
   it('refuses to make a key that the services could not open', async () => {
     await refused(
       runAdmin(['keys', 'rotate'], {
@@ -49,23 +45,12 @@ describe('admin keys list, rotate', () => {
       /cannot be decrypted\. Check that KEY_ENCRYPTION_KEY is the one/,
     )
   })
-
-  it('needs KEY_ENCRYPTION_KEY, and a usable one', async () => {
-    const without = await runAdmin(['keys', 'rotate'], { env: { ...operator.env, KEY_ENCRYPTION_KEY: '' } })
-    assert.equal(without.code, 1)
-    assert.match(without.stderr, /^Set KEY_ENCRYPTION_KEY too/)
-    const wrong = await runAdmin(['keys', 'rotate'], {
-      env: { ...operator.env, KEY_ENCRYPTION_KEY: 'c2hvcnQ=' },
-    })
-    assert.equal(wrong.code, 78)
-    assert.match(wrong.stderr, /KEY_ENCRYPTION_KEY: must be 32 bytes in base64/)
-    assert.doesNotMatch(wrong.stderr, /c2hvcnQ=/)
-  })
 })
 
 describe('admin keys revoke, while no service runs', () => {
-  it('has another key sign only in place of the active one', async () => {
+  it('writes to Redis before it ends, and has another key sign only in place of the active one', async () => {
     await using operator = await startAdmin({ withRedis: true })
+    using redis = await connectedRedis(operator.env.REDIS_URL as string)
     const states = async () => {
       const { json } = await operator.admin(['keys', 'list', '--json'])
       return json.map(({ kid, state }: Record<string, string>) => [kid, state])
@@ -76,6 +61,7 @@ describe('admin keys revoke, while no service runs', () => {
     const [active, standby] = [json.active.kid, json.standby.kid]
     const retired = (await states()).find(([kid]: string[]) => kid !== active && kid !== standby)[0]
     assert.equal((await operator.admin(['keys', 'revoke', retired, '--yes'])).code, 0)
+    assert.equal(await redis.exists(redisKeys.revoked('key', retired)), 1)
     const left = (await states()).filter(([kid]: string[]) => kid !== retired)
     assert.deepEqual(
       left.sort(),
@@ -86,14 +72,5 @@ describe('admin keys revoke, while no service runs', () => {
     )
     assert.equal((await operator.admin(['keys', 'revoke', active, '--yes'])).code, 0)
     assert.deepEqual((await states()).find(([kid]: string[]) => kid === standby)[1], 'active')
-  })
-
-  it('writes to Redis before it ends', async () => {
-    await using operator = await startAdmin({ withRedis: true })
-    using redis = await connectedRedis(operator.env.REDIS_URL as string)
-    await operator.admin(['keys', 'rotate'])
-    const [{ kid }] = (await operator.admin(['keys', 'list', '--json'])).json
-    await succeeded(operator.admin(['keys', 'revoke', kid, '--yes']))
-    assert.equal(await redis.exists(redisKeys.revoked('key', kid)), 1)
   })
 })

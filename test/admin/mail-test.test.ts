@@ -3,7 +3,7 @@ import { refused, runAdmin, succeeded } from '../support/admin.ts'
 import { forBlock } from '../support/block.ts'
 import { trustAuthority } from '../support/certificates.ts'
 import { authority } from '../support/receivers.ts'
-import { type SmtpFailure, type SmtpStep, startSmtp } from '../support/smtp.ts'
+import { startSmtp } from '../support/smtp.ts'
 
 describe('admin mail test', () => {
   forBlock(() => trustAuthority(authority))
@@ -27,24 +27,13 @@ describe('admin mail test', () => {
     )
   })
 
-  const FAILURES: [step: SmtpStep, failure: SmtpFailure, sentence: string][] = [
-    [
-      'login',
-      '535 5.7.8 Bad credentials',
-      'the mail server refuses the user or the password of SMTP_URL (535). It said: 535 5.7.8 Bad credentials',
-    ],
-    [
-      'recipient',
-      '550 5.1.1 No\u0007 \u001b[31msuch',
-      'the mail server refuses (550). It said: 550 5.1.1 No [31msuch',
-    ],
-    ['message', 'drop', 'the mail server closed the connection.'],
-  ]
-  for (const [step, failure, sentence] of FAILURES)
-    it(`says what is wrong if the server fails with ${JSON.stringify(failure)} at the ${step}`, async () => {
-      smtp.fail = (at) => (at === step ? failure : undefined)
-      await refused(send(), `The mail was not sent: ${sentence}\n`)
-    })
+  it('says what is wrong with the server', async () => {
+    smtp.fail = (step) => (step === 'recipient' ? '550 5.1.1 No\u0007 \u001b[31msuch' : undefined)
+    await refused(
+      send(),
+      'The mail was not sent: the mail server refuses (550). It said: 550 5.1.1 No [31msuch\n',
+    )
+  })
 
   it('says what is wrong with the settings', async () => {
     await refused(send({ SMTP_URL: '', MAIL_FROM: '' }), /^Nothing is mailed: set SMTP_URL and MAIL_FROM/, 78)

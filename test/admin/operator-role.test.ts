@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Knex } from 'knex'
-import { PASSWORD, refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
+import { refused, runAdmin, sharedAdmin, succeeded } from '../support/admin.ts'
 import { createTestClient } from '../support/auth.ts'
 
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
@@ -42,35 +42,14 @@ describe('the role integration_operator', () => {
   describe('without KEY_ENCRYPTION_KEY', () => {
     const unreadable = { KEY_ENCRYPTION_KEY_FILE: '/nonexistent/key-encryption-key' }
 
-    const run = (
-      args: string[],
-      { env = {}, input }: { env?: Record<string, string>; input?: string } = {},
-    ) => {
+    const run = (args: string[], env: Record<string, string> = {}) => {
       const { KEY_ENCRYPTION_KEY: _key, ...stores } = operator.env as Record<string, string>
-      return runAdmin(args, { env: { ...stores, ...env }, input })
+      return runAdmin(args, { env: { ...stores, ...env } })
     }
 
-    for (const [args, input] of [
-      [['company', 'list']],
-      [
-        [
-          'company',
-          'create',
-          ...'--vendor-id ven_b --name B --timezone UTC --currency EUR'.split(' '),
-          ...'--owner-email b@b.example --owner-name B'.split(' '),
-        ],
-        PASSWORD,
-      ],
-      [['member', 'list', 'ven_acme']],
-      [['password', 'reset', 'owner@acme.example'], `${PASSWORD} again`],
-      [['client', 'list', 'ven_acme']],
-      [['service', 'list']],
-      [['key', 'list']],
-      [['restore', 'status']],
-      [['restore', 'confirm']],
-    ] as [string[], string?][])
-      it(`runs "${args.slice(0, 2).join(' ')}", and does not look for the key`, async () => {
-        await succeeded(run(args, { env: unreadable, ...(input && { input }) }))
+    for (const command of ['company list', 'client list ven_acme', 'key list', 'restore confirm'])
+      it(`runs "${command}", and does not look for the key`, async () => {
+        await succeeded(run(command.split(' '), unreadable))
       })
 
     for (const command of ['rotate', 'reencrypt']) {
@@ -80,7 +59,7 @@ describe('the role integration_operator', () => {
 
       it(`exits with 78 from "key ${command}" if the file of the key cannot be read`, async () => {
         await refused(
-          run(['key', command], { env: unreadable }),
+          run(['key', command], unreadable),
           /KEY_ENCRYPTION_KEY_FILE: no such file or directory/,
           78,
         )

@@ -4,7 +4,6 @@ import { indexOfPassword } from '../../apps/api/accounts/passwords.ts'
 import { freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 const NEW = 'another, longer password'
-const LONG = 'wrong donkey capacitor nail '.repeat(40)
 
 describe('admin password reset', () => {
   const operator = freshAdmin({ withAcme: true })
@@ -42,39 +41,12 @@ describe('admin password reset', () => {
     assert.equal(await indexOfPassword('  spaced pässword  ', [await stored()]), 0)
   })
 
-  it('takes an address that begins like the id of a company for an address', async () => {
-    const email = 'ven_kim@acme.example'
-    await operator.db('users').update({ email })
-    await succeeded(operator.admin(['password', 'reset', email], NEW))
-    assert.equal(await indexOfPassword(NEW, [await stored()]), 0)
-  })
-
-  it('refuses an unknown account, before it asks', async () => {
-    await refused(
-      operator.admin(['password', 'reset', 'nobody@acme.example'], NEW),
-      'There is no account for nobody@acme.example.\n',
-    )
-  })
-
-  for (const [what, password, sentence] of [
-    [
-      '11 characters',
-      'a'.repeat(11),
-      /^The password must have at least 12 characters\. Nothing was changed\.$/m,
-    ],
-    ['11 characters of 4 bytes each', '🔒'.repeat(11), /^The password must have at least 12 characters/m],
-    ['one of the commonest', 'password1234', /^The password must not be one of the most common passwords/m],
-    ['513 characters of 2 bytes each', 'é'.repeat(513), /^A password can have at most 1024 bytes/m],
-    ['1025 bytes', LONG.slice(0, 1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
+  for (const [password, sentence] of [
+    ['🔒'.repeat(11), /^The password must have at least 12 characters\. Nothing was changed\.$/m],
+    ['a'.repeat(1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
   ] as const)
-    it(`refuses a password of ${what} and changes nothing`, async () => {
+    it(`refuses a password of ${password.length} characters and changes nothing`, async () => {
       await refused(operator.admin(['password', 'reset', 'owner@acme.example'], password), sentence)
       assert.equal(await indexOfPassword(PASSWORD, [await stored()]), 0)
-    })
-
-  for (const password of ['twelve chars', LONG.slice(0, 1_024)])
-    it(`accepts a password of ${password.length} characters`, async () => {
-      await succeeded(operator.admin(['password', 'reset', 'owner@acme.example'], password))
-      assert.equal(await indexOfPassword(password, [await stored()]), 0)
     })
 })

@@ -1,99 +1,45 @@
 import assert from 'node:assert/strict'
-import { decodeProtectedHeader } from 'jose'
 import { refused, runAdmin, succeeded } from '../support/admin.ts'
-import { forBlock } from '../support/block.ts'
-import { eventually } from '../support/eventually.ts'
-import { fetchToken } from '../support/fetch-token.ts'
-import { startTestStack } from '../support/stack.ts'
+import { sharedApi } from '../support/api.ts'
+import { sharedAuth, type TestClient } from '../support/auth.ts'
 
-describe('admin revoke', () => {
-  const stack = forBlock(startTestStack)
+describe('admin client revoke', () => {
+  const api = sharedApi()
+  const auth = sharedAuth({ beside: api })
 
-  /** Finds the running stack by its data folder, as a person's command does. */
-  const admin = (...args: string[]) => runAdmin(args, { env: { DATA_DIR: stack.dataDir, DATABASE_URL: '' } })
-
-  const requestToken = () => fetchToken(stack.baseUrl, stack.demoClient)
-  /** Right after the key that signed was revoked, there is no other for a moment. */
-  const token = () =>
-    eventually(async () => {
-      const response = await requestToken()
-      const { access_token } = (await response.json()) as { access_token?: string }
-      assert.equal(response.status, access_token === undefined ? 503 : 200)
-      return access_token
-    })
-  const requestStatus = async (token: string) => {
-    const headers = { Authorization: `Bearer ${token}` }
-    return (await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, { headers })).status
+  const revoke = (vendorId: string, clientId: string, ...more: string[]) => {
+    const env = { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') }
+    return runAdmin(['client', 'revoke', vendorId, clientId, ...more], { env })
   }
+  /** What a request for a token and one with an older token are answered. */
+  const statuses = async (client: TestClient, token: string) => [
+    (await auth.token(client)).status,
+    (await api.request('GET', `/v1/analytics/${client.vendorId}/daily`, { token })).status,
+  ]
 
-  describe('keys', () => {
-    it('ends when no token of the key is accepted, and another key signs from then on', async () => {
-      const stolen = await token()
-      assert.equal(await requestStatus(stolen), 200)
-      const kid = decodeProtectedHeader(stolen).kid as string
-      const { stdout } = await succeeded(admin('keys', 'revoke', kid, '--yes'))
-      assert.equal(stdout, `${kid} is revoked everywhere.\n`)
-      assert.equal(await requestStatus(stolen), 401)
-      const fresh = await token()
-      assert.notEqual(decodeProtectedHeader(fresh).kid, kid)
-      // The resource API looks for an unknown key at most once per ten seconds.
-      await eventually(async () => (await requestStatus(fresh)) === 200, { every_ms: 200 })
-      const { json } = await admin('keys', 'list', '--json')
-      assert.equal(json.find((key: { kid: string }) => key.kid === kid).state, 'revoked')
-    })
-
-    it('refuses an unknown key', async () => {
-      await refused(admin('keys', 'revoke', 'none'), 'There is no key none.\n')
-    })
-
-    it('takes what follows -- for an id, whatever it begins with', async () => {
-      await refused(admin('keys', 'revoke', '--', '-none'), 'There is no key -none.\n')
-    })
+  it('ends when neither the client nor its tokens are accepted any more', async () => {
+    const client = await auth.createClient()
+    const token = await api.issuer.token(client)
+    assert.deepEqual(await statuses(client, token), [200, 200])
+    const { stdout } = await succeeded(revoke(client.vendorId, client.clientId, '--yes'))
+    assert.match(stdout, /^cli_\w+ \(A client\) is revoked everywhere\.\n$/)
+    assert.deepEqual(await statuses(client, token), [401, 401])
+    const { json } = await succeeded(revoke(client.vendorId, client.clientId, '--yes', '--json'))
+    assert.deepEqual([json.status, json.revokedBy], ['Revoked', null])
   })
 
-  describe('clients', () => {
-    it('refuses a client of another company, and an unknown one', async () => {
-      for (const [vendorId, clientId] of [
-        ['ven_globex', stack.demoClient.clientId],
-        ['ven_acme', 'cli_0000000000000000000000'],
-      ] as const) {
-        await refused(
-          admin('clients', 'revoke', vendorId, clientId),
-          `${vendorId} has no client ${clientId}.\n`,
-        )
-      }
-      assert.equal((await requestToken()).status, 200)
-    })
+  it('refuses a client of another company', async () => {
+    const [client, other] = [await auth.createClient(), await auth.createClient()]
+    const refusal = `${other.vendorId} has no client ${client.clientId}.\n`
+    await refused(revoke(other.vendorId, client.clientId, '--yes'), refusal)
+    assert.equal((await auth.token(client)).status, 200)
+  })
 
-    it('ends when neither the client nor its tokens are accepted any more', async () => {
-      const tokens = [await token(), await token()]
-      for (const each of tokens) assert.equal(await requestStatus(each), 200)
-
-      const { stdout } = await succeeded(
-        admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes'),
-      )
-      assert.match(stdout, /^cli_\w+ \(Demo client of the local stack\) is revoked everywhere\.\n$/)
-
-      for (const each of tokens) assert.equal(await requestStatus(each), 401)
-      assert.equal((await requestToken()).status, 401)
-    })
-
-    it('keeps the promise when repeated', async () => {
-      const { json } = await succeeded(
-        admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes', '--json'),
-      )
-      assert.equal(json.status, 'Revoked')
-      assert.equal(json.revokedBy, null)
-      assert.equal((await requestToken()).status, 401)
-    })
-
-    it('works while Redis is down, and ends when no process can have missed it', async () => {
-      const databaseUrl = stack.stores.postgres.operatorUrl
-      await succeeded(
-        runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--yes'], {
-          env: { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
-        }),
-      )
-    })
+  it('works while it cannot reach Redis, and ends when no process can have missed it', async () => {
+    const client = await auth.createClient()
+    const token = await api.issuer.token(client)
+    const env = { DATABASE_URL: api.database.operatorUrl, REDIS_URL: 'redis://127.0.0.1:1' }
+    await succeeded(runAdmin(['client', 'revoke', client.vendorId, client.clientId, '--yes'], { env }))
+    assert.deepEqual(await statuses(client, token), [401, 401])
   })
 })

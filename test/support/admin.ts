@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import type { AssignableRole } from '../../apps/api/accounts/people.ts'
+import { newUserId } from '../../apps/api/accounts/new-ids.ts'
+import { unusableHash } from '../../apps/api/accounts/passwords.ts'
+import { type AssignableRole, insertUser } from '../../apps/api/accounts/people.ts'
 import { createCompany } from '../../infra/admin/companies.ts'
 import { addMember } from '../../infra/admin/members.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
@@ -115,7 +117,9 @@ export async function createAcme({ db }: Pick<TestAdmin, 'db'>, vendorId = 'ven_
   })
 }
 
+/** Adds a person to ven_acme, whose password nobody knows. */
 export async function addPerson({ db }: TestAdmin, email: string, role: AssignableRole): Promise<void> {
-  const person = { email, name: 'Someone', password: async () => PASSWORD, account: 'existing' as const }
+  await insertUser(db, { userId: newUserId(), email, name: 'Someone', passwordHash: unusableHash() })
+  const person = { email, name: undefined, password: async () => PASSWORD, account: 'existing' as const }
   await addMember(db, { vendorId: 'ven_acme', role, person, by: testOperator() })
 }
