@@ -120,34 +120,13 @@ function attacksOn(expression: RegExp): Shape[] {
   const repeated = [...pumps].filter(Boolean).slice(0, PUMPS_MAX)
   const starts = [...units].filter(Boolean).slice(0, UNITS_MAX)
   const fill = (unit: string, length: number) => unit.repeat(Math.max(0, Math.ceil(length / unit.length)))
+  const rows = [...starts, ...repeated, ...starts.flatMap((x) => repeated.map((y) => x + y))]
+  const triples = repeated.flatMap((x) => repeated.flatMap((y) => repeated.map((z) => [x, y, z])))
   return [
-    ...[...starts, ...repeated].map(
-      (x): Shape =>
-        (length) =>
-          fill(x, length),
-    ),
-    ...starts.flatMap((x) =>
-      repeated.map(
-        (y): Shape =>
-          (length) =>
-            `${x}${fill(y, length)}\0`,
-      ),
-    ),
-    ...starts.flatMap((x) =>
-      repeated.map(
-        (y): Shape =>
-          (length) =>
-            fill(x + y, length),
-      ),
-    ),
-    ...repeated.flatMap((x) =>
-      repeated.flatMap((y) =>
-        repeated.map(
-          (z): Shape =>
-            (length) =>
-              `${fill(x, length / 3)}${fill(y, length / 3)}${fill(z, length / 3)}\0`,
-        ),
-      ),
+    ...rows.map((unit) => (length: number) => fill(unit, length)),
+    ...starts.flatMap((x) => repeated.map((y) => (length: number) => `${x}${fill(y, length)}\0`)),
+    ...triples.map(
+      (units) => (length: number) => `${units.map((unit) => fill(unit, length / 3)).join('')}\0`,
     ),
   ]
 }

@@ -65,37 +65,13 @@ const times = (unit: string, length: number) => unit.repeat(Math.ceil(length / u
 /** Makes an input of a given length in characters. */
 export type Shape = (length: number) => string
 
+const UNITS = [...CHARACTERS, ...CHARACTERS.flatMap((x) => KINDS.map((y) => x + y)), ...OPENERS]
+
 /** X^n, (XY)^n, X^n Y^n Z^n, separators only, deep nesting, openers without closers. */
 export const SHAPES: readonly Shape[] = [
-  ...CHARACTERS.map(
-    (x): Shape =>
-      (length) =>
-        times(x, length),
-  ),
-  ...CHARACTERS.flatMap((x) =>
-    KINDS.map(
-      (y): Shape =>
-        (length) =>
-          times(x + y, length),
-    ),
-  ),
-  ...triples.map(
-    ([x, y, z]): Shape =>
-      (length) =>
-        [x, y, z].map((unit) => times(unit, length / 3)).join(''),
-  ),
-  ...OPENERS.map(
-    (x): Shape =>
-      (length) =>
-        times(x, length),
-  ),
-  ...OPENERS.flatMap((x) =>
-    ['a', '1', ' '].map(
-      (y): Shape =>
-        (length) =>
-          x + times(y, length - x.length),
-    ),
-  ),
+  ...UNITS.map((unit) => (length: number) => times(unit, length)),
+  ...triples.map((units) => (length: number) => units.map((unit) => times(unit, length / 3)).join('')),
+  ...OPENERS.flatMap((x) => ['a', '1', ' '].map((y) => (length: number) => x + times(y, length - x.length))),
   // Each its own: names of parameters, members of objects
   (length) => numbered(length, (at) => `a${at}=&`),
   (length) => `{${numbered(length - 10, (at) => `"a${at}":1,`)}"z":1.5}`,
