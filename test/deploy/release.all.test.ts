@@ -266,14 +266,6 @@ describe('npm run release', function () {
 
     for (const [what, change] of [
       ['one flipped bit in the tarball', () => edit(TARBALL, flip)],
-      ['one flipped bit in the checksums', () => edit('SHA256SUMS', flip)],
-      [
-        'another version in the signed comment',
-        () =>
-          edit('SHA256SUMS.minisig', (bytes) =>
-            Buffer.from(bytes.toString().replace(`service ${version}`, 'service 9')),
-          ),
-      ],
       [
         'a changed tarball whose new checksums another key signed',
         async () => {

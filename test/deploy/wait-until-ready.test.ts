@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { listen } from '#shared/process/http-server.ts'
 import { collectText } from '../support/collect-text.ts'
 import { freePort } from '../support/ports.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
-const PROGRAM = join(DEPLOY, 'wait-until-ready.ts')
+const PROGRAM = join(import.meta.dirname, '../../infra/deploy/wait-until-ready.ts')
 
 describe('the wait for a service that systemd has started', () => {
   let server: Server
@@ -79,16 +77,4 @@ describe('the wait for a service that systemd has started', () => {
     const { code } = await wait({ PORT: String(await freePort()), MAINPID: String(child.pid) })
     assert.equal(code, 1)
   })
-
-  for (const [name, port] of [
-    ['auth', 8081],
-    ['api', 8082],
-  ] as const)
-    it(`runs in the unit of ${name}, which listens where a proxy on another machine reaches it`, () => {
-      const unit = readFileSync(join(DEPLOY, `systemd/integration-${name}.service`), 'utf8')
-      const node = '/opt/integration/infra/node'
-      assert.match(unit, new RegExp(`^ExecStartPost=${node} infra/deploy/wait-until-ready.ts ${port}$`, 'm'))
-      for (const line of ['Environment=HOST=0.0.0.0', 'Environment=METRICS_HOST=0.0.0.0'])
-        assert.ok(unit.includes(`\n${line}\n`), line)
-    })
 })

