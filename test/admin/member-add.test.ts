@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { newUserId } from '../../apps/api/accounts/new-ids.ts'
+import { unusableHash } from '../../apps/api/accounts/passwords.ts'
+import { insertUser } from '../../apps/api/accounts/people.ts'
 import { addPerson, freshAdmin, PASSWORD, refused, succeeded } from '../support/admin.ts'
 
 describe('admin member add', () => {
@@ -21,17 +24,12 @@ describe('admin member add', () => {
   }
 
   it('adds someone who has an account, without asking for a password', async () => {
-    await operator.admin(
-      [
-        ...['company', 'create', '--vendor-id', 'ven_other', '--name', 'Other', '--timezone', 'UTC'],
-        ...['--currency', 'EUR', '--owner-email', 'else@other.example', '--owner-name', 'Else'],
-      ],
-      PASSWORD,
-    )
-    const unsaid = await add('else@other.example', ['--role', 'member'], '')
+    const [userId, email] = [newUserId(), 'else@other.example']
+    await insertUser(operator.db, { userId, email, name: 'Else', passwordHash: unusableHash() })
+    const unsaid = await add(email, ['--role', 'member'], '')
     assert.equal(unsaid.code, 1)
     assert.match(unsaid.stderr, /already has an account.*--existing-account/)
-    await succeeded(add('else@other.example', ['--role', 'member', '--existing-account'], ''))
+    await succeeded(add(email, ['--role', 'member', '--existing-account'], ''))
   })
 
   it('refuses someone who belongs to the company already, and leaves the role', async () => {

@@ -219,25 +219,14 @@ describe('the database rights of a role', () => {
 
     it(`grants ${role} no more than a plain login`, async () => {
       const { rows } = await database.owner.raw(
-        `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
-           has_schema_privilege(oid, 'public', 'create') as creates_tables,
-           has_database_privilege(oid, current_database(), 'create,temporary') as creates_schemas,
-           array(select roleid::regrole::text from pg_auth_members where member = r.oid) as member_of
-         from pg_roles r where rolname = ?`,
+        `select rolname from pg_roles r where rolname = ? and (
+           rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls
+           or has_schema_privilege(oid, 'public', 'create')
+           or has_database_privilege(oid, current_database(), 'create,temporary')
+           or exists (select from pg_auth_members where member = r.oid))`,
         [role],
       )
-      assert.deepEqual(rows, [
-        {
-          rolsuper: false,
-          rolcreaterole: false,
-          rolcreatedb: false,
-          rolreplication: false,
-          rolbypassrls: false,
-          creates_tables: false,
-          creates_schemas: false,
-          member_of: [],
-        },
-      ])
+      assert.deepEqual(rows, [])
     })
   }
 })

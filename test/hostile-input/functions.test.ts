@@ -5,9 +5,7 @@ import { z } from 'zod'
 import { readBearer } from '#shared/access-tokens/bearer.ts'
 import { matchesNone } from '#shared/http/entity-tag.ts'
 import { createContextReader } from '#shared/http/request-context.ts'
-import { plainText } from '../../apps/api/callbacks/plain-text.ts'
 import { displayBody, displayLines } from '../../apps/api/callbacks/receiver-text.ts'
-import { redact } from '../../apps/api/callbacks/redaction.ts'
 import { CreationHeaders } from '../../apps/api/clients/create-client.ts'
 import { createAddressRule } from '../../apps/api/guarded-fetch/address-verdict.ts'
 import { checkPublicUrl } from '../../apps/api/guarded-fetch/url-verdict.ts'
@@ -53,9 +51,7 @@ const ignoring = (read: () => unknown) => {
  * JSON bodies.
  */
 const READERS: [what: string, limit: number, read: (input: string) => unknown][] = [
-  ["the text of a receiver's answer", 16 * KIB, plainText],
-  ["the secrets in a receiver's answer", 16 * KIB, redact],
-  ['the whole of what is shown of it', 16 * KIB, displayLines],
+  ["what is shown of a receiver's answer", 16 * KIB, displayLines],
   [
     'a body that was cut, and its content type',
     16 * KIB,
