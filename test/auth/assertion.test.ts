@@ -120,6 +120,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         'assertion_from_the_future',
       ],
       'an iat that is a text': [() => ({ iat: '1' }), 'assertion_malformed'],
+      'an nbf that is a text': [() => ({ nbf: 'now' }), 'assertion_malformed'],
       'no jti': [() => ({ jti: undefined }), 'assertion_no_jti'],
       'an empty jti': [() => ({ jti: '' }), 'assertion_no_jti'],
       'a jti that is a number': [() => ({ jti: 1 }), 'assertion_no_jti'],
