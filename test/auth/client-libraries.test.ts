@@ -5,29 +5,16 @@ import type { AddressInfo } from 'node:net'
 import { OAuth2Client } from '@badgateway/oauth2-client'
 import { JwtVerifier } from 'aws-jwt-verify'
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk'
-import axios from 'axios'
-import { clientCredentials } from 'axios-oauth-client'
 import express from 'express'
 import { auth as bearer } from 'express-oauth2-jwt-bearer'
-import {
-  createRemoteJWKSet,
-  decodeProtectedHeader,
-  exportJWK,
-  generateKeyPair,
-  importSPKI,
-  jwtVerify,
-} from 'jose'
-import { JwksClient } from 'jwks-rsa'
+import { createRemoteJWKSet, decodeProtectedHeader, exportJWK, generateKeyPair, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
-import * as openid from 'openid-client'
 import { ClientCredentials } from 'simple-oauth2'
 import { markSigningKeyRevoked, rotateSigningKey } from '../../infra/admin/keys.ts'
-import { onPath } from '../../infra/local/child.ts'
 import { sharedAuth, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { forBlock } from '../support/block.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { testOperator } from '../support/operator.ts'
-import { run } from '../support/program.ts'
 
 const SCOPE = 'analytics:read'
 
@@ -54,18 +41,15 @@ describe('OAuth client libraries', () => {
     assert.equal(await revokedTokens(), before + 1)
   }
 
-  const byKey = (alg: string) => async () => {
-    const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  const byKey = async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     const { clientId } = await auth.createClient({ publicKey: await exportJWK(publicKey) })
     return { clientId, by: oauth.PrivateKeyJwt(privateKey) }
   }
   const WAYS: Record<string, () => Promise<{ clientId: string; by: oauth.ClientAuth }>> = {
     'the secret in the body': async () => ({ ...client, by: oauth.ClientSecretPost(client.clientSecret) }),
     'HTTP Basic': async () => ({ ...client, by: oauth.ClientSecretBasic(client.clientSecret) }),
-    'an assertion by ES256': byKey('ES256'),
-    'an assertion by Ed25519': byKey('Ed25519'),
-    'an assertion by PS256': byKey('PS256'),
-    'an assertion by RS256': byKey('RS256'),
+    'an assertion': byKey,
   }
   for (const [way, authenticate] of Object.entries(WAYS)) {
     it(`serves oauth4webapi, which gets and revokes a token with ${way}`, async () => {
@@ -79,14 +63,6 @@ describe('OAuth client libraries', () => {
         const revoked = await oauth.revocationRequest(endpoints(), self, by, access_token, options)
         await oauth.processRevocationResponse(revoked)
       })
-    })
-
-    it(`serves openid-client, which gets and revokes a token with ${way}`, async () => {
-      const { clientId, by } = await authenticate()
-      const configuration = new openid.Configuration(endpoints(), clientId, undefined, by)
-      openid.allowInsecureRequests(configuration)
-      const { access_token } = await openid.clientCredentialsGrant(configuration, { scope: SCOPE })
-      await assertRevokes(() => openid.tokenRevocation(configuration, access_token))
     })
   }
 
@@ -102,54 +78,16 @@ describe('OAuth client libraries', () => {
     await assertRevokes(() => library.revoke(token, 'access_token'))
   })
 
-  for (const authorizationMethod of ['header', 'body'] as const) {
-    it(`simple-oauth2, given http: { json: true }, gets and revokes a token with the secret in the ${authorizationMethod}`, async () => {
-      const library = new ClientCredentials({
-        client: { id: client.clientId, secret: client.clientSecret },
-        auth: { tokenHost: auth.url, tokenPath: '/v1/oauth/token', revokePath: '/v1/oauth/revoke' },
-        options: { authorizationMethod },
-        // Without it the library refuses an answer that is not JSON, and a revocation's answer has no body.
-        http: { json: true },
-      })
-      const token = await library.getToken({ scope: SCOPE })
-      await assertRevokes(() => token.revoke('access_token'))
+  it('serves simple-oauth2, given http: { json: true }, which gets and revokes a token', async () => {
+    const library = new ClientCredentials({
+      client: { id: client.clientId, secret: client.clientSecret },
+      auth: { tokenHost: auth.url, tokenPath: '/v1/oauth/token', revokePath: '/v1/oauth/revoke' },
+      // Without it the library refuses an answer that is not JSON, and a revocation's answer has no body.
+      http: { json: true },
     })
-  }
-
-  it('serves axios-oauth-client, which gets a token', async () => {
-    const library = clientCredentials(axios.create(), tokenUrl(), client.clientId, client.clientSecret)
-    assert.equal((await library(SCOPE)).scope, SCOPE)
+    const token = await library.getToken({ scope: SCOPE })
+    await assertRevokes(() => token.revoke('access_token'))
   })
-
-  const form = `grant_type=client_credentials&scope=${SCOPE}`
-  /** `first`: the body that the program sends before it knows how to authenticate. */
-  const challenged = {
-    curl: { options: ['-sS', '--anyauth', '-d', form], login: (both: string) => ['-u', both], first: '' },
-    wget: {
-      options: ['-qO-', `--post-data=${form}`],
-      login: (both: string) => [`--user=${both.split(':')[0]}`, `--password=${both.split(':')[1]}`],
-      first: form,
-    },
-  }
-  for (const [program, { options, login, first }] of Object.entries(challenged))
-    it(`${program}, which sends credentials only when it is challenged, gets a token`, async () => {
-      const both = `${client.clientId}:${client.clientSecret}`
-      // Its requests, byte for byte where it matters: not every machine has the program.
-      const send = (body: string, more: Record<string, string> = {}) =>
-        fetch(tokenUrl(), {
-          method: 'POST',
-          headers: { 'content-type': 'application/x-www-form-urlencoded', ...more },
-          body,
-        })
-      const challenge = await send(first)
-      assert.equal(challenge.status, 401)
-      assert.match(challenge.headers.get('www-authenticate') ?? '', /^Basic realm=/)
-      const answer = await send(form, { authorization: `Basic ${Buffer.from(both).toString('base64')}` })
-      assert.equal(((await answer.json()) as { scope: string }).scope, SCOPE)
-      if (!(await onPath(program))) return
-      const { stdout } = await run(program, [...options, ...login(both), tokenUrl()])
-      assert.equal(JSON.parse(stdout).scope, SCOPE)
-    })
 })
 
 /** Rejects unless the token is good. What the library caches, it keeps. */
@@ -162,13 +100,6 @@ const VERIFIERS: Record<string, (jwksUri: string) => Verify> = {
   jose(jwksUri) {
     const keys = createRemoteJWKSet(new URL(jwksUri))
     return (token) => jwtVerify(token, keys, { ...EXPECTED, typ: 'at+jwt', algorithms: ['ES256'] })
-  },
-  'jwks-rsa'(jwksUri) {
-    const library = new JwksClient({ jwksUri })
-    return async (token) => {
-      const key = await library.getSigningKey(decodeProtectedHeader(token).kid)
-      await jwtVerify(token, await importSPKI(key.getPublicKey(), 'ES256'), EXPECTED)
-    }
   },
   'aws-jwt-verify'(jwksUri) {
     // Its own fetcher takes https only.
@@ -192,14 +123,6 @@ const VERIFIERS: Record<string, (jwksUri: string) => Verify> = {
       const headers = { Authorization: `Bearer ${token}` }
       const { status } = await fetch(`http://127.0.0.1:${port}/`, { headers })
       assert.equal(status, 204)
-    }
-  },
-  oauth4webapi(jwksUri) {
-    const server = { issuer: ISSUER, jwks_uri: jwksUri }
-    const options = { [oauth.allowInsecureRequests]: true, signingAlgorithms: ['ES256'] }
-    return (token) => {
-      const request = new Request(API_RESOURCE, { headers: { authorization: `Bearer ${token}` } })
-      return oauth.validateJwtAccessToken(server, request, API_RESOURCE, options)
     }
   },
 }
