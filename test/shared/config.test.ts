@@ -43,12 +43,10 @@ describe('the settings', () => {
     for (const [mode, url, problems] of [
       ['require', 'postgres://db.example/d', REFUSED],
       ['verify-full', 'postgres://localhost/d?application_name=sslmode', REFUSED],
-      ['prefer', 'postgres://db.example/d', REFUSED],
       ['require', 'postgres://db.example/d?sslmode=disable', []],
       ['require', 'postgres://db.example/d?keepalives=1&ssl=true', []],
       ['verify-full', 'postgres://db.example/d?sslrootcert=/ca.pem', []],
       ['disable', 'postgres://db.example/d', []],
-      ['', 'postgres://db.example/d', []],
       ['require', '', []],
     ] as const)
       it(`${problems.length > 0 ? 'refuses' : 'ignores'} PGSSLMODE=${mode} with ${url || 'no DATABASE_URL'}`, () => {
@@ -60,25 +58,18 @@ describe('the settings', () => {
     const both = { ISSUER: issuerUrl, API_RESOURCE: publicUrl }
     for (const [url, why] of [
       ['https://auth.example.com', undefined],
-      ['https://auth.example.com:8443', undefined],
       ['http://localhost:8080', undefined],
-      ['http://127.0.0.1:8080', undefined],
       ['http://127.8.9.1', undefined],
       ['http://[::1]:8080', undefined],
       ['http://auth.example.com', 'must be https; http is allowed only for a loopback host'],
-      ['http://localhost.example.com', 'must be https; http is allowed only for a loopback host'],
       ['http://127.0.0.1.example.com', 'must be https; http is allowed only for a loopback host'],
       ['http://10.0.0.1', 'must be https; http is allowed only for a loopback host'],
-      ['http://0.0.0.0', 'must be https; http is allowed only for a loopback host'],
       ['https://u:p@auth.example.com', 'must be an http(s) URL'],
-      ['https://u@auth.example.com', 'must be an http(s) URL'],
       ['https://@auth.example.com', 'must be an http(s) URL'],
       ['https://auth.example.com/', 'must be an http(s) URL'],
-      ['https://auth.example.com?x', 'must be an http(s) URL'],
       ['https://auth.example.com?', 'must be an http(s) URL'],
       ['https://auth.example.com#', 'must be an http(s) URL'],
       ['ftp://auth.example.com', 'must be an http(s) URL'],
-      ['auth.example.com', 'must be an http(s) URL'],
     ] as const) {
       it(`${why === undefined ? 'takes' : 'refuses'} the address ${url}`, () => {
         const problems = findProblems({ ISSUER: url, API_RESOURCE: url }, both)
@@ -119,10 +110,8 @@ describe('the settings', () => {
       ['KEY_ENCRYPTION_KEY', keys(0, 7), 'must be random: openssl rand -base64 32'],
       // What was encrypted with it can still be moved to another.
       ['KEY_ENCRYPTION_KEY', keys(7, 0), undefined],
-      ['TRUSTED_PROXIES', '0.0.0.0/0', WIDE],
       ['TRUSTED_PROXIES', '::/0', WIDE],
       ['TRUSTED_PROXIES', '10.0.0.1,0.0.0.0/1,128.0.0.0/1', WIDE],
-      ['TRUSTED_PROXIES', '2000::/3', WIDE],
       ['TRUSTED_PROXIES', '10.0.0.0/8,fc00::/7,127.0.0.1', undefined],
     ] as const)
       it(`${problem ? 'refuses' : 'takes'} ${name}=${value}`, () => {
@@ -150,38 +139,27 @@ describe('the settings', () => {
     for (const [name, url, problem] of [
       ['DATABASE_URL', 'postgres://u:p@h/db', undefined],
       ['DATABASE_URL', 'postgresql://u@[::1]:5432/db?sslmode=verify-full', undefined],
-      ['DATABASE_URL', 'postgres://u:%23%2F%3F@h/db', undefined],
       ['DATABASE_URL', 'postgres://u:a@b@h/db?sslrootcert=a@b', undefined],
       ['DATABASE_URL', 'postgres://u:p@localhost/db?host=/cloudsql/p:r:i', undefined],
       ['DATABASE_URL', 'mysql://h/db', 'must be a URL that starts with postgres:// or postgresql://'],
       ['DATABASE_URL', 'postgres://u:p@/db?host=/cloudsql/p:r:i', NONE],
-      ['DATABASE_URL', 'postgres:///db', NONE],
       ['DATABASE_URL', 'postgres://u:p@h1,h2/db', SEVERAL],
       ['DATABASE_URL', 'postgres://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write', SEVERAL],
-      ['DATABASE_URL', 'postgres://u:a#b@h/db', INVALID],
       ['DATABASE_URL', 'postgres://u:a/b@h/db', INVALID],
-      ['DATABASE_URL', 'postgres://u:a?b@h/db', INVALID],
-      // Without a look at what follows the port, these would lead to port 1 of a host "u".
-      ['DATABASE_URL', 'postgres://u:1#b@h/db', INVALID],
+      // Without a look at what follows the port, this would lead to port 1 of a host "u".
       ['DATABASE_URL', 'postgres://u:1/b@h/db', INVALID],
-      ['DATABASE_URL', 'postgres://u:1?b@h/db', INVALID],
-      ['DATABASE_URL', 'postgres://u:a@b#c@h/db', INVALID],
       ['DATABASE_URL', 'postgres://u:p@h:x/db', INVALID],
       ['REDIS_URL', 'redis://u:p@h1,h2', SEVERAL],
       ['REDIS_URL', 'redis+sentinel://u:p@h1:26379,h2/main', undefined],
       ['REDIS_URL', 'redis+sentinel://u:a/b@h1,h2/main', INVALID],
       ['REDIS_URL', 'redis+sentinel://u:a@b@h1,h2/main?sentinel_user=u&sentinel_password=a%25', undefined],
-      ['REDIS_URL', 'redis+sentinel://u:p@h1,h2:x/main', INVALID],
       ['REDIS_URL', 'redis+sentinel://h:1', GROUP],
-      ['REDIS_URL', 'redis+sentinel://h:1/', GROUP],
       ['REDIS_URL', 'redis+sentinel://h:1/main/0', GROUP],
       ['REDIS_URL', 'redis://u:p@h/1', undefined],
       // Drivers decode what these have no characters for.
       ['REDIS_URL', 'redis://u:a%b@h', INVALID],
-      ['DATABASE_URL', 'postgres://u:a%zz@h/db', INVALID],
       // Drivers prefer these to what the program sets.
       ['REDIS_URL', 'redis://u:p@h?enableOfflineQueue=true', NO_QUERY],
-      ['REDIS_URL', 'rediss://u:p@h/0?family=6&maxRetriesPerRequest=20', NO_QUERY],
       [
         'REDIS_URL',
         'redis+sentinel://h/main?sentinel_user=u&db=1',
@@ -189,9 +167,6 @@ describe('the settings', () => {
       ],
       ['DATABASE_URL', 'postgres://u:p@h/db?statement_timeout=0', POSTGRES_QUERY],
       ['DATABASE_URL', 'postgres://u:p@h/db?sslmode=verify-full&options=-c%20role%3Dx', POSTGRES_QUERY],
-      ['DATABASE_URL', 'postgres://u:p@h/db?application_name=x', POSTGRES_QUERY],
-      ['DATABASE_URL', 'postgres://u:p@h/db?target_session_attrs=read-write', POSTGRES_QUERY],
-      ['DATABASE_URL', 'postgres://u:p@h/db?user=postgres', POSTGRES_QUERY],
       ['REDIS_URL', 'redis+cluster://u:p@h1,h2', START],
       ['RATE_REDIS_URL', 'redis+cluster://u:p@h1:6379,h2', undefined],
       ['RATE_REDIS_URL', 'rediss+cluster://u:a%40b@[::1]:1/', undefined],
@@ -214,29 +189,21 @@ describe('the settings', () => {
   describe('a store without TLS', () => {
     for (const [url, isPlain] of [
       ['postgres://u:p@db.internal/integration', true],
-      ['postgres://u:p@10.0.0.1:5432/integration?application_name=x', true],
       ['postgres://u:p@10.0.0.1/integration?sslmode=disable', true],
       ['postgres://u:p@10.0.0.1/integration?sslmode=verify-full', false],
       ['postgres://u:p@10.0.0.1/integration?x=1&ssl=true', false],
-      ['postgres://u:p@10.0.0.1/integration?sslmode=', true],
       ['postgres://u:p@10.0.0.1/integration?ssl=true&sslmode=disable', true],
-      ['postgres://u:p@10.0.0.1/integration?ssl=0', true],
       ['postgres://u:p@10.0.0.1/integration?sslmode=no-verify', false],
       ['postgres://u:p@10.0.0.1/integration?sslrootcert=/ca.pem', false],
-      ['postgres://u:p@10.0.0.1/integration?sslcert=/c.pem&sslkey=/k.pem', false],
       ['postgres://u:p@localhost/integration?host=10.0.0.1', true],
       ['postgres://u:p@localhost/integration?host=/var/run/postgresql', false],
-      ['postgres://u:p@127.0.0.1/integration', false],
       ['postgres://u:p@localhost/integration', false],
-      ['postgres://u:p@[::1]/integration', false],
       ['postgres://u:p@localhost.example.com/integration', true],
       ['redis://u:p@redis', true],
       ['rediss://u:p@redis', false],
       ['redis://u:p@127.0.0.1', false],
       ['redis+sentinel://u:p@redis-1:26379,redis-2/main', true],
-      ['rediss+sentinel://u:p@redis-1:26379,redis-2/main', false],
       ['redis+cluster://u:p@redis-1,redis-2', true],
-      ['rediss+cluster://u:p@redis-1,redis-2', false],
     ] as const)
       it(`finds ${isPlain ? 'no ' : ''}TLS in ${url}`, () => {
         assert.equal(storeWeakness(url)?.event === 'store.unencrypted', isPlain)
@@ -246,16 +213,12 @@ describe('the settings', () => {
   describe('a store whose TLS accepts any certificate', () => {
     for (const [query, isUnverified] of [
       ['sslmode=no-verify', true],
-      ['sslmode=no-verify&sslrootcert=/dev/null', true],
       ['ssl=no-verify', true],
       ['uselibpqcompat=true&sslmode=require', true],
-      ['uselibpqcompat=true&sslmode=prefer', true],
       ['uselibpqcompat=true&sslmode=verify-full', false],
       ['sslmode=verify-full', false],
       // Without uselibpqcompat, pg verifies by each of these.
       ['sslmode=require', false],
-      ['sslmode=prefer', false],
-      ['sslmode=allow', false],
       ['ssl=true', false],
     ] as const)
       it(`finds that ${query} ${isUnverified ? 'accepts any certificate' : 'checks certificates'}`, () => {

@@ -44,22 +44,13 @@ describe('the address of a caller', () => {
   for (const [sent, address] of [
     ['203.0.113.8', '203.0.113.8'],
     ['203.0.113.8:51234', '203.0.113.8'],
-    ['"203.0.113.8:51234"', '203.0.113.8'],
-    ['[203.0.113.8]:51234', '203.0.113.8'],
-    ['2001:db8::7', '2001:db8::7'],
     ['2001:DB8:0:0::7', '2001:db8::7'],
-    ['[2001:db8::7]', '2001:db8::7'],
-    ['[2001:db8::7]:443', '2001:db8::7'],
     ['"[2001:db8::7]:443"', '2001:db8::7'],
-    ['::ffff:203.0.113.8', '203.0.113.8'],
     ['::FFFF:cb00:7108', '203.0.113.8'],
     ['[::ffff:203.0.113.8]:51234', '203.0.113.8'],
-    ['fe80::1%eth0', 'fe80::1'],
     ['[fe80::1%25eth0]:80', 'fe80::1'],
-    ['192.0.2.1,203.0.113.8', '203.0.113.8'],
     ['192.0.2.1, 203.0.113.8:1 ,\t10.0.0.1:2, 127.0.0.1', '203.0.113.8'],
     ['203.0.113.8, [2001:db8:ffff::1]:80', '203.0.113.8'],
-    [', 203.0.113.8', '203.0.113.8'],
     ['what a caller wrote, unknown, 203.0.113.8', '203.0.113.8'],
     ['10.0.0.1', '127.0.0.1'],
   ] as const)
@@ -69,17 +60,13 @@ describe('the address of a caller', () => {
     })
 
   for (const sent of [
-    'unknown',
     '203.0.113.8, unknown',
     // An empty hop is a caller that the proxy could not name, not one that is further left.
     '203.0.113.8,',
     '203.0.113.8, , 10.0.0.1',
-    '203.0.113.8, _hidden',
-    '203.0.113.8, 10.0.0',
     '203.0.113.8, 010.0.0.1',
     '203.0.113.8, 2001:db8::7:1:2:3:4:5:6:443',
     '203.0.113.8, [2001:db8::7',
-    '203.0.113.8, for=203.0.113.9',
     '203.0.113.8 203.0.113.9',
   ])
     it(`is the proxy’s, with one warning, if that sends X-Forwarded-For: ${sent}`, async () => {
@@ -88,7 +75,6 @@ describe('the address of a caller', () => {
     })
 
   for (const [sent, address] of [
-    ['for=203.0.113.8', '203.0.113.8'],
     ['For="[2001:db8::7]:4711"', '2001:db8::7'],
     ['for=203.0.113.8:4711;proto=https;by=10.0.0.2', '203.0.113.8'],
     ['by="_a" ; for=203.0.113.8 ; host=api.test:443;', '203.0.113.8'],
@@ -103,13 +89,10 @@ describe('the address of a caller', () => {
     })
 
   for (const sent of [
-    'for=unknown',
     'for=_hidden',
     'proto=https',
-    '203.0.113.8',
     'for=203.0.113.8;by',
     // The ends of a Host that a proxy wrote in quotes.
-    'for=192.0.2.1;host="x,for=203.0.113.8"',
     'for=192.0.2.1;host="x,for=203.0.113.8;y="',
     'for=192.0.2.1;host="x\\",for=203.0.113.8;y=\\"z"',
     'host="x;for=203.0.113.8;y="',
@@ -178,11 +161,8 @@ describe('the trace id of a request', () => {
     ['more than version 00 has', `${VALID}-more`],
     ['the version that is none', VALID.replace(/^00/, 'ff')],
     ['a trace id of zeros', VALID.replace(TRACE_ID, '0'.repeat(32))],
-    ['a parent id of zeros', VALID.replace('00f067aa0ba902b7', '0'.repeat(16))],
     ['capital letters', VALID.toUpperCase()],
-    ['too few digits', VALID.replace('4bf9', '4bf')],
     ['an attempt to forge a line', `${VALID} "event":"token.issued"`],
-    ['nothing', ''],
     ['two of them', `${VALID}, ${VALID}`],
   ] as const)
     it(`reads no trace id from ${what}`, async () => {
